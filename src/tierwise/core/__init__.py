@@ -1,0 +1,1 @@
+"""Units, words, errors, typed configuration, host fingerprint: what every other package may import."""

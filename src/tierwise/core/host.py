@@ -1,0 +1,50 @@
+"""What machine a number came from: enough to compare runs, nothing that names a person or a network."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+import psutil
+
+from tierwise.core.toml import Strict
+
+
+class Host(Strict):
+    """Fingerprint of the machine; no host name, no user name, no path."""
+
+    system: str
+    kernel: str
+    distribution: str
+    architecture: str
+    cpu: str
+    cores: int
+    memory_bytes: int
+    virtualized: bool
+    python: str
+
+
+def _field(path: str, key: str) -> str:
+    """The value of the first line ``key : value`` or ``key=value`` of `path`."""
+    try:
+        text = Path(path).read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "unknown"
+    found = re.search(rf'^{re.escape(key)}\s*[:=]\s*"?([^"\n]*)', text, flags=re.MULTILINE)
+    return found.group(1).strip() if found else "unknown"
+
+
+def fingerprint() -> Host:
+    """This machine, now."""
+    flags = _field("/proc/cpuinfo", "flags")
+    return Host(
+        system=platform.system(),
+        kernel=platform.release(),
+        distribution=_field("/etc/os-release", "PRETTY_NAME"),
+        architecture=platform.machine(),
+        cpu=_field("/proc/cpuinfo", "model name"),
+        cores=len(os.sched_getaffinity(0)),
+        memory_bytes=psutil.virtual_memory().total,
+        virtualized="hypervisor" in flags.split(),
+        python=platform.python_version(),
+    )

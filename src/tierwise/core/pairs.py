@@ -1,0 +1,56 @@
+"""Pairs: the named places where files can live, as a reader writes them down (``data/tiers/*.toml``)."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_toml
+from tierwise.core.words import Substrate
+
+
+class DirectoryTier(Strict):
+    """A directory on a real disk of the reader's; its figures are calibrated before use."""
+
+    kind: Literal["directory"]
+    directory: str = Field(description="absolute, or relative to the work folder; created where absent")
+    note: str = ""
+
+    @property
+    def substrate(self) -> Substrate:
+        return Substrate.MEASURED
+
+
+class EmulatedTier(Strict):
+    """A mount whose reads and writes take as long as a device of ``data/devices`` would."""
+
+    kind: Literal["emulated"]
+    device: str = Field(description="name of a file in data/devices")
+    scale: float = Field(default=1.0, gt=0, description="stretch of seek distances, on top of 1/fraction of the profile")
+    note: str = ""
+
+    @property
+    def substrate(self) -> Substrate:
+        return Substrate.EMULATED
+
+
+TierSpec = Annotated[DirectoryTier | EmulatedTier, Field(discriminator="kind")]
+
+
+class Pair(Strict):
+    """The tiers that a study compares; studies speak of the tiers by these names (``hdd``, ``ssd``)."""
+
+    name: str
+    description: str
+    source: str | None = Field(default=None, description="letter of the source whose claims this pair judges")
+    tiers: dict[str, TierSpec] = Field(min_length=1)
+
+    @property
+    def substrate(self) -> Substrate:
+        """One substrate where all tiers share it, else ``mixed``."""
+        return Substrate.of({tier.substrate for tier in self.tiers.values()})
+
+
+def load_pair(name: str) -> Pair:
+    """The pair `name`; an unknown name or a bad field is an `InputError`."""
+    return read_toml(paths.data() / "tiers" / f"{name}.toml", Pair)

@@ -1,0 +1,38 @@
+"""Profiles: how much of the study is measured (``data/profiles/*.toml``)."""
+
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, Field
+
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_toml, validate
+from tierwise.core.words import IoArm
+
+Grid = TypeVar("Grid", bound=BaseModel)
+
+
+class Profile(Strict):
+    """One profile; `studies` holds each study's own table, which that study validates."""
+
+    name: str
+    description: str
+    free_space_bytes: int = Field(gt=0, description="checked before anything is written")
+    fraction: float = Field(gt=0, le=1, description="share of the published row count that is generated and loaded")
+    blocks: int = Field(ge=1, description="interleaved repetitions of every trial; a verdict needs five")
+    arms: tuple[IoArm, ...] = Field(min_length=1)
+    memory_fraction: float = Field(gt=0, description="shared_buffers over the size of table + index")
+    studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
+
+    def study(self, name: str, grid: type[Grid]) -> Grid:
+        """The table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
+        return validate(self.studies.get(name, {}), grid, where=f"profile {self.name}: studies.{name}")
+
+
+def names() -> list[str]:
+    """Every profile there is."""
+    return sorted(path.stem for path in (paths.data() / "profiles").glob("*.toml"))
+
+
+def load_profile(name: str) -> Profile:
+    """The profile `name`; an unknown name or a bad field is an `InputError`."""
+    return read_toml(paths.data() / "profiles" / f"{name}.toml", Profile)

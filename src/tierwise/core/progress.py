@@ -1,0 +1,56 @@
+"""Progress with the time left, on the terminal even when a notebook does the work.
+
+A notebook kernel swallows what is printed, so the pipeline names its own standard error in ``TIERWISE_PROGRESS``.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tierwise.core.units import human_seconds
+
+INTERVAL_S = 5.0
+"""A line at most this often; what takes less than this stays silent."""
+
+
+def say(line: str) -> None:
+    """One line on the reader's terminal; a terminal that is gone is no error."""
+    terminal = os.environ.get("TIERWISE_PROGRESS")
+    if terminal is None:
+        print(line, file=sys.stderr, flush=True)
+        return
+    with suppress(OSError), Path(terminal).open("a", encoding="utf-8") as stream:
+        stream.write(line + "\n")
+
+
+@contextmanager
+def announcing() -> Iterator[None]:
+    """While open, child processes (notebook kernels) report to this process's standard error."""
+    os.environ["TIERWISE_PROGRESS"] = f"/proc/{os.getpid()}/fd/2"
+    try:
+        yield
+    finally:
+        del os.environ["TIERWISE_PROGRESS"]
+
+
+class Progress:
+    """Counts work done out of a total; `already` is what an earlier, interrupted run did and says nothing of speed."""
+
+    def __init__(self, what: str, total: float, *, already: float = 0.0):
+        self.what, self.total, self.done, self.already = what, total, already, already
+        self.started_s = self.told_s = time.monotonic()
+
+    def step(self, amount: float = 1.0, note: str = "") -> None:
+        """`amount` more of the work is done."""
+        self.done += amount
+        now_s = time.monotonic()
+        if now_s - self.told_s < INTERVAL_S:
+            return
+        self.told_s = now_s
+        fresh = self.done - self.already
+        left_s = (now_s - self.started_s) * (self.total - self.done) / fresh if fresh else float("nan")
+        share = self.done / self.total if self.total else 1.0
+        say(f"{self.what}: {share:4.0%}, {human_seconds(left_s)} left{f' ({note})' if note else ''}")

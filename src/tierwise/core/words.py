@@ -1,0 +1,45 @@
+"""The study's vocabulary: how a number came to be, how the cache stood, how I/O was done."""
+
+from enum import StrEnum
+
+
+class Substrate(StrEnum):
+    """How a number came to be. A ratio across two substrates is ``MIXED`` and never gives a verdict."""
+
+    MEASURED = "measured"
+    EMULATED = "emulated"
+    SIMULATED = "simulated"
+    PUBLISHED = "published"
+    MIXED = "mixed"
+
+    @staticmethod
+    def of(parts: "set[Substrate]") -> "Substrate":
+        """The substrate of a result that rests on `parts` (at least one)."""
+        if not parts:
+            raise ValueError("a result rests on at least one substrate, got none")
+        return next(iter(parts)) if len(parts) == 1 else Substrate.MIXED
+
+
+class CacheState(StrEnum):
+    """What the caches held when the clock started."""
+
+    COLD = "cold"
+    HOT = "hot"
+    CROSS = "cross"
+    NONE = "none"
+
+
+class IoArm(StrEnum):
+    """How the server does I/O: past the kernel's page cache, or through it."""
+
+    DIRECT = "direct"
+    BUFFERED = "buffered"
+
+
+class RelationClass(StrEnum):
+    """What a placement speaks of."""
+
+    TABLE = "table"
+    INDEX = "index"
+    WAL = "wal"
+    TEMP = "temp"

@@ -1,0 +1,112 @@
+"""Core: errors name the thing, files are whole or absent, configuration is typed."""
+
+from pathlib import Path
+
+import pytest
+
+from tierwise.core import host, paths
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing, write_whole
+from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict, read_toml
+from tierwise.core.units import human_bytes, human_seconds
+from tierwise.core.words import Substrate
+
+
+class Thing(Strict):
+    size_bytes: int
+
+
+def test_an_input_error_names_place_field_value_rule_and_remedy() -> None:
+    error = InputError("data/tiers/x.toml", field="scale", value=-1, rule="must be above 0", remedy="scale = 1")
+    assert str(error) == "data/tiers/x.toml: scale is -1: must be above 0. Remedy: scale = 1"
+
+
+def test_a_written_file_is_whole(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a.txt", "one")
+    write_whole(tmp_path / "a.txt", "two")
+    assert (tmp_path / "a.txt").read_text() == "two"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+def test_a_failing_writer_leaves_the_old_file_and_no_scrap(tmp_path: Path) -> None:
+    target = tmp_path / "a.txt"
+    target.write_text("old")
+    with pytest.raises(ZeroDivisionError), replacing(target) as part:
+        part.write_text("half")
+        raise ZeroDivisionError
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("size_bytes = 1\nunknown = 2\n", r"x\.toml: unknown is 2: Extra inputs are not permitted"),
+        ("size_bytes = 'many'\n", r"x\.toml: size_bytes is 'many': Input should be a valid integer"),
+        ("", r"x\.toml: size_bytes: Field required"),
+        ("size_bytes =", r"x\.toml: not valid TOML"),
+    ],
+)
+def test_a_bad_file_is_named_with_field_value_and_rule(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=expected):
+        read_toml(path, Thing)
+
+
+def test_an_unknown_name_lists_the_known_ones() -> None:
+    with pytest.raises(InputError, match="no such file.*Remedy: name one of:.*source-m"):
+        load_pair("nonesuch")
+
+
+def test_a_pair_of_two_substrates_is_mixed() -> None:
+    table = {
+        "name": "x",
+        "description": "",
+        "tiers": {"a": {"kind": "emulated", "device": "d"}, "b": {"kind": "directory", "directory": "e"}},
+    }
+    assert Pair.model_validate(table).substrate is Substrate.MIXED
+    assert load_pair("source-m").substrate is Substrate.EMULATED
+    assert load_pair("local").substrate is Substrate.MIXED
+
+
+def test_a_studys_table_in_a_profile_is_checked_by_the_study() -> None:
+    profile = load_profile("smoke").model_copy(update={"studies": {"one": {"size_bytes": 0.5}}})
+    with pytest.raises(InputError, match=r"profile smoke: studies\.one: size_bytes is 0\.5"):
+        profile.study("one", Thing)
+    assert isinstance(profile, Profile)
+
+
+def test_a_path_is_shown_without_the_readers_home() -> None:
+    assert paths.short(paths.home() / "data" / "tiers" / "x.toml") == "data/tiers/x.toml"
+    assert paths.short(Path("/somewhere/private/x.toml")) == "x.toml"
+
+
+def test_the_fingerprint_names_the_machine_and_nobody() -> None:
+    machine = host.fingerprint()
+    assert machine.cores >= 1
+    assert machine.memory_bytes > 0
+    assert "unknown" not in {machine.cpu, machine.distribution}
+    assert not {"hostname", "user", "node"} & set(type(machine).model_fields)
+
+
+def test_progress_speaks_only_of_long_work_and_tells_the_time_left(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock_s = 0.0
+    monkeypatch.setattr("tierwise.core.progress.time.monotonic", lambda: clock_s)
+    progress = Progress("loading", 100, already=50)
+    clock_s = 1.0
+    progress.step(1)
+    assert capfd.readouterr().err == ""
+    clock_s = 10.0
+    progress.step(9)
+    assert capfd.readouterr().err == "loading:  60%, 0:40 left\n"
+
+
+def test_units_are_readable() -> None:
+    assert [human_bytes(size) for size in (5, 1536, 3 * 2**30)] == ["5 B", "1.5 KiB", "3.0 GiB"]
+    assert [human_seconds(span) for span in (5, 95, 4000)] == ["0:05", "1:35", "1:06:40"]
