@@ -1,0 +1,1 @@
+"""Raw observations: their schema, their files, their manifest, and the views over all runs."""

@@ -1,0 +1,146 @@
+"""The raw row: one timed operation, never averaged.
+
+This table is the contract between the measuring side and the reading side; `SCHEMA` is what stands in every
+``timings.parquet`` and in every part of an unfinished run.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.core.words import CacheState, IoArm, Substrate
+
+SCHEMA_VERSION: Final = 1
+
+RELATION_IO: Final = pl.Struct(
+    {
+        "relation": pl.String,  # name as in pg_class
+        "relation_class": pl.String,  # table, index
+        "tier": pl.String,  # name of the tier in its pair
+        "hits": pl.Int64,  # blocks found in shared_buffers during the operation
+        "reads": pl.Int64,  # blocks asked of the storage during the operation
+    }
+)
+TIER_IO: Final = pl.Struct(
+    {
+        "tier": pl.String,
+        "substrate": pl.String,
+        "device": pl.String,  # device file, or null for a directory
+        "reads": pl.Int64,  # requests that reached the tier during the operation; null where nothing counts them
+        "read_bytes": pl.Int64,
+        "writes": pl.Int64,
+        "write_bytes": pl.Int64,
+        "intended_s": pl.Float64,  # sum of the service times that the device model asked for
+        "actual_s": pl.Float64,  # sum of the times that the requests really took
+    }
+)
+
+SCHEMA: Final[dict[str, Any]] = {
+    "schema_version": pl.Int16,
+    "run_id": pl.String,
+    "study": pl.String,
+    "pair": pl.String,  # name of the file in data/tiers
+    "substrate": pl.String,  # measured, emulated, simulated, mixed: of the tiers that this trial touches
+    "arm": pl.String,  # direct, buffered
+    "trial": pl.String,  # canonical key of the cell, unique within study and pair
+    "block": pl.Int32,  # repetition; ratios pair rows of the same block
+    "step": pl.Int32,  # order within the trial
+    "sequence": pl.Int64,  # order of the trial within the run, as it was executed
+    "cell": pl.String,  # JSON object: the grid's coordinates of this row
+    "cache": pl.String,  # cold, hot, cross, none
+    "operation": pl.String,  # what was timed, as text
+    "started_at": pl.Datetime("us", "UTC"),
+    "elapsed_s": pl.Float64,
+    "result_rows": pl.Int64,  # what the operation returned, so that a wrong answer is seen; null where meaningless
+    "relation_io": pl.List(RELATION_IO),
+    "tier_io": pl.List(TIER_IO),
+    "proof": pl.String,  # JSON object: the evidence for `cache`
+    "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, cpu); empty: none
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RelationIo:
+    """Blocks of one relation during one operation."""
+
+    relation: str
+    relation_class: str
+    tier: str
+    hits: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class TierIo:
+    """Requests that reached one tier during one operation (`None`: nothing counted them)."""
+
+    tier: str
+    substrate: Substrate
+    device: str | None
+    reads: int | None = None
+    read_bytes: int | None = None
+    writes: int | None = None
+    write_bytes: int | None = None
+    intended_s: float | None = None
+    actual_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One observation as a study yields it; the bench adds run, study, pair, trial, block and order."""
+
+    cell: Mapping[str, str | int | float]
+    cache: CacheState
+    operation: str
+    started_at: datetime
+    elapsed_s: float
+    result_rows: int | None = None
+    relation_io: tuple[RelationIo, ...] = ()
+    tier_io: tuple[TierIo, ...] = ()
+    proof: Mapping[str, Any] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the bench knows of a trial's rows."""
+
+    run_id: str
+    study: str
+    pair: str
+    substrate: Substrate
+    arm: IoArm
+    trial: str
+    block: int
+    sequence: int
+
+
+def frame(origin: Origin, timings: list[Timing]) -> pl.DataFrame:
+    """Rows of one trial in one block, in `SCHEMA`'s columns and types."""
+    rows = [
+        {
+            "schema_version": SCHEMA_VERSION,
+            **{name: getattr(origin, name) for name in Origin.__slots__},
+            "step": step,
+            "cell": json.dumps(dict(timing.cell), sort_keys=True),
+            "cache": timing.cache,
+            "operation": timing.operation,
+            "started_at": timing.started_at,
+            "elapsed_s": timing.elapsed_s,
+            "result_rows": timing.result_rows,
+            "relation_io": [_as_dict(io) for io in timing.relation_io],
+            "tier_io": [_as_dict(io) for io in timing.tier_io],
+            "proof": json.dumps(dict(timing.proof), sort_keys=True),
+            "flags": list(timing.flags),
+        }
+        for step, timing in enumerate(timings)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _as_dict(io: RelationIo | TierIo) -> dict[str, Any]:
+    return {name: getattr(io, name) for name in io.__slots__}

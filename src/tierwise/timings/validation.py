@@ -1,0 +1,103 @@
+"""The rules of a raw row, one line each."""
+
+import json
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
+from tierwise.timings.schema import SCHEMA, SCHEMA_VERSION
+
+KEY: Final = ("run_id", "study", "pair", "trial", "block", "step")
+NULLABLE: Final = {"result_rows"}
+COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s")
+
+
+class Rule(NamedTuple):
+    """`broken` is true in each row of `column` that breaks the rule."""
+
+    column: str
+    broken: pl.Expr
+    text: str
+
+
+def check(rows: pl.DataFrame, where: str) -> None:
+    """Raise `InputError` for the first column, then the first rule and row, that is not as `SCHEMA` and `RULES` say."""
+    _check_columns(rows, where)
+    for rule in RULES:
+        broken = rows.with_row_index("row_number", 1).filter(rule.broken)
+        if not broken.is_empty():
+            value = broken.get_column(rule.column).to_list()[0]
+            raise InputError(where, field=f"{rule.column}, row {broken['row_number'][0]}", value=value, rule=rule.text)
+
+
+def _check_columns(rows: pl.DataFrame, where: str) -> None:
+    for column in [*SCHEMA, *rows.columns]:
+        if column not in rows.columns:
+            raise InputError(where, field=column, rule="column is missing")
+        if column not in SCHEMA:
+            raise InputError(where, field=column, rule="column is not in the schema")
+        if rows.schema[column] != SCHEMA[column]:
+            raise InputError(where, field=column, value=str(rows.schema[column]), rule=f"type must be {SCHEMA[column]}")
+    if rows.columns != list(SCHEMA):
+        raise InputError(where, field="columns", value=rows.columns, rule=f"order must be {list(SCHEMA)}")
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except json.JSONDecodeError:
+        return False
+
+
+def _fails(holds: Callable[[str], bool], column: str) -> pl.Expr:
+    return ~pl.col(column).map_elements(holds, return_dtype=pl.Boolean)
+
+
+def _words(column: str, words: type[StrEnum], *, but: Iterable[StrEnum] = ()) -> Rule:
+    allowed = [str(word) for word in words if word not in set(but)]
+    return Rule(column, ~pl.col(column).is_in(allowed), f"must be one of {', '.join(allowed)}")
+
+
+def _elements(column: str, broken: pl.Expr, text: str) -> Rule:
+    return Rule(column, pl.col(column).list.eval(broken).list.any(), text)
+
+
+def _field(name: str) -> pl.Expr:
+    return pl.element().struct.field(name)
+
+
+def _negative(*names: str) -> pl.Expr:
+    return pl.any_horizontal(_field(name) < 0 for name in names)
+
+
+def _unknown(name: str, words: type[StrEnum]) -> pl.Expr:
+    return ~_field(name).is_in([str(word) for word in words])
+
+
+def _incomplete(*names: str) -> pl.Expr:
+    return pl.element().is_null() | pl.any_horizontal(_field(name).is_null() for name in names)
+
+
+RULES: Final = (
+    *(Rule(column, pl.col(column).is_null(), "must not be null") for column in SCHEMA if column not in NULLABLE),
+    Rule("schema_version", pl.col("schema_version") != SCHEMA_VERSION, f"must be {SCHEMA_VERSION}"),
+    *(Rule(column, pl.col(column) == "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
+    _words("substrate", Substrate, but={Substrate.PUBLISHED}),
+    _words("arm", IoArm),
+    _words("cache", CacheState),
+    *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("block", "step", "sequence", "result_rows")),
+    Rule("elapsed_s", ~((pl.col("elapsed_s") > 0) & pl.col("elapsed_s").is_finite()), "must be more than 0 and finite"),
+    *(Rule(column, _fails(_is_object, column), "must be a JSON object") for column in ("cell", "proof")),
+    _elements("flags", pl.element().is_null(), "a flag must not be null"),
+    _elements("relation_io", _incomplete("relation", "relation_class", "tier", "hits", "reads"), "no field may be null"),
+    _elements("relation_io", _unknown("relation_class", RelationClass), f"relation_class must be one of {', '.join(RelationClass)}"),
+    _elements("relation_io", _negative("hits", "reads"), "hits and reads must be at least 0"),
+    _elements("tier_io", _incomplete("tier", "substrate"), "tier and substrate must not be null"),
+    _elements("tier_io", _unknown("substrate", Substrate), f"substrate must be one of {', '.join(Substrate)}"),
+    _elements("tier_io", _negative(*COUNTS), "no count and no time may be below 0"),
+    Rule("step", ~pl.struct(KEY).is_first_distinct(), f"({', '.join(KEY)}) must be unique"),
+)

@@ -1,0 +1,221 @@
+"""Valid run folders with chosen timings, fabricated for tests of the reading side only.
+
+Every time is log-normal around a plausible figure, so that a test chooses the true ratio and the spread and knows what must come out.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.core.host import Host
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord
+from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
+
+STARTED: Final = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+CROSS: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
+PLACEMENTS: Final = (("hdd", "hdd"), ("hdd", "ssd"), ("ssd", "hdd"), ("ssd", "ssd"))  # (table, index)
+POB: Final = {"FL": 12, "PR": 72, "NV": 32}
+ROWS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
+HEAP_READS: Final = {"FL": 18_000, "PR": 6_200, "NV": 1_800}
+INDEX_READS: Final = {"FL": 16, "PR": 9, "NV": 7}
+ELAPSED_S: Final = {  # of table and index on hdd; on ssd the table's reads take a fraction of it
+    "cold": {"FL": 8.2, "PR": 5.9, "NV": 4.7},
+    "hot": {"FL": 0.060, "PR": 0.020, "NV": 0.010},
+    "cross": {"FL": 8.1, "PR": 5.4, "NV": 4.5},
+}
+TABLE_ON_SSD: Final = {"FL": 0.89, "PR": 0.57, "NV": 0.14}
+RATIO: Final = 0.99
+"""Index on ssd over index on hdd where a test names no ratio."""
+
+Ratios = Mapping[tuple[str, str], float]
+"""(cache, state) -> true ratio; the states of ``cross`` are ``FL->PR``, ``PR->NV``, ``NV->FL``."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One placement and first query."""
+
+    table: str
+    index: str
+    start: str
+    substrates: Mapping[str, Substrate]  # of each tier
+
+
+def make_run(
+    raw: Path,
+    *,
+    run_id: str = "20260102-030405-abcd",
+    ratios: Ratios | None = None,
+    blocks: int = 5,
+    pair: str = "source-m",
+    substrate: Substrate = Substrate.EMULATED,
+    arm: IoArm = IoArm.DIRECT,
+    complete: bool = True,
+    seed: int = 0,
+    sigma: float = 0.01,
+    profile: str = "quick",
+    reader_pair: str | None = None,
+) -> Path:
+    """One run of ``index_placement`` on one pair and one arm; returns its folder."""
+    rows = make_rows(run_id=run_id, ratios=ratios, blocks=blocks, pair=pair, substrate=substrate, arm=arm, seed=seed, sigma=sigma)
+    return save_run(raw, rows, complete=complete, profile=profile, reader_pair=reader_pair)
+
+
+def make_rows(
+    *,
+    run_id: str = "20260102-030405-abcd",
+    ratios: Ratios | None = None,
+    blocks: int = 5,
+    pair: str = "source-m",
+    substrate: Substrate = Substrate.EMULATED,
+    arm: IoArm = IoArm.DIRECT,
+    seed: int = 0,
+    sigma: float = 0.01,
+) -> pl.DataFrame:
+    """Rows of every trial in every block. With `substrate` ``MIXED`` the hdd is emulated and the ssd measured."""
+    draw = random.Random(seed)
+    mixed = {"hdd": Substrate.EMULATED, "ssd": Substrate.MEASURED}
+    substrates = mixed if substrate is Substrate.MIXED else dict.fromkeys(mixed, substrate)
+    trials = [Trial(table, index, start, substrates) for table, index in PLACEMENTS for start in CROSS]
+    parts: list[pl.DataFrame] = []
+    for block in range(blocks):
+        for trial in draw.sample(trials, len(trials)):
+            origin = Origin(
+                run_id=run_id,
+                study="index_placement",
+                pair=pair,
+                substrate=Substrate.of({substrates[trial.table], substrates[trial.index]}),
+                arm=arm,
+                trial=f"arm={arm}/index={trial.index}/start={trial.start}/table={trial.table}",
+                block=block,
+                sequence=len(parts),
+            )
+            parts.append(frame(origin, list(_timings(draw, origin, trial, ratios or {}, sigma))))
+    return pl.concat(parts)
+
+
+def save_run(raw: Path, rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Path:
+    """`rows` (of one run, any pairs and arms) and a manifest that fits them; an incomplete run has no finish."""
+    run_id = str(rows["run_id"][0])
+    folder = raw / run_id
+    folder.mkdir(parents=True)
+    rows.sort("sequence", "step").write_parquet(folder / "timings.parquet")
+    make_manifest(rows, complete=complete, profile=profile, reader_pair=reader_pair).save(folder)
+    return folder
+
+
+def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Manifest:
+    """The manifest of a run that gave `rows`."""
+    blocks = int(rows["block"].n_unique())
+    pairs = sorted(rows["pair"].unique())
+    return Manifest(
+        run_id=rows["run_id"][0],
+        status="complete" if complete else "running",
+        inputs_sha256="1" * 64,
+        profile={"name": profile, "fraction": 0.1, "blocks": blocks, "arms": sorted(rows["arm"].unique())},
+        pairs={pair: pair_record(pair) for pair in pairs},
+        reader_pair=reader_pair,
+        seed=1,
+        dataset_source="synthetic",
+        code_version="0.1.0",
+        method_sha256="2" * 64,
+        host=HOST,
+        packages={"duckdb": "2.0.0", "polars": "2.0.0"},
+        started_at=STARTED,
+        finished_at=STARTED + timedelta(minutes=10) if complete else None,
+        datasets=(DatasetRecord(name="census", rows=245_828, sha256="3" * 64, provenance={"source": "synthetic", "seed": 1}),),
+        studies=tuple(
+            StudyRecord(
+                name="index_placement",
+                pair=pair,
+                trials=tuple(sorted(rows.filter(pl.col("pair") == pair)["trial"].unique())),
+                blocks=blocks,
+                settings={"shared_buffers": "128MB", "debug_io_direct": "data", "enable_indexonlyscan": "off"},
+                server_version="18.6",
+                facts=FACTS,
+            )
+            for pair in pairs
+        ),
+    )
+
+
+def pair_record(name: str) -> dict[str, Any]:
+    """A pair of two emulated tiers with one parameter a device, as a manifest keeps it."""
+    parameter = {"value": 7200.0, "unit": "1/min", "source": "data sheet", "fitted_on": None}
+    return {
+        "name": name,
+        "description": "hdd and ssd",
+        "tiers": {"hdd": {"kind": "emulated", "device": "disk"}, "ssd": {"kind": "emulated", "device": "flash"}},
+        "devices": {"disk": {"kind": "hdd", "rotation": parameter}, "flash": {"kind": "ssd", "read_latency": {**parameter, "value": 1e-4}}},
+    }
+
+
+HOST: Final = Host(
+    system="Linux",
+    kernel="6.18",
+    distribution="Debian GNU/Linux 12",
+    architecture="x86_64",
+    cpu="a processor",
+    cores=2,
+    memory_bytes=8 * 2**30,
+    virtualized=True,
+    python="3.11.2",
+)
+PLANNED: Final = {
+    "12": {"rows": 5_210.0, "total_cost": 3_800.1, "found_rows": 5_445},
+    "72": {"rows": 990.0, "total_cost": 1_200.4, "found_rows": 1_013},
+    "32": {"rows": 480.0, "total_cost": 640.9, "found_rows": 472},
+    "33": {"rows": 1_170.0, "total_cost": 1_410.0, "found_rows": 1_300},
+}
+FACTS: Final[dict[str, Any]] = {
+    "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
+    "cold_blocks": {state: {"census": HEAP_READS[state], "pob": INDEX_READS[state], "census_pkey": 1} for state in POB},
+    "planner": {
+        "statistics_target": 10,
+        "correlation": 0.5,
+        "published_switches": {code: {"scan": "Index Scan using pob on census", **planned} for code, planned in PLANNED.items()},
+        "today": {code: {"scan": "Bitmap Heap Scan on census", **planned} for code, planned in PLANNED.items()},
+    },
+}
+
+
+def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, sigma: float) -> Iterator[Timing]:
+    table, index, start = trial.table, trial.index, trial.start
+    for step, cache in enumerate((CacheState.COLD, CacheState.HOT, CacheState.CROSS)):
+        state = CROSS[start] if cache is CacheState.CROSS else start
+        label = f"{start}->{state}" if cache is CacheState.CROSS else state
+        true_ratio = ratios.get((cache, label), RATIO) if index == "ssd" else 1.0
+        moved = TABLE_ON_SSD[state] if table == "ssd" and cache is not CacheState.HOT else 1.0
+        heap, pages = (0, 0) if cache is CacheState.HOT else (HEAP_READS[state], INDEX_READS[state])
+        key = 1 if cache is CacheState.COLD else 0  # planning reads the metapage of every index
+        reads = Counter({table: heap + key}) + Counter({index: pages})
+        yield Timing(
+            cell={"arm": origin.arm, "index": index, "start": start, "state": state, "table": table},
+            cache=cache,
+            operation=f"select count(*) from census where pob = {POB[state]}",
+            started_at=STARTED + timedelta(seconds=60 * origin.sequence + 15 * step),
+            elapsed_s=ELAPSED_S[cache][state] * true_ratio * moved * draw.lognormvariate(0.0, sigma),
+            result_rows=ROWS[state],
+            relation_io=(
+                RelationIo("census", "table", table, HEAP_READS[state] - heap, heap),
+                RelationIo("pob", "index", index, INDEX_READS[state] - pages, pages),
+                RelationIo("census_pkey", "index", table, 1 - key, key),
+            ),
+            tier_io=tuple(_tier_io(tier, trial.substrates[tier], reads[tier]) for tier in sorted({table, index})),
+            proof={"resident_pages": 0} if cache is CacheState.COLD else {},
+        )
+
+
+def _tier_io(tier: str, substrate: Substrate, reads: int) -> TierIo:
+    if substrate is not Substrate.EMULATED:
+        return TierIo(tier, substrate, None)
+    service_s = 4e-4 if tier == "hdd" else 1e-4
+    device = "disk" if tier == "hdd" else "flash"
+    return TierIo(tier, substrate, device, reads, reads * 8192, 0, 0, reads * service_s, reads * service_s * 1.01)
