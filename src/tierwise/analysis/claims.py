@@ -1,0 +1,151 @@
+"""The published claims as data: what each says, how certain its figure is, and which rows it is judged on."""
+
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_toml
+
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+"""An identifier of a study or of a column of its view."""
+
+
+class Kind(StrEnum):
+    """What a claim asserts, and so by which rule it is judged."""
+
+    RATIO = "ratio"  # a ratio of paired times lies within bounds, in every state
+    ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every state
+    ORDER = "order"  # one state's value is greater than another's
+    PRESENCE = "presence"  # something is seen: a value of 1 in a block, 0 where it is not
+    COST = "cost"  # a sum of money or a break-even; judged over the price band, by costs
+    SHAPE = "shape"  # what a text shows without a number to test: reported with the evidence
+
+
+class Bounds(Strict):
+    """Where the text says that a value lies; an absent side is open."""
+
+    lower: float | None = Field(default=None, gt=0)
+    upper: float | None = Field(default=None, gt=0)
+    strict: bool = Field(default=False, description="the bounds themselves are outside: more than, less than")
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.lower is None and self.upper is None:
+            raise ValueError("bounds need a lower or an upper side")
+        if self.lower is not None and self.upper is not None and self.lower >= self.upper:
+            raise ValueError(f"lower must be below upper, got {self.lower} and {self.upper}")
+        return self
+
+    def contain(self, low: float, high: float) -> bool:
+        """The whole interval lies inside."""
+        if self.strict:
+            return (self.lower is None or low > self.lower) and (self.upper is None or high < self.upper)
+        return (self.lower is None or low >= self.lower) and (self.upper is None or high <= self.upper)
+
+    def exclude(self, low: float, high: float) -> bool:
+        """The whole interval lies outside, on one side."""
+        return (self.lower is not None and high < self.lower) or (self.upper is not None and low > self.upper)
+
+    def __str__(self) -> str:
+        if self.lower is not None and self.upper is not None:
+            return f"{self.lower:g} to {self.upper:g}"
+        if self.lower is not None:
+            return f"{'more than' if self.strict else 'at least'} {self.lower:g}"
+        return f"{'less than' if self.strict else 'at most'} {self.upper:g}"
+
+
+class State(Strict):
+    """One of the cases that a claim speaks of: the rows of a study's view, and the column that holds the value."""
+
+    name: str = Field(min_length=1)
+    study: Name
+    select: dict[Name, str] = Field(min_length=1, description="column of the study's view -> the word that must stand there")
+    value: Name = "ratio"
+
+
+class Order(Strict):
+    """One ratio that an order needs above 1, by the names of its states."""
+
+    greater: str
+    than: str
+
+
+class Facts(Strict):
+    """What a reported claim shows: one entry of a study's facts in the manifest."""
+
+    study: Name
+    key: str
+
+
+class Claim(Strict):
+    """One published statement, in our words."""
+
+    id: str = Field(pattern=r"^[LMVHR][1-9][0-9]*$")
+    statement: str = Field(min_length=1)
+    kind: Kind
+    how: Literal["stated", "chart", "inferred"]
+    where: str = Field(min_length=1, description="passage of the source")
+    bounds: Bounds | None = None
+    bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
+    states: tuple[State, ...] = ()
+    orders: tuple[Order, ...] = ()
+    facts: Facts | None = None
+
+    @property
+    def source(self) -> str:
+        """Letter of the source."""
+        return self.id[0]
+
+    @model_validator(mode="after")
+    def _fits_its_kind(self) -> Self:
+        bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE}
+        rules = {
+            "bounds": bounded or (self.kind is Kind.COST and self.bounds is not None),
+            "bounds_how": self.bounds is not None,
+            "states": bounded or self.kind in {Kind.ORDER, Kind.PRESENCE},
+            "orders": self.kind is Kind.ORDER,
+            "facts": self.kind is Kind.SHAPE,
+        }
+        for field, needed in rules.items():
+            if bool(getattr(self, field)) != needed:
+                raise ValueError(f"a claim of kind {self.kind} {'needs' if needed else 'has no'} {field}")
+        names = [state.name for state in self.states]
+        if len(set(names)) != len(names):
+            raise ValueError(f"states must have different names, got {names}")
+        unknown = {name for order in self.orders for name in (order.greater, order.than)} - set(names)
+        if unknown:
+            raise ValueError(f"orders name states that the claim has not: {sorted(unknown)}")
+        return self
+
+
+class Source(Strict):
+    """One of the five texts."""
+
+    title: str
+    author: str
+    system: str = Field(description="what it was measured on")
+    pair: str = Field(description="name of the file in data/tiers that stands for it")
+
+
+class Claims(Strict):
+    """The file ``data/published/claims.toml``."""
+
+    sources: dict[str, Source]
+    claims: tuple[Claim, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        ids = [claim.id for claim in self.claims]
+        if len(set(ids)) != len(ids):
+            raise ValueError(f"ids must be unique, got {ids}")
+        unknown = sorted({claim.source for claim in self.claims} - self.sources.keys())
+        if unknown:
+            raise ValueError(f"claims of sources that are not described: {unknown}")
+        return self
+
+
+def load_claims() -> Claims:
+    """Every published claim; `InputError` names the field that breaks a rule."""
+    return read_toml(paths.data() / "published" / "claims.toml", Claims)

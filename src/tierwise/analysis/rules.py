@@ -1,0 +1,155 @@
+"""The rules by which observations become a verdict; no file is read here.
+
+Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
+states all must be inside, and one wholly outside contradicts. Where both I/O arms were measured they must agree.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from tierwise.analysis.claims import Bounds, Claim, Kind
+from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate, paired_ratios
+from tierwise.core.toml import Strict
+from tierwise.core.words import IoArm, Substrate
+
+ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
+"""The side on which every ratio of an order must lie."""
+
+
+class Verdict(StrEnum):
+    """The outcomes, in the report's words."""
+
+    CONFIRMED = "confirmed"
+    CONTRADICTED = "contradicted"
+    UNDECIDED = "undecided"
+    NOT_MEASURED = "not measured"
+    REPORTED = "reported"
+    MIXED = "no verdict: mixed substrates"
+    INPUT = "not testable: it is an input"
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The values of one state in one arm, by block; flagged blocks are counted and hold no value."""
+
+    state: str
+    arm: IoArm
+    substrates: frozenset[Substrate]
+    values: Mapping[int, float]
+    flagged: frozenset[int] = frozenset()
+
+
+class StateVerdict(Strict):
+    """One state in one arm, or one ratio that an order needs."""
+
+    state: str
+    arm: IoArm
+    substrate: Substrate
+    estimate: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    flagged: int
+    verdict: Verdict
+
+
+def needed_bounds(claim: Claim) -> Bounds | None:
+    """What every interval of `claim` is held against; none for presence and shapes."""
+    return ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
+
+
+def order_series(greater: Series, than: Series) -> Series:
+    """The ratio of two states of one arm, block by block."""
+    flagged = greater.flagged | than.flagged
+    ratios = paired_ratios(greater.values, than.values)
+    return Series(f"{greater.state}/{than.state}", greater.arm, greater.substrates | than.substrates, ratios, flagged)
+
+
+def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> StateVerdict:
+    """Estimate and verdict of one series; `withheld` takes the verdict's place where there may be none."""
+    values = list(series.values.values())
+    if claim.kind is Kind.PRESENCE:
+        estimate = Estimate(sum(values) / len(values) if values else None, None, None, len(values))
+        verdict = _presence(values)
+    else:
+        estimate = geometric_estimate(values)
+        bounds = needed_bounds(claim)
+        assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
+        verdict = _within(bounds, estimate)
+    return StateVerdict(
+        state=series.state,
+        arm=series.arm,
+        substrate=Substrate.of(set(series.substrates)),
+        estimate=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        pairs=estimate.pairs,
+        flagged=len(series.flagged),
+        verdict=withheld or verdict,
+    )
+
+
+def combine(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str]:
+    """The verdict of a claim that speaks of `expected` states, and the reason where it is undecided.
+
+    `states` are those that were measured, in one arm at least.
+    """
+    arms = sorted({state.arm for state in states})
+    by_arm = {arm: _of_arm([state for state in states if state.arm is arm], expected) for arm in arms}
+    if len({verdict for verdict, _ in by_arm.values()}) == 1:
+        return by_arm[arms[0]]
+    return Verdict.UNDECIDED, "the arms disagree: " + ", ".join(f"{arm} {verdict}" for arm, (verdict, _) in by_arm.items())
+
+
+def deciding(states: Sequence[StateVerdict], bounds: Bounds | None) -> StateVerdict:
+    """The one of `states` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
+    rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
+
+    def weight(state: StateVerdict) -> tuple[int, float, float]:
+        width = math.log(state.high / state.low) if state.low is not None and state.high is not None else math.inf
+        return rank.get(state.verdict, 1), _distance(bounds, state.estimate), width
+
+    return max(states, key=weight)
+
+
+def _of_arm(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str]:
+    verdicts = {state.verdict for state in states}
+    if Verdict.CONTRADICTED in verdicts:
+        return Verdict.CONTRADICTED, ""
+    if len(states) == expected and len(verdicts) == 1 and Verdict.UNDECIDED not in verdicts:
+        return verdicts.pop(), ""
+    few = [state for state in states if state.pairs < MINIMUM_PAIRS]
+    if few:
+        fewest = min(few, key=lambda state: state.pairs)
+        return Verdict.UNDECIDED, f"{fewest.pairs} pairs in {fewest.state}, an interval needs {MINIMUM_PAIRS}"
+    crossing = ", ".join(state.state for state in states if state.verdict is Verdict.UNDECIDED)
+    return Verdict.UNDECIDED, f"neither inside nor outside: {crossing}" if crossing else "not every state was measured"
+
+
+def _within(bounds: Bounds, estimate: Estimate) -> Verdict:
+    if estimate.interval is None:
+        return Verdict.UNDECIDED
+    if bounds.contain(*estimate.interval):
+        return Verdict.CONFIRMED
+    return Verdict.CONTRADICTED if bounds.exclude(*estimate.interval) else Verdict.UNDECIDED
+
+
+def _presence(values: Sequence[float]) -> Verdict:
+    """Seen in each block, in none, else undecided; from as many blocks as an interval needs."""
+    if len(values) < MINIMUM_PAIRS:
+        return Verdict.UNDECIDED
+    if all(values):
+        return Verdict.CONFIRMED
+    return Verdict.UNDECIDED if any(values) else Verdict.CONTRADICTED
+
+
+def _distance(bounds: Bounds | None, value: float | None) -> float:
+    """How far `value` lies outside `bounds`, on the log scale; 0 inside."""
+    if bounds is None or value is None:
+        return 0.0
+    below = math.log(bounds.lower / value) if bounds.lower is not None else 0.0
+    above = math.log(value / bounds.upper) if bounds.upper is not None else 0.0
+    return max(0.0, below, above)

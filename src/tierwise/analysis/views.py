@@ -1,0 +1,31 @@
+"""The store with the views of every study's SQL file on top."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import duckdb
+
+from tierwise.timings.store import connect
+
+
+def sql_of(study: str) -> str:
+    """The text of ``analysis/studies/<study>.sql``, which a figure shows beside its numbers."""
+    return (files("tierwise.analysis") / "studies" / f"{study}.sql").read_text(encoding="utf-8")
+
+
+def studies() -> list[str]:
+    """Every study that has an SQL file."""
+    folder = files("tierwise.analysis") / "studies"
+    return sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
+
+
+def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
+    """`timings.store.connect` with the views that each study's SQL creates, the first of which bears its name.
+
+    What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``arm``,
+    ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
+    """
+    connection = connect(raw, run_id)
+    for study in studies():
+        connection.execute(sql_of(study))
+    return connection

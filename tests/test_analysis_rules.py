@@ -1,0 +1,204 @@
+"""Each rule by which an interval becomes a verdict, with its boundary cases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tierwise.analysis.claims import Bounds, Claim
+from tierwise.analysis.rules import Series, StateVerdict, Verdict, combine, deciding, judge_series, order_series
+from tierwise.core.words import IoArm, Substrate
+
+CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
+STATE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
+
+
+def claim(kind: str = "ratio", **fields: Any) -> Claim:
+    table = {"id": "M9", "statement": "so it is", "kind": kind, "how": "stated", "where": "p. 1", "states": [STATE], **fields}
+    return Claim.model_validate(table)
+
+
+def bounded(lower: float | None = None, upper: float | None = None, *, strict: bool = False) -> Claim:
+    return claim(bounds={"lower": lower, "upper": upper, "strict": strict}, bounds_how="stated")
+
+
+def series(values: Sequence[float], *, state: str = "x", arm: IoArm = IoArm.DIRECT, flagged: Sequence[int] = ()) -> Series:
+    return Series(state, arm, frozenset({Substrate.EMULATED}), dict(enumerate(values)), frozenset(flagged))
+
+
+def around(value: float, spread: float = 0.01) -> list[float]:
+    """Five values with geometric mean `value`; their interval is about `value` times 1 -+ 2 `spread`."""
+    return [value * (1 + spread) ** power for power in (-2, -1, 0, 1, 2)]
+
+
+# one state
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "verdict"),
+    [
+        (0.06, 0.01, CONFIRMED),
+        (0.5, 0.01, CONTRADICTED),
+        (0.01, 0.01, CONTRADICTED),
+        (0.10, 0.01, UNDECIDED),
+        (0.03, 0.01, UNDECIDED),
+        (0.06, 0.90, UNDECIDED),  # the interval holds both bounds
+        (0.101, 0.01, UNDECIDED),  # the estimate is outside, the interval reaches in
+    ],
+)
+def test_two_sided_bounds(value: float, spread: float, verdict: Verdict) -> None:
+    assert judge_series(bounded(0.03, 0.10), series(around(value, spread))).verdict is verdict
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(0.1, CONFIRMED), (0.2, UNDECIDED), (0.9, CONTRADICTED)])
+def test_an_upper_bound_alone(value: float, verdict: Verdict) -> None:
+    assert judge_series(bounded(upper=0.20), series(around(value))).verdict is verdict
+
+
+@pytest.mark.parametrize(("value", "verdict"), [(2.0, CONTRADICTED), (3.0, UNDECIDED), (5.0, CONFIRMED)])
+def test_a_lower_bound_alone(value: float, verdict: Verdict) -> None:
+    assert judge_series(bounded(lower=3.0), series(around(value))).verdict is verdict
+
+
+def test_a_bound_belongs_to_its_interval_unless_it_is_strict() -> None:
+    assert Bounds(lower=1, upper=2).contain(1, 2)
+    assert not Bounds(lower=1, upper=2, strict=True).contain(1, 1.5)
+    assert not Bounds(lower=1, upper=2, strict=True).contain(1.5, 2)
+    assert not Bounds(lower=1, upper=2).exclude(0.5, 1)
+    assert not Bounds(lower=1, upper=2).exclude(2, 3)
+    assert Bounds(lower=1, upper=2).exclude(0.5, 0.999)
+    assert Bounds(lower=1, upper=2).exclude(2.001, 3)
+
+
+def test_four_pairs_show_an_estimate_and_decide_nothing() -> None:
+    judged = judge_series(bounded(0.03, 0.10), series([0.06] * 4))
+    assert judged.estimate == pytest.approx(0.06)
+    assert (judged.low, judged.high, judged.pairs, judged.verdict) == (None, None, 4, UNDECIDED)
+
+
+def test_absolute_values_follow_the_same_rule() -> None:
+    tps = claim("absolute", bounds={"lower": 3000.0, "strict": True}, bounds_how="stated")
+    assert judge_series(tps, series(around(3500))).verdict is CONFIRMED
+    assert judge_series(tps, series(around(1000))).verdict is CONTRADICTED
+
+
+def test_flagged_blocks_are_counted() -> None:
+    judged = judge_series(bounded(0.03, 0.10), series(around(0.06), flagged=[5, 6]))
+    assert (judged.pairs, judged.flagged, judged.verdict) == (5, 2, CONFIRMED)
+
+
+def test_a_series_across_substrates_is_mixed() -> None:
+    both = Series("x", IoArm.DIRECT, frozenset({Substrate.EMULATED, Substrate.MEASURED}), dict(enumerate(around(0.06))))
+    assert judge_series(bounded(0.03, 0.10), both).substrate is Substrate.MIXED
+
+
+def test_a_withheld_verdict_still_shows_estimate_and_interval() -> None:
+    judged = judge_series(bounded(0.03, 0.10), series(around(0.06)), Verdict.MIXED)
+    assert judged.verdict is Verdict.MIXED
+    assert judged.low is not None
+    assert judged.low < 0.06
+
+
+# orders and presence
+
+
+@pytest.mark.parametrize(("greater", "than", "verdict"), [(0.10, 0.05, CONFIRMED), (0.05, 0.10, CONTRADICTED), (0.10, 0.10, UNDECIDED)])
+def test_an_order_needs_the_ratio_above_one(greater: float, than: float, verdict: Verdict) -> None:
+    order = claim("order", states=[STATE, {**STATE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    ratio = order_series(series(around(greater)), series(list(reversed(around(than))), state="y"))
+    judged = judge_series(order, ratio)
+    assert (judged.state, judged.verdict) == ("x/y", verdict)
+
+
+def test_an_order_of_equals_is_undecided() -> None:
+    order = claim("order", states=[STATE, {**STATE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    assert judge_series(order, order_series(series([0.1] * 5), series([0.1] * 5))).verdict is UNDECIDED
+
+
+def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both() -> None:
+    greater = Series("x", IoArm.DIRECT, frozenset({Substrate.EMULATED}), {0: 4.0, 1: 6.0}, frozenset({2}))
+    than = Series("y", IoArm.DIRECT, frozenset({Substrate.MEASURED}), {1: 3.0, 2: 1.0}, frozenset({0}))
+    ratio = order_series(greater, than)
+    assert ratio.values == {1: 2.0}
+    assert ratio.flagged == {0, 2}
+    assert ratio.substrates == {Substrate.EMULATED, Substrate.MEASURED}
+
+
+@pytest.mark.parametrize(
+    ("seen", "verdict"),
+    [([1, 1, 1, 1, 1], CONFIRMED), ([0, 0, 0, 0, 0], CONTRADICTED), ([1, 1, 0, 1, 1], UNDECIDED), ([1, 1, 1, 1], UNDECIDED)],
+)
+def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: Verdict) -> None:
+    assert judge_series(claim("presence"), series(seen)).verdict is verdict
+
+
+# several states, both arms
+
+
+def state(
+    verdict: Verdict, *, name: str = "x", arm: IoArm = IoArm.DIRECT, estimate: float = 0.06, width: float = 1.1, pairs: int = 5
+) -> StateVerdict:
+    interval = {"low": estimate / width, "high": estimate * width} if pairs >= 5 else {"low": None, "high": None}
+    table = {"state": name, "arm": arm, "substrate": "emulated", "estimate": estimate, "pairs": pairs, "flagged": 0, "verdict": verdict}
+    return StateVerdict.model_validate({**table, **interval})
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [
+        ([CONFIRMED, CONFIRMED, CONFIRMED], CONFIRMED),
+        ([CONFIRMED, UNDECIDED, CONFIRMED], UNDECIDED),
+        ([CONFIRMED, UNDECIDED, CONTRADICTED], CONTRADICTED),
+        ([CONTRADICTED, CONTRADICTED, CONTRADICTED], CONTRADICTED),
+        ([UNDECIDED, UNDECIDED, UNDECIDED], UNDECIDED),
+        ([CONFIRMED, CONFIRMED], UNDECIDED),  # one of three states was not measured
+        ([CONFIRMED, CONTRADICTED], CONTRADICTED),
+    ],
+)
+def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Verdict], verdict: Verdict) -> None:
+    states = [state(one, name=str(number)) for number, one in enumerate(verdicts)]
+    assert combine(states, expected=3)[0] is verdict
+
+
+@pytest.mark.parametrize(
+    ("direct", "buffered", "verdict"),
+    [
+        (CONFIRMED, CONFIRMED, CONFIRMED),
+        (CONTRADICTED, CONTRADICTED, CONTRADICTED),
+        (CONFIRMED, CONTRADICTED, UNDECIDED),
+        (CONFIRMED, UNDECIDED, UNDECIDED),
+        (UNDECIDED, CONTRADICTED, UNDECIDED),
+    ],
+)
+def test_both_arms_must_agree(direct: Verdict, buffered: Verdict, verdict: Verdict) -> None:
+    states = [state(direct), state(buffered, arm=IoArm.BUFFERED)]
+    assert combine(states, expected=1)[0] is verdict
+
+
+def test_the_reason_of_an_undecided_claim_is_said() -> None:
+    assert combine([state(UNDECIDED, name="PR", pairs=4), state(CONFIRMED)], 2)[1] == "4 pairs in PR, an interval needs 5"
+    assert combine([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2)[1] == "neither inside nor outside: PR"
+    assert combine([state(CONFIRMED)], 2)[1] == "not every state was measured"
+    disagreeing = [state(CONFIRMED), state(CONTRADICTED, arm=IoArm.BUFFERED)]
+    assert combine(disagreeing, 1)[1] == "the arms disagree: buffered contradicted, direct confirmed"
+
+
+def test_the_deciding_state_is_the_furthest_outside() -> None:
+    states = [
+        state(CONTRADICTED, name="far", estimate=0.9),
+        state(CONTRADICTED, name="near", estimate=0.2, width=3),
+        state(CONFIRMED, name="in"),
+    ]
+    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "far"
+    below = [state(CONTRADICTED, name="below", estimate=0.001), state(CONTRADICTED, name="above", estimate=0.2)]
+    assert deciding(below, Bounds(lower=0.03, upper=0.10)).state == "below"
+
+
+def test_the_deciding_state_of_a_confirmed_claim_has_the_widest_interval() -> None:
+    states = [state(CONFIRMED, name="narrow"), state(CONFIRMED, name="wide", width=1.3)]
+    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "wide"
+
+
+def test_the_deciding_state_of_an_undecided_claim_is_an_undecided_one() -> None:
+    states = [state(CONFIRMED, name="wide", width=1.3), state(UNDECIDED, name="open", estimate=0.1)]
+    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "open"

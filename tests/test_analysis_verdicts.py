@@ -1,0 +1,335 @@
+"""From a run's raw rows to the verdict on each claim of source M."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run
+from tierwise.analysis.views import open_views
+from tierwise.core.errors import InputError
+from tierwise.core.words import IoArm, Substrate
+from tierwise.timings.manifest import Manifest
+
+NEEDS_FULL = "undecided (needs PROFILE=full)"
+AS_PUBLISHED = {
+    ("cold", "FL"): 0.09,
+    ("cold", "PR"): 0.05,
+    ("cold", "NV"): 0.04,
+    ("cross", "FL->PR"): 0.15,
+    ("cross", "PR->NV"): 0.12,
+    ("cross", "NV->FL"): 0.10,
+    ("hot", "FL"): 0.77,
+    ("hot", "PR"): 0.78,
+    ("hot", "NV"): 0.025,
+}
+
+
+def by_id(verdicts: list[ClaimVerdict]) -> dict[str, ClaimVerdict]:
+    return {verdict.id: verdict for verdict in verdicts}
+
+
+def words(verdicts: list[ClaimVerdict]) -> dict[str, str]:
+    return {verdict.id: verdict.verdict for verdict in verdicts}
+
+
+def flagging(rows: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+    """`rows`, the `chosen` of them with a flag."""
+    return rows.with_columns(flags=pl.when(chosen).then(pl.lit(["overshoot"])).otherwise(pl.col("flags")))
+
+
+ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/start=FL/table=hdd", literal=True) & (pl.col("cache") == "cold")
+
+
+# the rules, on real rows
+
+
+def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED)
+    assert words(judge(tmp_path)) == {**dict.fromkeys(["M1", "M2", "M3", "M4", "M5"], "confirmed"), "M6": "reported"}
+
+
+def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    verdicts = words(judge(tmp_path))
+    assert {verdicts[name] for name in ("M1", "M3", "M4", "M5")} == {"contradicted"}
+
+
+def test_the_numbers_of_a_claim_are_those_of_its_deciding_state(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.deciding_state, verdict.deciding_arm) == ("contradicted", "PR", IoArm.DIRECT)
+    assert verdict.estimate == pytest.approx(0.5, rel=0.05)
+    assert verdict.low is not None
+    assert verdict.high is not None
+    assert verdict.low < 0.5 < verdict.high
+    assert (verdict.pairs, verdict.flagged, verdict.arms) == (5, 0, (IoArm.DIRECT,))
+    assert [state.verdict for state in verdict.states] == ["confirmed", "contradicted", "confirmed"]
+
+
+def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Path) -> None:
+    rows = make_rows(sigma=0.5)
+    save_run(tmp_path, rows)
+    cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("start=NV/table=hdd")).sort("block")
+    times = {index: cold.filter(pl.col("trial").str.contains(f"index={index}"))["elapsed_s"] for index in ("hdd", "ssd")}
+    (state,) = [state for state in by_id(judge(tmp_path))["M1"].states if state.state == "NV"]
+    assert state.estimate == pytest.approx((times["ssd"] / times["hdd"]).product() ** (1 / 5))
+
+
+def test_an_interval_across_a_bound_is_undecided_and_names_the_profile_that_decides(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.reason, verdict.deciding_state) == (NEEDS_FULL, "neither inside nor outside: NV", "NV")
+
+
+def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05, profile="full")
+    assert words(judge(tmp_path))["M1"] == "undecided (neither inside nor outside: NV)"
+
+
+@pytest.mark.parametrize(("other", "verdict"), [(0.04, "confirmed"), (0.3, "contradicted"), (0.09, NEEDS_FULL)])
+def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, other: float, verdict: str) -> None:
+    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "NV"): other}, sigma=0.03)
+    claim = by_id(judge(tmp_path))["M2"]
+    assert claim.verdict == verdict
+    assert [state.state for state in claim.states] == ["FL/PR", "FL/NV"]
+    assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR, FL > NV")
+
+
+def test_four_pairs_give_no_interval_and_no_verdict(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED, blocks=4)
+    for verdict in judge(tmp_path)[:5]:
+        assert (verdict.verdict, verdict.low, verdict.high, verdict.pairs) == (NEEDS_FULL, None, None, 4)
+        assert verdict.estimate is not None
+        assert "an interval needs 5" in verdict.reason
+
+
+def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED, blocks=6)
+    wild = pl.when(ON_SSD_INDEX & (pl.col("block") == 2)).then(pl.col("elapsed_s") * 100).otherwise(pl.col("elapsed_s"))
+    save_run(tmp_path, flagging(rows.with_columns(elapsed_s=wild), ON_SSD_INDEX & (pl.col("block") == 2)))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.flagged) == ("confirmed", 1)
+    assert [(state.pairs, state.flagged) for state in verdict.states] == [(5, 1), (6, 0), (6, 0)]
+
+
+def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED)
+    on_hdd = pl.col("trial").str.contains("index=hdd/start=FL/table=hdd", literal=True) & (pl.col("block") == 0)
+    on_other = pl.col("trial").str.contains("table=ssd", literal=True)
+    save_run(tmp_path, flagging(rows, on_hdd | on_other))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert [(state.pairs, state.flagged) for state in verdict.states] == [(4, 1), (5, 0), (5, 0)]
+    assert verdict.verdict == NEEDS_FULL
+
+
+def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path) -> None:
+    save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.estimate, verdict.pairs, verdict.flagged) == (NEEDS_FULL, None, 0, 15)
+
+
+def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED, arm=arm, seed=seed) for seed, arm in enumerate(IoArm)]))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.arms, len(verdict.states)) == ("confirmed", (IoArm.BUFFERED, IoArm.DIRECT), 6)
+
+
+def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert verdict.verdict == "undecided (the arms disagree: buffered contradicted, direct confirmed)"
+    assert verdict.deciding_arm is IoArm.BUFFERED
+
+
+def test_a_ratio_across_substrates_is_shown_without_a_verdict(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED, substrate=Substrate.MIXED)
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.substrate) == ("no verdict: mixed substrates", Substrate.MIXED)
+    assert None not in (verdict.estimate, verdict.low, verdict.high)
+
+
+def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED)
+    folder = save_run(tmp_path, rows)
+    manifest = make_manifest(rows).model_dump()
+    manifest["pairs"]["source-m"]["devices"]["flash"]["read_latency"]["fitted_on"] = "M1, M3"
+    Manifest.model_validate(manifest).save(folder)
+    verdicts = by_id(judge(tmp_path))
+    assert verdicts["M1"].verdict == verdicts["M3"].verdict == "not testable: it is an input"
+    assert {state.verdict for state in verdicts["M1"].states} == {"not testable: it is an input"}
+    assert verdicts["M4"].verdict == "confirmed"
+
+
+def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    verdict = by_id(judge(tmp_path))["M6"]
+    assert (verdict.verdict, verdict.evidence, verdict.substrate) == ("reported", FACTS["planner"], Substrate.EMULATED)
+
+
+# what was measured
+
+
+def test_without_a_run_nothing_is_measured(tmp_path: Path) -> None:
+    verdicts = judge(tmp_path)
+    assert [(verdict.verdict, verdict.run_id, verdict.substrate) for verdict in verdicts] == [("not measured", None, None)] * 6
+    assert "make report" in as_text(verdicts)
+
+
+def test_a_missing_study_is_not_measured(tmp_path: Path) -> None:
+    rows = make_rows().with_columns(study=pl.lit("another"))
+    save_run(tmp_path, rows)
+    assert {word for name, word in words(judge(tmp_path)).items() if name != "M6"} == {"not measured"}
+
+
+def test_a_verdict_comes_from_the_source_s_own_pair(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED, pair="elsewhere")
+    assert set(words(judge(tmp_path)).values()) == {"not measured"}
+
+
+def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED)
+    save_run(tmp_path, rows.filter(~(pl.col("trial").str.contains("start=PR") & (pl.col("cache") == "cold"))))
+    verdicts = by_id(judge(tmp_path))
+    assert (verdicts["M1"].verdict, verdicts["M1"].reason) == (NEEDS_FULL, "not every state was measured")
+    assert verdicts["M2"].verdict == NEEDS_FULL
+    assert verdicts["M3"].verdict == "confirmed"
+
+
+# the reader's pair
+
+
+def test_without_a_reader_s_pair_there_is_no_here(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    assert [verdict.here for verdict in judge(tmp_path)] == [None] * 6
+
+
+def test_the_reader_s_pair_is_judged_by_the_same_rules_in_its_own_column(tmp_path: Path) -> None:
+    here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict, verdict.substrate, verdict.pair) == ("confirmed", Substrate.EMULATED, "source-m")
+    assert verdict.here is not None
+    assert (verdict.here.verdict, verdict.here.substrate, verdict.here.pair) == ("contradicted", Substrate.MEASURED, "mine")
+
+
+def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_path: Path) -> None:
+    here = make_rows(pair="mine", substrate=Substrate.MIXED, seed=1)
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
+    for verdict in judge(tmp_path):
+        assert verdict.here is not None
+        assert verdict.here.verdict == "no verdict: mixed substrates"
+        assert verdict.here.evidence is not None or verdict.here.high is not None
+
+
+def test_a_ratio_within_one_tier_of_a_mixed_pair_has_no_verdict_here_either(tmp_path: Path) -> None:
+    mine = make_rows(pair="mine", substrate=Substrate.MIXED, seed=1)
+    one = mine.with_columns(substrate=pl.when(pl.col("trial").str.contains("table=hdd")).then(pl.lit("emulated")).otherwise("substrate"))
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), one]), reader_pair="mine")
+    here = by_id(judge(tmp_path))["M1"].here
+    assert here is not None
+    assert (here.substrate, here.verdict) == (Substrate.EMULATED, "no verdict: mixed substrates")
+
+
+# which run
+
+
+def test_the_newest_complete_run_is_judged(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="z-old", ratios=AS_PUBLISHED)
+    rows = make_rows(run_id="a-new")
+    folder = save_run(tmp_path, rows)
+    make_manifest(rows).model_copy(update={"finished_at": STARTED + timedelta(days=1)}).save(folder)
+    make_run(tmp_path, run_id="unfinished", complete=False)
+    assert newest_run(tmp_path) == "a-new"
+    assert judge(tmp_path)[0].run_id == "a-new"
+    old = judge(tmp_path, "z-old")[0]
+    assert (old.run_id, old.verdict) == ("z-old", "confirmed")
+
+
+def test_a_run_that_is_not_complete_is_judged_when_it_is_named(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="unfinished", complete=False, ratios=AS_PUBLISHED)
+    assert newest_run(tmp_path) is None
+    assert judge(tmp_path, "unfinished")[0].verdict == "confirmed"
+
+
+def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="a")
+    with pytest.raises(InputError, match="'b': no such run; there are: a"):
+        judge(tmp_path, "b")
+
+
+# how it is told
+
+
+def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED)
+    objects = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))
+    assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    for one in objects:
+        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "arms"} <= one.keys()
+        assert one["substrate"] == "emulated"
+        assert all(state["substrate"] == "emulated" for state in one["states"])
+    assert [one["bounds"] for one in objects] == [[0.03, 0.1], [1.0, None], [None, 0.2], [0.7, 0.85], [None, 0.05], None]
+    assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", None]
+
+
+def test_the_table_has_a_row_for_each_claim(tmp_path: Path) -> None:
+    here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
+    table = claims_table(tmp_path)
+    assert table["id"].to_list() == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    assert table.filter(pl.col("estimate").is_not_null() & pl.col("substrate").is_null()).is_empty()
+    assert table.filter(pl.col("here_estimate").is_not_null() & pl.col("here_substrate").is_null()).is_empty()
+    assert table["bounds_text"].to_list()[4] == "at most 0.05*"
+    assert table["here_verdict"].to_list()[0] == "contradicted"
+
+
+def test_the_text_shows_failing_claims_with_their_numbers(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    text = as_text(judge(tmp_path))
+    assert "M1  contradicted" in text
+    assert "published 0.03 to 0.1; found " in text
+    assert "on source-m, direct, emulated; 5 pairs" in text
+
+
+# the views beneath
+
+
+def test_the_study_s_view_has_a_row_for_each_pair_arm_cache_state_and_block(tmp_path: Path) -> None:
+    make_run(tmp_path, blocks=2)
+    with open_views(tmp_path) as connection:
+        rows = connection.sql("from index_placement").pl()
+    assert rows.height == 2 * 9
+    assert rows.select("pair", "arm", "cache", "state", "block").is_unique().all()
+    assert set(rows["state"]) == {"FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL"}
+    assert rows.filter(pl.col("ratio") != pl.col("hdd_ssd_s") / pl.col("hdd_hdd_s")).is_empty()
+
+
+def test_block_reads_by_relation_stand_beside_every_time(tmp_path: Path) -> None:
+    make_run(tmp_path, blocks=1)
+    with open_views(tmp_path) as connection:
+        rows = connection.sql("from index_placement_observations order by cache, state, table_tier, index_tier").pl()
+    assert rows.height == 36
+    cold = rows.filter((pl.col("cache") == "cold") & (pl.col("state") == "FL"))
+    assert cold.select("heap_reads", "heap_hits", "index_reads", "index_hits").unique().rows() == [(18_000, 0, 16, 0)]
+    hot = rows.filter((pl.col("cache") == "hot") & (pl.col("state") == "FL"))
+    assert hot.select("heap_reads", "heap_hits", "index_reads", "index_hits").unique().rows() == [(0, 18_000, 0, 16)]
+
+
+def test_views_hold_the_rows_of_several_runs_apart(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="a", blocks=2)
+    make_run(tmp_path, run_id="b", blocks=1, ratios=AS_PUBLISHED)
+    with open_views(tmp_path) as connection:
+        counts = connection.execute("select run_id, count(*) from index_placement group by run_id order by run_id").fetchall()
+    assert counts == [("a", 18), ("b", 9)]
+
+
+def test_a_placement_that_stands_twice_in_a_block_is_an_error_not_a_number(tmp_path: Path) -> None:
+    rows = make_rows(blocks=1)
+    again = rows.with_columns(trial=pl.col("trial") + "/memory=1")
+    save_run(tmp_path, pl.concat([rows, again]))
+    with open_views(tmp_path) as connection, pytest.raises(Exception, match="timed twice in one block"):
+        connection.sql("select sum(ratio) from index_placement").fetchall()

@@ -1,0 +1,124 @@
+"""The published claims are data, typed and complete; each can be looked up in the views that it names."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rows import make_run
+from support import shared
+from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
+from tierwise.analysis.views import open_views, studies
+from tierwise.core.errors import InputError
+from tierwise.core.toml import validate
+
+STATE = {"name": "FL", "study": "index_placement", "select": {"cache": "cold"}}
+RATIO = {
+    "id": "M1",
+    "statement": "so it is",
+    "kind": "ratio",
+    "how": "stated",
+    "where": "p. 1",
+    "bounds": {"lower": 0.03, "upper": 0.10},
+    "bounds_how": "stated",
+    "states": [STATE],
+}
+
+
+def without(field: str) -> dict[str, Any]:
+    return {name: value for name, value in RATIO.items() if name != field}
+
+
+def test_source_m_is_complete() -> None:
+    assert [claim.id for claim in load_claims().claims if claim.source == "M"] == ["M1", "M2", "M3", "M4", "M5", "M6"]
+
+
+def test_bounds_are_those_of_the_published_figures() -> None:
+    table = shared("published-figures.md").read_text(encoding="utf-8")
+    for claim in load_claims().claims:
+        (line,) = [line for line in table.splitlines() if line.startswith(f"| {claim.id} |")]
+        bounds, how = (cell.strip() for cell in line.strip("|").split("|")[-2:])
+        assert how.startswith(claim.how)
+        if claim.kind is not Kind.RATIO:
+            continue
+        assert claim.bounds is not None
+        stands = f"[{claim.bounds.lower:.2f}, {claim.bounds.upper:.2f}]" if claim.bounds.lower else f"<= {claim.bounds.upper:.2f}"
+        assert bounds == stands + (" *" if claim.bounds_how == "assumed" else "")
+
+
+def test_every_source_pair_is_named_once() -> None:
+    pairs = [source.pair for source in load_claims().sources.values()]
+    assert len(set(pairs)) == len(pairs)
+
+
+def test_every_state_selects_rows_of_its_view(tmp_path: Path) -> None:
+    make_run(tmp_path, blocks=1)
+    with open_views(tmp_path) as connection:
+        for claim in load_claims().claims:
+            for state in claim.states:
+                assert state.study in studies()
+                chosen = " and ".join(f"{column} = ?" for column in state.select)
+                found = connection.execute(
+                    f"select {state.value} from {state.study} where {chosen}", list(state.select.values())
+                ).fetchall()
+                assert len(found) == 1, (claim.id, state.name)
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        ({**RATIO, "id": "Q1"}, "id is 'Q1'"),
+        ({**RATIO, "id": "M0"}, "id is 'M0'"),
+        ({**RATIO, "kind": "guess"}, "kind is 'guess'"),
+        ({**RATIO, "how": "heard"}, "how is 'heard'"),
+        ({**RATIO, "colour": "red"}, "colour is 'red'"),
+        ({**RATIO, "statement": ""}, "statement is ''"),
+        (without("where"), "where: Field required"),
+        (without("bounds"), "of kind ratio needs bounds"),
+        (without("bounds_how"), "of kind ratio needs bounds_how"),
+        (without("states"), "of kind ratio needs states"),
+        ({**RATIO, "bounds": {}}, "bounds need a lower or an upper side"),
+        ({**RATIO, "bounds": {"lower": 0.2, "upper": 0.1}}, "lower must be below upper"),
+        ({**RATIO, "bounds": {"lower": -1.0}}, "bounds.lower is -1.0"),
+        ({**RATIO, "states": [STATE, STATE]}, "states must have different names"),
+        ({**RATIO, "states": [{**STATE, "study": "x; drop table y"}]}, "states.0.study is"),
+        ({**RATIO, "states": [{**STATE, "select": {"a b": "c"}}]}, "states.0.select.a b"),
+        ({**RATIO, "states": [{**STATE, "select": {}}]}, "states.0.select is"),
+        ({**RATIO, "orders": [{"greater": "FL", "than": "PR"}]}, "of kind ratio has no orders"),
+        ({**RATIO, "facts": {"study": "index_placement", "key": "planner"}}, "of kind ratio has no facts"),
+        ({**without("bounds"), "kind": "order", "orders": [{"greater": "FL", "than": "PR"}]}, "of kind order has no bounds_how"),
+        ({**RATIO, "kind": "order", "bounds": None, "bounds_how": None}, "of kind order needs orders"),
+        (
+            {**RATIO, "kind": "order", "bounds": None, "bounds_how": None, "orders": [{"greater": "FL", "than": "PR"}]},
+            "orders name states that the claim has not: ['PR']",
+        ),
+        ({**RATIO, "kind": "presence"}, "of kind presence has no bounds"),
+        ({**RATIO, "kind": "shape", "bounds": None, "bounds_how": None, "states": ()}, "of kind shape needs facts"),
+    ],
+)
+def test_a_claim_that_breaks_a_rule_is_refused(table: dict[str, Any], rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validate(table, Claim, where="claims.toml")
+    assert rule in str(caught.value)
+
+
+def test_ids_are_unique_and_sources_described() -> None:
+    source = {"title": "t", "author": "a", "system": "s", "pair": "source-m"}
+    with pytest.raises(InputError, match="ids must be unique"):
+        validate({"sources": {"M": source}, "claims": [RATIO, RATIO]}, Claims, where="claims.toml")
+    with pytest.raises(InputError, match="sources that are not described"):
+        validate({"sources": {"L": source}, "claims": [RATIO]}, Claims, where="claims.toml")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "text"),
+    [
+        ({"lower": 0.03, "upper": 0.1}, "0.03 to 0.1"),
+        ({"upper": 0.2}, "at most 0.2"),
+        ({"lower": 2e6}, "at least 2e+06"),
+        ({"lower": 3.0, "strict": True}, "more than 3"),
+        ({"upper": 3.0, "strict": True}, "less than 3"),
+    ],
+)
+def test_bounds_in_words(bounds: dict[str, Any], text: str) -> None:
+    assert str(validate({**RATIO, "bounds": bounds}, Claim, where="claims.toml").bounds) == text
