@@ -1,0 +1,188 @@
+"""The life cycle of one server: made, started, stopped or killed, and each time seen to be what it should be.
+
+Layout of a cluster's folder: ``data/`` (PostgreSQL's own), ``server.log``, ``socket`` (a file: where the socket's folder is).
+The socket lies in a private folder of its own below ``/tmp``, because its path may have 107 bytes at most.
+"""
+
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import psutil
+import psycopg
+
+from tierwise.core.errors import TierwiseError
+from tierwise.postgres.binaries import Binaries
+from tierwise.postgres.processes import PID_FILE, postmaster, serving, wait_down
+from tierwise.postgres.workspace import Account, CommandError
+
+SUPERUSER: Final = "tierwise"
+DATABASE: Final = "postgres"
+PORT: Final = 5432  # only part of the socket's name: no server listens to TCP
+SETTINGS_FILE: Final = "tierwise.conf"
+SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
+SOCKET_PREFIX: Final = "tierwise-pg-"
+START_S: Final = 600
+"""How long a start may take: recovery reads and writes through the tiers' delays."""
+STOP_S: Final = 600
+"""How long a stop may take: its checkpoint writes through the tiers' delays."""
+
+Mode = Literal["smart", "fast", "immediate"]
+_SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
+
+
+class ServerError(TierwiseError):
+    """A server that did not do what it was told; the message ends with the last lines of its log."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A database cluster in `folder`. It holds no state of its own: any process that names the folder sees the same."""
+
+    folder: Path
+    binaries: Binaries
+    account: Account
+
+    @property
+    def data(self) -> Path:
+        """PostgreSQL's data folder."""
+        return self.folder / "data"
+
+    @property
+    def log(self) -> Path:
+        """What the server said, over all its starts."""
+        return self.folder / "server.log"
+
+    @property
+    def server_version(self) -> str:
+        """``18.6``"""
+        return self.binaries.version_text
+
+    @property
+    def exists(self) -> bool:
+        """Whether `create` was done, whole."""
+        return (self.data / "PG_VERSION").exists()
+
+    @property
+    def running(self) -> bool:
+        """Whether any process serves the data folder."""
+        return bool(serving(self.data))
+
+    @property
+    def down(self) -> bool:
+        """No process and no pid file: what a cold start begins with."""
+        return not self.running and not (self.data / PID_FILE).exists()
+
+    def create(self) -> None:
+        """Make the cluster: checksums, UTF-8, order of bytes, the one role `tierwise`; whole or not at all.
+
+        Raises:
+            ServerError: there is one already.
+            CommandError: initdb failed.
+        """
+        if self.exists:
+            raise ServerError(f"{self.data}: a cluster is there already")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.account.own(self.folder)
+        part = self.folder / "data.part"
+        shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
+        options = [f"--username={SUPERUSER}", "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums", "--no-sync"]
+        self.account.run([self.binaries.path("initdb"), f"--pgdata={part}", *options], folder=self.folder)
+        with (part / "postgresql.conf").open("a", encoding="utf-8") as configuration:
+            configuration.write(f"\ninclude '{SETTINGS_FILE}'\n")
+        part.rename(self.data)
+
+    def start(self, settings: Mapping[str, str]) -> None:
+        """Start with `settings` (name -> value, on top of the server's defaults) and wait until it takes connections.
+
+        Raises:
+            ServerError: it runs already, or does not start: the message holds its last words.
+        """
+        if self.running:
+            raise ServerError(f"{self.data}: a server runs there already")
+        self._clean()
+        socket = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX, dir=SOCKET_PARENT))
+        (self.folder / "socket").write_text(f"{socket}\n", encoding="utf-8")
+        self.account.own(socket)
+        private = {"listen_addresses": "", "port": str(PORT), "unix_socket_directories": str(socket), "unix_socket_permissions": "0700"}
+        lines = (f"{name} = '{_quoted(value)}'\n" for name, value in {**settings, **private}.items())
+        (self.data / SETTINGS_FILE).write_text("".join(lines), encoding="utf-8")
+        self.account.own(self.data / SETTINGS_FILE)
+        begun = self.log.stat().st_size if self.log.exists() else 0
+        options = ["--silent", "--wait", f"--timeout={START_S}", f"--log={self.log}", f"--pgdata={self.data}"]
+        try:
+            self.account.run([self.binaries.path("pg_ctl"), "start", *options], folder=self.folder)
+        except CommandError as error:
+            self.kill()
+            raise self._failure("does not start", begun) from error
+
+    def stop(self, mode: Mode = "fast") -> None:
+        """Stop and see that it is down: no process, no pid file. Nothing to do where none runs.
+
+        Raises:
+            ServerError: it did not go down in `STOP_S`.
+        """
+        begun = self.log.stat().st_size if self.log.exists() else 0
+        if server := postmaster(self.data):
+            with suppress(psutil.NoSuchProcess):
+                server.send_signal(_SIGNALS[mode])
+            if not wait_down(self.data, STOP_S) or not self.down:
+                raise self._failure(f"did not stop ({mode})", begun)
+        elif self.running:
+            raise self._failure("has processes without a postmaster; kill it", begun)
+        self._clean()
+
+    def kill(self) -> None:
+        """SIGKILL to the postmaster and its children, as a power cut would do; the next start recovers."""
+        if not wait_down(self.data, STOP_S, kill=True):
+            raise self._failure("survives SIGKILL", 0)
+        self._clean()
+
+    def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
+        """A session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
+        socket = self._socket()
+        if socket is None:
+            raise ServerError(f"{self.data}: no server runs there")
+        return psycopg.connect(
+            host=str(socket), port=PORT, user=SUPERUSER, dbname=DATABASE, autocommit=autocommit, prepare_threshold=None, connect_timeout=60
+        )
+
+    def _socket(self) -> Path | None:
+        try:
+            return Path((self.folder / "socket").read_text(encoding="utf-8").strip())
+        except FileNotFoundError:
+            return None
+
+    def _clean(self) -> None:
+        """Remove what a server leaves behind when it is killed. Only called when none runs."""
+        (self.data / PID_FILE).unlink(missing_ok=True)
+        remove_socket(self.folder)
+
+    def _failure(self, what: str, begun: int) -> ServerError:
+        said = self.log.read_bytes()[begun:].decode("utf-8", "replace").strip() if self.log.exists() else ""
+        last = said.splitlines()[-20:] or ["it wrote no log"]
+        return ServerError("\n".join([f"PostgreSQL {self.server_version} in {self.data} {what}; it said:", *last]))
+
+
+def remove_socket(folder: Path) -> None:
+    """Remove the socket folder that the cluster in `folder` recorded: only one of our own making, and nothing in it but sockets."""
+    record = folder / "socket"
+    try:
+        socket = Path(record.read_text(encoding="utf-8").strip())
+    except FileNotFoundError:
+        return
+    if socket.parent == SOCKET_PARENT and socket.name.startswith(SOCKET_PREFIX) and socket.is_dir() and not socket.is_symlink():
+        for entry in socket.glob(".s.PGSQL.*"):
+            entry.unlink()
+        with suppress(OSError):
+            socket.rmdir()
+    record.unlink()
+
+
+def _quoted(value: str) -> str:
+    return value.replace("\\", "\\\\").replace("'", "''")

@@ -1,0 +1,146 @@
+"""The proof that a query was cold: what must be shown, what a plan must miss, and how to warm the catalogues alone.
+
+The order of a cold measurement: stop the server, `evict`, remount, `residency` is zero; start, a fresh session, `warm_catalogues`,
+the timed statement inside a `BlockCounter`; its misses equal `expected_pages`.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from psycopg import sql
+
+from tierwise.core.errors import EvidenceError
+from tierwise.core.toml import Strict
+from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import find_relation
+from tierwise.postgres.residency import direct_io_probe, drop_caches, evict, residency
+from tierwise.postgres.settings import Connection, applied
+from tierwise.postgres.statistics import BlockCounter
+
+__all__ = [
+    "ColdEvidence",
+    "direct_io_probe",
+    "distinct_heap_pages",
+    "drop_caches",
+    "evict",
+    "expected_pages",
+    "index_pages",
+    "relation_files",
+    "residency",
+    "warm_catalogues",
+]
+
+METAPAGES: Final = 1
+ONLY_INDEX_SCANS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off", "enable_tidscan": "off"}
+ONLY_INDEX_LOOKUPS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off"}
+FIRST_USER_OID: Final = 16384
+
+
+class ColdEvidence(Strict):
+    """What was seen before and during a query that is to be called cold."""
+
+    server_was_down: bool  # no process, no pid file
+    resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
+    direct_io: bool | None  # what the probe said; None in the buffered arm
+    misses: dict[str, int]  # by relation: blocks that the query asked of the storage
+    expected: dict[str, int]  # by relation: distinct blocks that its plan touches
+
+    @property
+    def faults(self) -> list[str]:
+        """What does not hold; empty: the query was cold."""
+        resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
+        names = sorted(self.misses.keys() | self.expected.keys())
+        pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
+        return [
+            *([] if self.server_was_down else ["the server was not down"]),
+            *resident,
+            *(["direct I/O leaves pages in the page cache"] if self.direct_io is False else []),
+            *(f"{name}: {missed} blocks missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
+        ]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the label `cold` is earned."""
+        return not self.faults
+
+    def require(self) -> None:
+        """Raises EvidenceError naming everything that does not hold."""
+        if self.faults:
+            raise EvidenceError(f"not cold: {'; '.join(self.faults)}")
+
+
+def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
+    """Every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
+    oids = [find_relation(conn, name).oid for name in relations]
+    rows = conn.execute(
+        """
+        WITH named AS (SELECT oid, reltoastrelid FROM pg_class WHERE oid = ANY(%(oids)s::oid[])),
+             whole AS (SELECT oid FROM named
+                       UNION SELECT reltoastrelid FROM named WHERE reltoastrelid <> 0
+                       UNION SELECT i.indexrelid FROM pg_index AS i JOIN named ON i.indrelid = named.reltoastrelid)
+        SELECT current_setting('data_directory'), pg_relation_filepath(oid) FROM whole
+        """,
+        {"oids": oids},
+    ).fetchall()
+    mains = [Path(data) / path for data, path in rows]
+    return sorted(
+        path.resolve()
+        for main in mains
+        for path in main.parent.iterdir()
+        if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name)
+    )
+
+
+def warm_catalogues(conn: Connection, statement: str) -> None:
+    """Bring into the session and into shared_buffers every catalogue page that `statement` will want, and no page of any relation.
+
+    A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, but planning
+    reads block 0 (the metapage) of every B-tree of the table and keeps it in the session's relation cache: on a slow tier one
+    of the few reads that make the difference. So the rest of what planning wants is fetched without planning: asking for
+    a relation's size opens it (its catalogue rows, its operator class) without reading it, and the columns' statistics are
+    read through the same index as the planner does. A test holds that the statement then misses no catalogue page.
+    """
+    conn.execute(sql.SQL("PREPARE tierwise_warm AS {}").format(sql.SQL(statement)))
+    conn.execute("DEALLOCATE tierwise_warm")
+    with applied(conn, ONLY_INDEX_LOOKUPS):
+        ours = "SELECT oid FROM pg_class WHERE oid >= %s AND relkind IN ('r', 'i')"
+        conn.execute(f"SELECT sum(pg_relation_size(oid)) FROM ({ours}) AS ours", [FIRST_USER_OID])
+        conn.execute(f"SELECT sum(length(s::text)) FROM pg_statistic AS s WHERE starelid = ANY(ARRAY({ours}))", [FIRST_USER_OID])
+
+
+def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
+    """Distinct heap blocks that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
+    query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
+    row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
+    """Distinct blocks of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
+
+    Counted as accesses: the scan comes down from the root once and goes along the leaves once, so each block is asked
+    for once. The counted scan is the session's second, whose relation cache holds the metapage already; a fresh session's first reads
+    that too, when it plans, so one is added. (Tests compare with the blocks found in shared_buffers, and with the leaves by pageinspect.)
+
+    Raises:
+        EvidenceError: the server would not answer by an index scan of `index`.
+    """
+    name = sql.Identifier(table).as_string(conn)
+    statement = f"SELECT count(*) FROM {name} WHERE {predicate}"
+    with applied(conn, ONLY_INDEX_SCANS):
+        assert_plan(planned(conn, statement), ["Aggregate", f"Index Scan using {index} on {table}"])
+        conn.execute(sql.SQL(statement))
+        with BlockCounter(conn, [index]) as counter:
+            conn.execute(sql.SQL(statement))
+    return counter.blocks[index].accesses + METAPAGES
+
+
+def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
+    """By relation: blocks that a fresh session must miss, cold, when it answers `predicate` by an index scan.
+
+    Reads table and index, so ask long before the server is stopped for the cold measurement. Placement does not change the answer.
+    """
+    return {table: distinct_heap_pages(conn, table, predicate), index: index_pages(conn, table, index, predicate)}

@@ -1,0 +1,94 @@
+"""Settings of the server: what is fixed for every trial, what helps loading, and settings of one session for a while."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final
+
+import psycopg
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import GIB, KIB, MIB
+from tierwise.core.words import IoArm
+from tierwise.postgres.binaries import Binaries
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_ALONE: Final = {
+    "autovacuum": "off",
+    "max_parallel_workers_per_gather": "0",
+    "max_parallel_maintenance_workers": "0",
+    "fsync": "on",
+    "full_page_writes": "on",
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "checkpoint_timeout": "1h",
+    "max_wal_size": "4GB",
+    "restart_after_crash": "off",
+}
+"""Nothing happens that was not asked for: no vacuum, no worker, no checkpoint by the clock, no silent restart with empty caches."""
+
+
+def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
+    """What is fixed for every trial.
+
+    `io_method=sync`: the server process reads for itself, so that a query alone is one stream of reads, each begun when the
+    one before has ended, in the order of the plan. An index scan reads so under any method; under `worker` a bitmap or
+    sequential scan would hand its reads to other processes, and the queue depth would depend on their number.
+    `effective_io_concurrency=0` for the same reason: no read is begun, and no advice given, before its page is wanted.
+
+    Raises:
+        InputError: the direct arm on a version without `debug_io_direct`.
+    """
+    if arm is IoArm.DIRECT and not binaries.supports_direct_io:
+        raise InputError(
+            f"PostgreSQL {binaries.version_text}",
+            field="arm",
+            value=str(arm),
+            rule="direct I/O (debug_io_direct) needs 16 or later",
+            remedy="measure the buffered arm, or name another server: PG_BIN=...",
+        )
+    settings = {
+        **_ALONE,
+        "shared_buffers": f"{max(128, shared_buffers_bytes // KIB)}kB",  # the server's own minimum is 128 KiB
+        "jit": "off",
+        "effective_io_concurrency": "0",
+        "maintenance_io_concurrency": "0",
+        "synchronize_seqscans": "off",
+        "track_io_timing": "on",
+    }
+    if binaries.supports_io_method:
+        settings |= {"io_method": "sync", "io_workers": "1"}  # the workers' number says nothing under sync; fixed all the same
+    if binaries.supports_direct_io:
+        settings["debug_io_direct"] = "data" if arm is IoArm.DIRECT else ""
+    return settings
+
+
+def loading_settings() -> dict[str, str]:
+    """For loading and building indexes: more memory, and no more risk than usual (fsync stays on).
+
+    `wal_level=minimal` leaves the log out for a table that is filled in the transaction that made or emptied it.
+    """
+    return {**_ALONE, "shared_buffers": f"{GIB // 2 // KIB}kB", "maintenance_work_mem": f"{512 * MIB // KIB}kB"}
+
+
+@contextmanager
+def applied(conn: Connection, settings: Mapping[str, str]) -> Iterator[None]:
+    """While open, this session has `settings`; then what it had before."""
+    before = {name: _setting(conn, name) for name in settings}
+    try:
+        for name, value in settings.items():
+            _set(conn, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            _set(conn, name, value)
+
+
+def _setting(conn: Connection, name: str) -> str:
+    row = conn.execute("SELECT current_setting(%s)", [name]).fetchone()
+    assert row is not None
+    return str(row[0])
+
+
+def _set(conn: Connection, name: str, value: str) -> None:
+    conn.execute("SELECT set_config(%s, %s, false)", [name, value])

@@ -1,0 +1,73 @@
+"""Blocks of each relation that one statement found in shared_buffers or asked of the storage: PostgreSQL's own counts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from tierwise.core.words import RelationClass
+from tierwise.postgres.relations import find_relation
+from tierwise.postgres.settings import Connection
+
+
+@dataclass(frozen=True)
+class BlockCount:
+    """Blocks of one relation during one statement, all forks together, without its TOAST table."""
+
+    relation: str
+    relation_class: RelationClass
+    tier: str
+    hits: int
+    reads: int
+
+    @property
+    def accesses(self) -> int:
+        """Blocks asked for, wherever they were."""
+        return self.hits + self.reads
+
+
+class BlockCounter:
+    """Counts of `relations` for what this session does inside the ``with``; `blocks` holds them by name afterwards.
+
+    Exact: the session is told to flush its pending counts before each of the two readings, and the readings touch catalogues
+    only. The counts are the cluster's, so nobody else may use the relations meanwhile. The session must be in autocommit and in
+    no transaction: PostgreSQL flushes between transactions only.
+
+    The counts are those of pg_statio_all_tables and pg_statio_all_indexes; their functions are called directly, because they
+    are the same for tables and indexes.
+    """
+
+    def __init__(self, conn: Connection, relations: Sequence[str]):
+        if not conn.autocommit:
+            raise ValueError("BlockCounter needs a session in autocommit: counts are flushed between transactions only")
+        self._conn = conn
+        self._relations = [find_relation(conn, name) for name in relations]
+        self.blocks: dict[str, BlockCount] = {}
+
+    def __enter__(self) -> Self:
+        self._before = self._read()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is not None:
+            return
+        after = self._read()
+        self.blocks = {
+            relation.name: BlockCount(
+                relation.name,
+                relation.relation_class,
+                relation.tablespace,
+                hits=after[relation.oid][1] - self._before[relation.oid][1],
+                reads=(after[relation.oid][0] - after[relation.oid][1]) - (self._before[relation.oid][0] - self._before[relation.oid][1]),
+            )
+            for relation in self._relations
+        }
+
+    def _read(self) -> dict[int, tuple[int, int]]:
+        """By oid: blocks fetched, blocks hit, since the statistics were reset."""
+        self._conn.execute("SELECT pg_stat_force_next_flush()")
+        rows = self._conn.execute(
+            "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",
+            [[relation.oid for relation in self._relations]],
+        )
+        return {oid: (fetched, hit) for oid, fetched, hit in rows}

@@ -1,0 +1,121 @@
+"""The marked folder that everything bulky lives in, and the account that the server runs as."""
+
+import getpass
+import hashlib
+import os
+import pwd
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.core.files import write_whole
+
+MARKER: Final = ".tierwise-workspace"
+
+
+class CommandError(TierwiseError):
+    """A program of PostgreSQL's that failed; the message holds what it said."""
+
+
+@dataclass(frozen=True)
+class Account:
+    """Whom the server runs as: PostgreSQL refuses to run as root."""
+
+    name: str
+    uid: int
+    gid: int
+
+    def run(self, command: Sequence[str | Path], *, folder: Path) -> str:
+        """Run `command` in `folder` as this account, with a bare environment; its standard output.
+
+        Raises:
+            CommandError: it ended with another status than zero.
+        """
+        done = self._run(command, folder=folder)
+        if done.returncode:
+            said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-20:]
+            raise CommandError("\n".join([f"{Path(command[0]).name} as {self.name} ended with status {done.returncode}:", *said]))
+        return done.stdout
+
+    def can_enter(self, folder: Path) -> bool:
+        """Whether this account can reach `folder`, or where it does not exist yet, the nearest parent that does."""
+        there = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
+        return self._run(["test", "-x", there], folder=Path("/")).returncode == 0
+
+    def own(self, path: Path) -> None:
+        """Give `path` to this account (only root can, and only root needs to)."""
+        if os.geteuid() == 0:
+            os.chown(path, self.uid, self.gid)
+
+    def _run(self, command: Sequence[str | Path], *, folder: Path) -> subprocess.CompletedProcess[str]:
+        become: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if os.geteuid() == 0 else {}
+        bare = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "HOME": "/"}
+        return subprocess.run(command, cwd=folder, env=bare, umask=0o077, capture_output=True, text=True, check=False, **become)
+
+
+def server_account() -> Account:
+    """Started as root: `postgres`, else `nobody`; otherwise oneself."""
+    if os.geteuid() != 0:
+        return Account(getpass.getuser(), os.geteuid(), os.getegid())
+    for name in ("postgres", "nobody"):
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(name, entry.pw_uid, entry.pw_gid)
+    raise MissingError(
+        "an unprivileged account",
+        why="PostgreSQL refuses to run as root, and this system has neither an account postgres nor nobody",
+        remedy="useradd --system postgres",
+    )
+
+
+def open_workspace() -> Path:
+    """The marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``.
+
+    ``data/work`` of the checkout is passed over where the server's account cannot enter it (a checkout below a 0700 home).
+
+    Raises:
+        InputError: the folder is not ours (no marker, another checkout's marker, another owner) or cannot be entered.
+    """
+    account = server_account()
+    named = os.environ.get("TIERWISE_WORK")
+    inside = paths.data() / "work"
+    if named:
+        folder = Path(named).resolve()
+    elif account.can_enter(inside):
+        folder = inside
+    else:
+        folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - marked and owned
+    _claim(folder)
+    if not account.can_enter(folder):
+        raise InputError(
+            "work folder",
+            value=str(folder),
+            rule=f"the server's account {account.name} must be able to enter it and each of its parents",
+            remedy="name another folder: TIERWISE_WORK=/path/to/folder",
+        )
+    return folder
+
+
+def _claim(folder: Path) -> None:
+    """Make and mark `folder`, or see that it is ours; nothing in a folder of somebody else's is ever touched."""
+    missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
+    for parent in reversed(missing):
+        parent.mkdir(exist_ok=True)
+        parent.chmod(0o755)  # whatever the umask says, the server's account must pass
+    marker, home = folder / MARKER, str(paths.home())
+    remedy = "remove it or name another folder: TIERWISE_WORK=/path/to/folder"
+    if folder.stat().st_uid != os.geteuid():
+        raise InputError("work folder", value=str(folder), rule="it must belong to the user who runs this", remedy=remedy)
+    if marker.exists():
+        if marker.read_text(encoding="utf-8").strip() != home:
+            raise InputError("work folder", value=str(folder), rule="it is marked as another checkout's", remedy=remedy)
+    elif any(folder.iterdir()):
+        raise InputError("work folder", value=str(folder), rule=f"it is not empty and has no marker {MARKER}", remedy=remedy)
+    else:
+        write_whole(marker, home + "\n")

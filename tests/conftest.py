@@ -1,0 +1,90 @@
+"""Servers that several tests share: each is made once a session, and started and stopped by the tests themselves."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tierwise.postgres.binaries import find_binaries
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.reclaim import reclaim
+from tierwise.postgres.settings import Connection, loading_settings
+from tierwise.postgres.workspace import open_workspace, server_account
+
+
+@pytest.fixture(scope="session")
+def workspace() -> Iterator[Path]:
+    """A work folder of the tests' own, that the server's account can enter; whatever runs in it is ended at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="tierwise-tests-", dir="/var/tmp"))
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TIERWISE_WORK", str(folder))
+            folder.chmod(0o755)
+            open_workspace()
+        yield folder
+    finally:
+        reclaim(folder)
+        shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def cluster18(workspace: Path) -> Cluster:
+    """PostgreSQL of the wheel; not running."""
+    return _made(workspace, None)
+
+
+@pytest.fixture(scope="session")
+def debians_15() -> Path:
+    """The programs of Debian's PostgreSQL 15."""
+    folder = Path("/usr/lib/postgresql/15/bin")
+    if not (folder / "postgres").exists():
+        pytest.skip(f"Debian's PostgreSQL 15 is not installed: no {folder}")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cluster15(workspace: Path, debians_15: Path) -> Cluster:
+    """A cluster of that; not running."""
+    return _made(workspace, debians_15)
+
+
+@pytest.fixture(params=["cluster18", "cluster15"])
+def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Each of the two servers in turn; not running, and stopped afterwards if the test left it running."""
+    shared: Cluster = request.getfixturevalue(request.param)
+    yield shared
+    shared.stop()
+
+
+@pytest.fixture
+def conn(cluster: Cluster) -> Iterator[Connection]:
+    """A session on each server in turn, running as for loading; the tables that the test makes go with it."""
+    cluster.start(loading_settings())
+    with cluster.connect() as session:
+        yield session
+    empty(cluster)
+
+
+def empty(cluster: Cluster) -> None:
+    """Drop what a test made, whether or not its server still runs."""
+    if not cluster.running:
+        cluster.start(loading_settings())
+    with cluster.connect() as session:
+        session.execute("DROP SCHEMA public CASCADE")
+        session.execute("CREATE SCHEMA public")
+        for (name,) in session.execute("SELECT spcname FROM pg_tablespace WHERE spcname !~ '^pg_'").fetchall():
+            session.execute(f'DROP TABLESPACE "{name}"')
+
+
+def _made(workspace: Path, folder: Path | None) -> Cluster:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_WORK", str(workspace))
+        patch.delenv("PG_BIN", raising=False)
+        if folder is not None:
+            patch.setenv("PG_BIN", str(folder))
+        binaries = find_binaries()
+    made = Cluster(workspace / f"shared-{binaries.version[0]}", binaries, server_account())
+    made.create()
+    return made

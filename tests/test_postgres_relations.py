@@ -1,0 +1,122 @@
+"""What lies in the server: tables filled from Parquet, whole or not at all, and relations moved between tiers."""
+
+from pathlib import Path
+
+import polars as pl
+import psycopg
+import pytest
+
+from tierwise.core.errors import InputError
+from tierwise.core.progress import Progress
+from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
+from tierwise.postgres.placement import create_tablespace, move, tier_of
+from tierwise.postgres.settings import Connection
+
+NASTY = [
+    "",
+    None,
+    "\\N",
+    "\\.",
+    "NULL",
+    "tab\there",
+    'quo"te',
+    "line\nfeed",
+    "carriage\rreturn",
+    "back\\slash",
+    " spaces ",
+    "Ünïcödé €",
+    ",",
+]
+
+
+def test_text_arrives_as_it_was(conn: Connection, tmp_path: Path) -> None:
+    conn.execute("CREATE TABLE nasty (word text)")
+    assert copy_parquet(conn, _parquet(tmp_path, word=NASTY), "nasty", ["word"]) == len(NASTY)
+    assert [word for (word,) in conn.execute("SELECT word FROM nasty ORDER BY ctid")] == NASTY
+
+
+def test_booleans_may_be_truths_or_numbers(conn: Connection, tmp_path: Path) -> None:
+    conn.execute("CREATE TABLE census (truth boolean, number boolean, age integer)")
+    parquet = _parquet(tmp_path, truth=[True, False, None], number=[1, 0, None], age=[17, None, -1])
+    copy_parquet(conn, parquet, "census", ["truth", "number", "age"])
+    assert conn.execute("SELECT * FROM census ORDER BY ctid").fetchall() == [(True, True, 17), (False, False, None), (None, None, -1)]
+
+
+def test_rows_keep_their_order_over_many_batches(conn: Connection, tmp_path: Path) -> None:
+    rows = 3 * BATCH_ROWS + 1
+    conn.execute("CREATE TABLE census (caseid integer, mod integer)")
+    parquet = _parquet(tmp_path, caseid=range(rows), mod=[row % 7 for row in range(rows)])
+    progress = Progress("loading", rows)
+    assert copy_parquet(conn, parquet, "census", ["mod", "caseid"], progress) == rows
+    assert progress.done == rows
+    disorder = "SELECT count(*) FROM (SELECT caseid - lag(caseid) OVER (ORDER BY ctid) AS step FROM census) AS steps WHERE step <> 1"
+    assert conn.execute(disorder).fetchone() == (0,)
+    assert conn.execute("SELECT count(*), count(*) FILTER (WHERE mod = caseid % 7) FROM census").fetchone() == (rows, rows)
+
+
+def test_loading_again_replaces(conn: Connection, tmp_path: Path) -> None:
+    conn.execute("CREATE TABLE census (age integer)")
+    parquet = _parquet(tmp_path, age=[1, 2, 3])
+    assert [copy_parquet(conn, parquet, "census", ["age"]) for _ in range(2)] == [3, 3]
+    assert conn.execute("SELECT count(*) FROM census").fetchone() == (3,)
+
+
+def test_a_bad_row_leaves_what_was_there(conn: Connection, tmp_path: Path) -> None:
+    conn.execute("CREATE TABLE census (age integer)")
+    conn.execute("INSERT INTO census VALUES (99)")
+    ages = [str(age) for age in range(2 * BATCH_ROWS)] + ["very old"]
+    with pytest.raises(psycopg.errors.InvalidTextRepresentation, match=rf'"very old"(.|\n)*line {len(ages)}, column age'):
+        copy_parquet(conn, _parquet(tmp_path, age=ages), "census", ["age"])
+    assert conn.execute("SELECT age FROM census").fetchall() == [(99,)]
+
+
+def test_a_column_that_is_not_in_the_file_leaves_what_was_there(conn: Connection, tmp_path: Path) -> None:
+    conn.execute("CREATE TABLE census (age integer)")
+    conn.execute("INSERT INTO census VALUES (99)")
+    with pytest.raises(pl.exceptions.ColumnNotFoundError, match="age"):
+        copy_parquet(conn, _parquet(tmp_path, pob=[1]), "census", ["age"])
+    assert conn.execute("SELECT age FROM census").fetchall() == [(99,)]
+
+
+def test_table_and_index_move_between_tiers(conn: Connection, workspace: Path) -> None:
+    tiers = workspace / f"tiers-{conn.info.server_version}"
+    for tier in ("hdd", "ssd"):
+        create_tablespace(conn, tier, tiers / tier / "relations")
+    conn.execute("CREATE TABLE census AS SELECT i AS pob FROM generate_series(1, 1000) AS i")
+    conn.execute("CREATE INDEX pob ON census (pob)")
+    assert (tier_of(conn, "census"), tier_of(conn, "pob")) == ("pg_default", "pg_default")
+
+    move(conn, "census", "hdd")
+    move(conn, "pob", "ssd")
+    assert (tier_of(conn, "census"), tier_of(conn, "pob")) == ("hdd", "ssd")
+    assert _file(conn, "census").is_relative_to(tiers / "hdd")
+    assert _file(conn, "pob").is_relative_to(tiers / "ssd")
+    assert conn.execute("SELECT count(*) FROM census WHERE pob > 0").fetchone() == (1000,)
+
+    before = _file(conn, "census")
+    move(conn, "census", "hdd")
+    assert _file(conn, "census") == before
+    move(conn, "census", "pg_default")
+    assert tier_of(conn, "census") == "pg_default"
+
+
+def test_a_wrong_name_is_told(conn: Connection) -> None:
+    conn.execute("CREATE TABLE census (pob integer)")
+    conn.execute("CREATE VIEW seen AS SELECT 1 AS one")
+    for name in ("nowhere", "seen", "Census"):
+        with pytest.raises(InputError, match=f"relation is '{name}': must be a table or an index of this database"):
+            tier_of(conn, name)
+    with pytest.raises(psycopg.errors.UndefinedObject, match='tablespace "tape" does not exist'):
+        move(conn, "census", "tape")
+
+
+def _parquet(folder: Path, **columns: object) -> Path:
+    path = folder / "rows.parquet"
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+def _file(conn: Connection, relation: str) -> Path:
+    row = conn.execute("SELECT current_setting('data_directory'), pg_relation_filepath(%s)", [relation]).fetchone()
+    assert row is not None
+    return Path(row[0], row[1]).resolve()
