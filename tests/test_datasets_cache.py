@@ -1,0 +1,96 @@
+"""A dataset is made once, and again when what lies there is damaged, half written or another request's."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tierwise.datasets import census
+from tierwise.datasets.dataset import Dataset, cached, sha256_of
+
+
+class Builder:
+    """Writes a small Parquet file and counts how often it was asked."""
+
+    def __init__(self, folder: Path):
+        self.asked = 0
+        self.parquet = folder / "numbers.parquet"
+
+    def build(self, part: Path) -> dict[str, Any]:
+        self.asked += 1
+        pl.DataFrame({"n": range(100)}).write_parquet(part)
+        return {"what": "the numbers below a hundred"}
+
+    def acquire(self, seed: int = 1) -> Dataset:
+        return cached("numbers", self.parquet, {"seed": seed}, self.build)
+
+
+@pytest.fixture
+def builder(tmp_path: Path) -> Builder:
+    return Builder(tmp_path)
+
+
+def test_a_whole_file_of_the_same_request_is_used_again(builder: Builder) -> None:
+    assert builder.acquire() == builder.acquire()
+    assert builder.asked == 1
+
+
+def test_the_dataset_says_what_it_is(builder: Builder) -> None:
+    data = builder.acquire()
+    assert (data.name, data.rows, data.sha256) == ("numbers", 100, sha256_of(builder.parquet))
+    assert data.provenance["seed"] == 1
+    assert data.provenance["what"] == "the numbers below a hundred"
+
+
+def test_another_request_makes_the_file_anew(builder: Builder) -> None:
+    builder.acquire(seed=1)
+    assert builder.acquire(seed=2).provenance["seed"] == 2
+    assert builder.asked == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(lambda parquet: parquet.write_bytes(parquet.read_bytes()[:-1]), id="half a file"),
+        pytest.param(lambda parquet: parquet.write_bytes(b"\0" + parquet.read_bytes()[1:]), id="a flipped byte"),
+        pytest.param(lambda parquet: parquet.unlink(), id="no file"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").unlink(), id="no sidecar"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").write_text("{"), id="half a sidecar"),
+        pytest.param(lambda parquet: parquet.with_suffix(".json").write_text("[]"), id="another sidecar"),
+    ],
+)
+def test_what_is_damaged_is_made_anew(builder: Builder, damage: Any) -> None:
+    whole = builder.acquire()
+    damage(builder.parquet)
+    assert builder.acquire() == whole
+    assert builder.asked == 2
+    assert pl.read_parquet(builder.parquet).height == 100
+
+
+def test_a_failing_build_leaves_nothing(tmp_path: Path) -> None:
+    def build(part: Path) -> dict[str, Any]:
+        part.write_bytes(b"half")
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="full"):
+        cached("numbers", tmp_path / "numbers.parquet", {}, build)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_of_different_requests_live_side_by_side(tmp_path: Path) -> None:
+    requests = ((0.001, 1), (0.001, 2), (0.002, 1))
+    made = [census.acquire("synthetic", fraction=fraction, seed=seed, folder=tmp_path) for fraction, seed in requests]
+    assert len({data.parquet for data in made}) == len({data.sha256 for data in made}) == 3
+    again = census.acquire("synthetic", fraction=0.001, seed=1, folder=tmp_path)
+    assert again == made[0]
+
+
+def test_a_changed_source_file_is_read_again(tmp_path: Path) -> None:
+    source = tmp_path / "rows.txt"
+    row = {"boolean": "0", "integer": "5", "text": "P"}
+    line = "\t".join(row[column.type] for column in census.COLUMNS)
+    for rows in (2, 3):
+        source.write_text(f"{line}\n" * rows)
+        assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").rows == rows
+    assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").provenance["source"] == "file:rows.txt"
