@@ -1,0 +1,35 @@
+"""What every device model can do."""
+
+from enum import IntEnum
+from typing import Protocol
+
+
+class Operation(IntEnum):
+    """What a host asks of a device."""
+
+    READ = 0
+    WRITE = 1
+    FLUSH = 2
+
+
+class DeviceModel(Protocol):
+    """A device as a machine of events; time is whatever clock the driver goes by, in seconds.
+
+    The driver submits requests, asks for the next event and advances to it. A request may be submitted a little
+    before the time of the last advance (an emulator learns of requests late); it is then served as if it had come in time,
+    where what was served since allows that.
+    """
+
+    capacity_bytes: int
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        """Take a request; `tag` (zero or more) is the driver's name for it, unique among the outstanding ones."""
+
+    def next_event_s(self) -> float:
+        """When something will happen next; `math.inf` when idle. Not every event completes a request."""
+
+    def advance(self, now_s: float) -> list[tuple[int, float]]:
+        """(tag, completion in seconds) of what completed up to `now_s`, in time order."""
+
+    def reset(self) -> None:
+        """Back to the state after `build`; outstanding requests are forgotten."""

@@ -1,0 +1,116 @@
+"""The control channel of a mount: one JSON object a line over a Unix socket, answered by one.
+
+``{"do": NAME, ...}`` is answered by ``{"result": ...}`` or ``{"error": TEXT}``.
+"""
+
+import json
+import os
+import select
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tierwise.core.errors import TierwiseError
+
+Command = Callable[..., Any]
+
+
+@contextmanager
+def _reachable(path: Path) -> Iterator[str]:
+    """`path` by a name that is short enough for a Unix socket (107 bytes), however deep it lies."""
+    folder = os.open(path.parent, os.O_PATH | os.O_DIRECTORY)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)
+
+
+class ControlServer:
+    """The daemon's end. `descriptor` becomes readable when there is something to do, whatever the number of callers."""
+
+    def __init__(self, path: Path, commands: dict[str, Command]):
+        self._path, self._commands = path, commands
+        path.unlink(missing_ok=True)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        with _reachable(path) as address:
+            self._listener.bind(address)
+        path.chmod(0o600)
+        self._listener.listen()
+        self._callers: dict[int, tuple[socket.socket, bytes]] = {}
+        # One descriptor for all, opened early: select() takes none above 1023, and a busy mount has more files open than that.
+        self._epoll = select.epoll()
+        self._epoll.register(self._listener, select.EPOLLIN)
+        self.descriptor = self._epoll.fileno()
+
+    def serve(self) -> None:
+        """Answer what has come."""
+        for descriptor, _ in self._epoll.poll(0):
+            if descriptor == self._listener.fileno():
+                caller, _ = self._listener.accept()
+                self._callers[caller.fileno()] = (caller, b"")
+                self._epoll.register(caller, select.EPOLLIN)
+            else:
+                self._hear(descriptor)
+
+    def close(self) -> None:
+        self._path.unlink(missing_ok=True)
+        self._listener.close()
+        self._epoll.close()
+        for caller, _ in self._callers.values():
+            caller.close()
+
+    def _hear(self, descriptor: int) -> None:
+        caller, before = self._callers[descriptor]
+        try:
+            heard = caller.recv(1 << 16)
+            *lines, rest = (before + heard).split(b"\n")
+            for line in lines:
+                caller.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+        except OSError:
+            heard, rest = b"", b""
+        if heard:
+            self._callers[descriptor] = (caller, rest)
+            return
+        self._epoll.unregister(descriptor)
+        del self._callers[descriptor]
+        caller.close()
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            asked = json.loads(line)
+            return {"result": self._commands[asked.pop("do")](**asked)}
+        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+
+class Control:
+    """The caller's end."""
+
+    def __init__(self, path: Path, *, timeout_s: float = 30.0):
+        """Raises `OSError` where nobody listens."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout_s)
+        try:
+            with _reachable(path) as address:
+                self._socket.connect(address)
+        except OSError:
+            self._socket.close()
+            raise
+        self._answers = self._socket.makefile("rb")
+
+    def call(self, do: str, **arguments: Any) -> Any:
+        """Have the daemon do something; its answer."""
+        try:
+            self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
+            answer = json.loads(self._answers.readline() or '{"error": "it ended"}')
+        except OSError as error:
+            answer = {"error": str(error)}
+        if "error" in answer:
+            raise TierwiseError(f"the emulated mount's daemon did not do {do!r}: {answer['error']}")
+        return answer["result"]
+
+    def close(self) -> None:
+        self._answers.close()
+        self._socket.close()

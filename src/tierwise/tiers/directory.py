@@ -1,0 +1,131 @@
+"""A tier on a real disk, and what that disk can do."""
+
+import hashlib
+import mmap
+import os
+import random
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import write_whole
+from tierwise.core.toml import Strict
+from tierwise.core.units import MIB, PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.tiers.tier import FileIo
+
+PLACED: Final = "placed"
+"""A file in the tier's work folder: the one folder that it made in the reader's directory, for whoever cleans up."""
+
+FILE_BYTES: Final = 256 * MIB
+JOBS: Final = 8
+
+
+class Directory:
+    """A folder of our own in `directory` (absolute, or relative to `work`), on whatever disk that lies."""
+
+    substrate = Substrate.MEASURED
+    device = None
+
+    def __init__(self, name: str, directory: str, *, work: Path, owner: tuple[int, int]):
+        self.name = name
+        mark = hashlib.sha256(str(work.resolve()).encode()).hexdigest()[:8]  # two checkouts may name the same directory
+        self.directory = work / directory / f"tierwise-{mark}"
+        self._record = work / PLACED
+        self._owner = owner
+
+    def start(self) -> None:
+        write_whole(self._record, f"{self.directory}\n")
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            os.chown(self.directory, *self._owner)
+            self.directory.chmod(0o700)
+        except OSError as error:
+            rule = f"must be a directory that can be created and given to the server's account ({error.strerror})"
+            raise InputError(f"tier {self.name}", field="directory", value=str(self.directory.parent), rule=rule) from error
+
+    def stop(self) -> None:
+        """Nothing: the files stay for a resumed run."""
+
+    def delays(self, on: bool) -> None:
+        """Nothing: a real disk takes the time that it takes."""
+
+    def empty_cache(self, *, cached: bool | None = None) -> None:
+        """Nothing: the kernel gives its pages up file by file (posix_fadvise)."""
+
+    def io(self) -> dict[str, FileIo] | None:
+        return None
+
+    def reset_io(self) -> None:
+        """Nothing."""
+
+
+class Calibration(Strict):
+    """What a disk did in a few seconds. `direct` False: through the page cache, so the figures are of memory as much as of the disk."""
+
+    random_read_latency_s: float  # mean, 8 KiB, one at a time
+    random_read_iops_8jobs: float  # 8 KiB, eight at a time
+    sequential_read_bytes_per_s: float  # 1 MiB, one at a time
+    direct: bool
+
+
+def calibrate(directory: Path, *, seconds: float = 3.0) -> Calibration:
+    """Measure the disk of `directory` on a temporary file of 256 MiB, which goes in any case; a third of `seconds` for each figure."""
+    part_s = seconds / 3
+    with _filled(directory) as path:
+        descriptor, direct = _open(path)
+        try:
+            pages, blocks = FILE_BYTES // PAGE_BYTES, FILE_BYTES // MIB
+            done, took_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=1)
+            done_8, took_8_s = _read_for(part_s, descriptor, PAGE_BYTES, pages, jobs=JOBS)
+            done_in_order, took_in_order_s = _read_for(part_s, descriptor, MIB, blocks, jobs=1, in_order=True)
+        finally:
+            os.close(descriptor)
+    return Calibration(
+        random_read_latency_s=took_s / done,
+        random_read_iops_8jobs=done_8 / took_8_s,
+        sequential_read_bytes_per_s=done_in_order * MIB / took_in_order_s,
+        direct=direct,
+    )
+
+
+@contextmanager
+def _filled(directory: Path) -> Iterator[Path]:
+    """A file of `FILE_BYTES` that no disk can compress or leave out, written down and out of the page cache."""
+    with NamedTemporaryFile(dir=directory, prefix=".tierwise-calibration-") as file:
+        for _ in range(FILE_BYTES // MIB):
+            file.write(random.randbytes(MIB))
+        file.flush()
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        yield Path(file.name)
+
+
+def _open(path: Path) -> tuple[int, bool]:
+    """(descriptor, direct): past the page cache where the file system allows it."""
+    try:
+        return os.open(path, os.O_RDONLY | os.O_DIRECT), True
+    except OSError:
+        return os.open(path, os.O_RDONLY), False
+
+
+def _read_for(duration_s: float, descriptor: int, size: int, places: int, *, jobs: int, in_order: bool = False) -> tuple[int, float]:
+    """(reads done, seconds) by `jobs` threads; preadv lets go of the interpreter's lock, so they really read at once."""
+    started_s = time.perf_counter()
+
+    def read(job: int) -> int:
+        chance, done = random.Random(job), 0
+        with mmap.mmap(-1, size) as buffer:  # aligned to a page, as direct reads demand
+            while time.perf_counter() - started_s < duration_s or not done:
+                os.preadv(descriptor, [buffer], (done % places if in_order else chance.randrange(places)) * size)
+                done += 1
+        return done
+
+    with ThreadPoolExecutor(jobs) as pool:
+        done = sum(pool.map(read, range(jobs)))
+    return done, time.perf_counter() - started_s

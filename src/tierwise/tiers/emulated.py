@@ -1,0 +1,260 @@
+"""The near side of an emulated tier: start its daemon, mount, ask and tell it things, unmount."""
+
+import mmap
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+import tierwise
+from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.devices.model import Operation
+from tierwise.devices.spec import load_device
+from tierwise.tiers.control import Control
+from tierwise.tiers.meter import COLUMNS
+from tierwise.tiers.mounting import mounts_below, require_fuse, unmount
+from tierwise.tiers.record import Record
+from tierwise.tiers.tier import FileIo
+
+START_S: Final = 30.0
+PROBES: Final = 1000
+PROBES_TOGETHER: Final = 100
+"""Reads that find out how long the path is; the quietest group of them counts, the others saw a busy machine."""
+
+
+class Mount:
+    """One daemon and its mount. `state` is a folder for its control channel, record and log."""
+
+    def __init__(self, device: str, backing: Path, mountpoint: Path, state: Path, *, stretch: float, seed: int):
+        self._device, self._backing, self._mountpoint, self._state = device, backing, mountpoint, state
+        self._stretch, self._seed = stretch, seed
+        self._daemon: subprocess.Popen[bytes] | None = None
+        self._control: Control | None = None
+        self._path_s: float | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """The daemon's."""
+        return self._daemon.pid if self._daemon else None
+
+    def start(self, *, cache: bool) -> None:
+        """Mount, delays off; `cache` lets the kernel keep pages."""
+        load_device(self._device)  # a bad file is told here, not in the daemon's log
+        require_fuse()
+        if mounts_below(self._mountpoint):
+            raise InputError(str(self._mountpoint), rule="is mounted already", remedy=f"umount {self._mountpoint}")
+        arguments = [self._device, self._backing, self._mountpoint, self._state, f"--seed={self._seed}", f"--stretch={self._stretch}"]
+        package = str(Path(tierwise.__file__).parents[1])
+        with (self._state / "daemon.log").open("w") as log:
+            self._daemon = subprocess.Popen(
+                [sys.executable, "-m", "tierwise.tiers.server", *map(str, arguments), *(["--cache"] if cache else [])],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))},
+                start_new_session=True,  # a Ctrl-C at the terminal is for the server first
+            )
+        self._control = self._connect()
+        self._mountpoint.stat()  # the kernel's idea of the root's owner is stale until then
+        if self._path_s is None:
+            self._path_s = self._measure_path()
+        self.call("path", seconds=self._path_s)
+
+    def stop(self) -> None:
+        """Unmount and wait for the daemon's end; `InputError` where somebody still uses the mount."""
+        if self._daemon is None:
+            return
+        try:
+            unmount(self._mountpoint)  # ends the daemon
+        except OSError:  # it is no mount (any more)
+            self._daemon.terminate()
+        self.wait()
+
+    def end(self) -> None:
+        """Unmount whoever uses the mount, and end the daemon, or clean up after it where it was killed."""
+        if self._daemon is None:
+            return
+        self._daemon.terminate()
+        self.wait()
+        if mounts_below(self._mountpoint):
+            unmount(self._mountpoint, lazily=True)
+
+    def wait(self) -> int:
+        """Until the daemon has ended; its exit code."""
+        assert self._daemon is not None
+        code = self._daemon.wait()
+        if self._control:
+            self._control.close()
+        self._daemon = self._control = None
+        return code
+
+    def call(self, do: str, **arguments: bool | float | str) -> Any:
+        """Have the daemon do something; its answer."""
+        if self._control is None:
+            raise TierwiseError(f"{self._mountpoint} is not mounted. Remedy: start the tier first")
+        return self._control.call(do, **arguments)
+
+    def requests(self) -> pl.DataFrame:
+        """The latest requests (about a million), oldest first.
+
+        Columns: time_s (arrival, CLOCK_MONOTONIC), operation (read, write, flush), file (path below the mount), offset_bytes,
+        address_bytes, size_bytes, intended_s, actual_s.
+        """
+        raw = self._state / "requests"
+        try:
+            told = self.call("log", path=str(raw))
+            log = np.fromfile(raw, dtype=list(COLUMNS.items()))
+        finally:
+            raw.unlink(missing_ok=True)
+        files = {int(number): path for number, path in told["files"].items()}
+        operations = {int(operation): operation.name.lower() for operation in Operation}
+        frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"})
+        return frame.with_columns(
+            pl.col("file").replace_strict(files, return_dtype=pl.String),
+            pl.col("operation").replace_strict(operations, return_dtype=pl.String),
+        )
+
+    def _connect(self) -> Control:
+        """The control channel, once the daemon serves."""
+        assert self._daemon is not None
+        deadline_s = time.monotonic() + START_S
+        while self._daemon.poll() is None and time.monotonic() < deadline_s:
+            with suppress(OSError):
+                control = Control(Record.control(self._state))
+                control.call("ping")  # answered by the loop, so the mount is there
+                return control
+            time.sleep(0.01)
+        self.end()
+        said = (self._state / "daemon.log").read_text(encoding="utf-8").strip()
+        raise TierwiseError(f"{self._mountpoint} could not be mounted: {said or f'no answer within {START_S:.0f} s'}")
+
+    def _measure_path(self) -> float:
+        """What a read needs beyond the model's time: from the program into the daemon and back, and waking up in time.
+
+        The median over reads in file order, which are quick on every device; of several groups the least, so that it is rather too short.
+        """
+        probe = self._mountpoint / ".tierwise-probe"
+        try:
+            probe.write_bytes(bytes(PROBES * PAGE_BYTES))
+            self.call("reset")
+            self.call("delays", on=True)
+            took_s = _read_in_order(probe)
+            self.call("delays", on=False)
+            intended_s = self.requests()["intended_s"].to_list()
+        finally:
+            probe.unlink(missing_ok=True)
+        self.call("reset")
+        beyond_s = list(map(float.__sub__, took_s, intended_s))
+        groups = (beyond_s[first : first + PROBES_TOGETHER] for first in range(0, PROBES, PROBES_TOGETHER))
+        return max(0.0, min(map(statistics.median, groups)))
+
+
+def _read_in_order(path: Path) -> list[float]:
+    """Seconds that the direct read of each page of `path` took."""
+    took_s = []
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        with mmap.mmap(-1, PAGE_BYTES) as page:
+            for number in range(PROBES):
+                started_s = time.perf_counter()
+                os.preadv(descriptor, [page], number * PAGE_BYTES)
+                took_s.append(time.perf_counter() - started_s)
+    finally:
+        os.close(descriptor)
+    return took_s
+
+
+class Emulated:
+    """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``."""
+
+    substrate = Substrate.EMULATED
+
+    def __init__(self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int]):
+        self.name, self.device = name, device
+        self.directory = work / "mount"
+        self._backing = work / "backing"
+        self._mount = Mount(device, self._backing, self.directory, work, stretch=stretch, seed=seed)
+        self._owner = owner
+        self._cached = self._started = self._delayed = False
+
+    def start(self) -> None:
+        if self._started:
+            return
+        for folder in (self._backing, self.directory):
+            folder.mkdir(parents=True, exist_ok=True)
+        os.chown(self._backing, *self._owner)
+        self._mount.start(cache=self._cached)
+        self._started, self._delayed = True, False
+
+    def stop(self) -> None:
+        self._mount.stop()
+        self._started = False
+
+    def delays(self, on: bool) -> None:
+        self._mount.call("delays", on=on)
+        self._delayed = on
+
+    def empty_cache(self, *, cached: bool | None = None) -> None:
+        delayed = self._delayed
+        self.stop()
+        self._cached = self._cached if cached is None else cached
+        self.start()
+        self.delays(delayed)
+
+    def io(self) -> dict[str, FileIo]:
+        return {path: FileIo(**counted) for path, counted in self._mount.call("statistics").items()}
+
+    def reset_io(self) -> None:
+        self._mount.call("reset")
+
+    def requests(self) -> pl.DataFrame:
+        """The log of requests since the last reset: see `Mount.requests`."""
+        return self._mount.requests()
+
+    @property
+    def daemon_pid(self) -> int | None:
+        """The process that serves the mount."""
+        return self._mount.pid
+
+
+def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.0, cache: bool = False) -> None:
+    """Show `backing` at `mountpoint` as if it lay on `device`, until unmounted, SIGTERM or Ctrl-C; the mount is then gone.
+
+    Addresses on the device are kept in ``<backing>.extents``. What is written survives a kill, not a power cut.
+    """
+    for name, folder in (("BACKING", backing), ("MOUNTPOINT", mountpoint)):
+        if not folder.is_dir():
+            raise InputError(name, value=str(folder), rule="must be a directory that exists", remedy=f"mkdir -p {folder}")
+    backing, mountpoint = backing.resolve(), mountpoint.resolve()
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
+        signal.signal(number, interrupt)
+    with tempfile.TemporaryDirectory(prefix="tierwise-") as state:
+        mount = Mount(device, backing, mountpoint, Path(state), stretch=stretch, seed=0)
+        try:
+            mount.start(cache=cache)
+            mount.call("delays", on=True)
+            print(f"{mountpoint} is ready as {device}; end it with Ctrl-C, kill {os.getpid()}, or umount {mountpoint}", flush=True)
+            if code := mount.wait():
+                raise TierwiseError(
+                    f"{mountpoint}: its daemon ended with {code}: {(Path(state) / 'daemon.log').read_text(encoding='utf-8')}"
+                )
+        except KeyboardInterrupt:
+            mount.end()
+        finally:
+            if mounts_below(mountpoint):
+                unmount(mountpoint, lazily=True)

@@ -1,0 +1,90 @@
+"""What the emulator counts: requests by file, and a log of the latest ones."""
+
+import mmap
+from pathlib import Path
+from struct import Struct
+from typing import Final
+
+from tierwise.devices.model import Operation
+
+RECORD: Final = Struct("=dqqIIffB7x")
+"""One request in the log: `COLUMNS`, and bytes that pad it to 48."""
+
+COLUMNS: Final = {
+    "time_s": "f8",  # when it reached the device, CLOCK_MONOTONIC
+    "offset_bytes": "i8",  # in the file
+    "address_bytes": "i8",  # on the device
+    "file": "u4",
+    "size_bytes": "u4",
+    "intended_s": "f4",
+    "actual_s": "f4",
+    "operation": "u1",
+    "padding": "V7",
+}
+"""The same as NumPy names it."""
+
+assert RECORD.size == 48
+
+LOG_REQUESTS: Final = 1 << 20
+"""Requests that the log holds: 48 MiB, taken as it fills."""
+
+
+class Counters:
+    """Requests of one file since the last reset; seconds are sums."""
+
+    __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "write_bytes", "writes")
+
+    def __init__(self) -> None:
+        self.reads = self.read_bytes = self.writes = self.write_bytes = 0
+        self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was counted; every request takes some time."""
+        return self.actual_s > 0
+
+    def count(self, operation: Operation, size_bytes: int, intended_s: float, actual_s: float) -> None:
+        """One more request; a flush counts neither as a read nor as a write, but its time does."""
+        if operation is Operation.READ:
+            self.reads += 1
+            self.read_bytes += size_bytes
+        elif operation is Operation.WRITE:
+            self.writes += 1
+            self.write_bytes += size_bytes
+        self.intended_s += intended_s
+        self.actual_s += actual_s
+        self.overshoot_max_s = max(self.overshoot_max_s, actual_s - intended_s)
+
+    def add(self, other: "Counters") -> None:
+        """Count `other`'s requests as well."""
+        for name in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.overshoot_max_s = max(self.overshoot_max_s, other.overshoot_max_s)
+
+    def as_dict(self) -> dict[str, float]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+class RequestLog:
+    """The latest `LOG_REQUESTS` requests, in a ring of bounded memory."""
+
+    def __init__(self) -> None:
+        self._ring = mmap.mmap(-1, LOG_REQUESTS * RECORD.size)
+        self._logged = 0
+
+    def append(self, record: tuple[float, int, int, int, int, float, float, int]) -> None:
+        RECORD.pack_into(self._ring, self._logged % LOG_REQUESTS * RECORD.size, *record)
+        self._logged += 1
+
+    def clear(self) -> None:
+        self._logged = 0
+
+    def write(self, path: Path) -> int:
+        """Write the records, oldest first, as they are; return how many older ones were lost."""
+        lost = max(0, self._logged - LOG_REQUESTS)
+        edge = self._logged % LOG_REQUESTS * RECORD.size if lost else 0
+        end = min(self._logged, LOG_REQUESTS) * RECORD.size
+        with path.open("wb") as out:
+            out.write(self._ring[edge:end])
+            out.write(self._ring[:edge])
+        return lost

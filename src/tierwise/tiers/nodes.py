@@ -1,0 +1,141 @@
+"""The files and directories that the kernel knows of a mount, and how system calls reach them.
+
+A node holds an O_PATH descriptor, through which its file stays reachable whatever becomes of its name. Where descriptors run
+low, a new node holds none and is reached through an open file of its own, or by its path.
+"""
+
+import errno
+import os
+import resource
+import stat
+from pathlib import Path
+from typing import Final
+
+from tierwise.tiers import fuse_abi as abi
+from tierwise.tiers.extents import Extents
+from tierwise.tiers.meter import Counters
+
+SPARE: Final = 0.5
+"""Share of the descriptors that is left for open files."""
+
+
+class Node:
+    """A file or directory known to the kernel as `id`."""
+
+    __slots__ = ("descriptor", "handles", "id", "inode", "io", "lookups", "name", "parent", "unlinked")
+
+    def __init__(self, number: int, parent: int, name: str, inode: int, descriptor: int):
+        self.id, self.parent, self.name, self.inode = number, parent, name, inode
+        self.descriptor = descriptor  # O_PATH, or -1
+        self.handles: set[int] = set()  # open descriptors of the backing file; the kernel names open files by them too
+        self.lookups = 0  # how often the kernel has been told of it
+        self.unlinked = False
+        self.io = Counters()
+
+
+class Nodes:
+    """The nodes of one mounted backing directory, which lies on one file system."""
+
+    def __init__(self, backing: Path, extents: Extents):
+        self.extents = extents
+        self.retired: dict[int, tuple[str, Counters]] = {}  # nodes that the kernel has forgotten: path, counters
+        self._spare = int(_descriptors() * (1 - SPARE))
+        self._number = abi.ROOT_ID
+        root = Node(abi.ROOT_ID, abi.ROOT_ID, "", backing.stat().st_ino, os.open(backing, os.O_PATH | os.O_DIRECTORY))
+        self.root = root
+        self.by_id: dict[int, Node] = {root.id: root}
+        self.by_inode: dict[int, Node] = {root.inode: root}
+        extents.keep(entry.lstat().st_ino for entry in backing.rglob("*"))
+
+    def where(self, node: Node) -> str:
+        """A path by which system calls reach `node`."""
+        if node.descriptor >= 0:
+            return f"/proc/self/fd/{node.descriptor}"
+        if node.handles:
+            return f"/proc/self/fd/{next(iter(node.handles))}"
+        parent = self.by_id.get(node.parent)
+        if parent is None:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
+        return f"{self.where(parent)}/{node.name}"
+
+    def stat(self, node: Node) -> os.stat_result:
+        """Attributes of `node`, of a symbolic link those of the link."""
+        if node.descriptor >= 0:
+            return os.fstat(node.descriptor)
+        return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
+
+    def path_of(self, node: Node) -> str:
+        """The node's path below the mount, as far as it is known."""
+        names = [node.name]
+        while (node := self.by_id.get(node.parent, self.root)) is not self.root:
+            names.append(node.name)
+        return "/".join(reversed(names))
+
+    def enter(self, parent: int, name: str, path: str) -> tuple[Node, os.stat_result]:
+        """Look the file at `path` up, which is `name` in the node `parent`."""
+        found = os.lstat(path)
+        node = self.by_inode.get(found.st_ino)
+        if node is None:
+            self._number += 1
+            node = Node(self._number, parent, name, found.st_ino, self._hold(path))
+            self.by_id[node.id] = self.by_inode[found.st_ino] = node
+        node.parent, node.name = parent, name
+        node.lookups += 1
+        return node, found
+
+    def forget(self, number: int, count: int) -> None:
+        """The kernel gives `count` lookups back."""
+        node = self.by_id[number]
+        node.lookups -= count
+        if node.lookups > 0 or node is self.root:
+            return
+        if node.io.used:
+            self.retired[number] = self.path_of(node), node.io
+        if node.descriptor >= 0:
+            os.close(node.descriptor)
+            self._spare += 1
+        if self.by_inode.get(node.inode) is node:
+            del self.by_inode[node.inode]
+        del self.by_id[number]
+
+    def lost_name(self, gone: os.stat_result) -> None:
+        """A name of `gone` (as it was) was removed; with the last one its inode may be used again, once nobody has it open."""
+        if gone.st_nlink > 1 and not stat.S_ISDIR(gone.st_mode):
+            return
+        node = self.by_inode.pop(gone.st_ino, None)
+        if node is not None and node.handles:
+            node.unlinked = True
+        else:
+            self.extents.free(gone.st_ino)
+
+    def closed(self, node: Node, handle: int) -> None:
+        """An open file of `node` was closed."""
+        node.handles.remove(handle)
+        os.close(handle)
+        if node.unlinked and not node.handles:
+            self.extents.free(node.inode)
+
+    def used(self) -> list[tuple[int, str, Counters]]:
+        """(id, path, counters) of every node with a request since the last reset, forgotten ones included."""
+        living = [(node.id, self.path_of(node), node.io) for node in self.by_id.values() if node.io.used]
+        return [*living, *((number, path, io) for number, (path, io) in self.retired.items())]
+
+    def reset_io(self) -> None:
+        """Count from zero."""
+        self.retired.clear()
+        for node in self.by_id.values():
+            if node.io.used:
+                node.io = Counters()
+
+    def _hold(self, path: str) -> int:
+        if self._spare <= 0:
+            return -1
+        self._spare -= 1
+        return os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _descriptors() -> int:
+    """As many descriptors as this process may have, after asking for the most."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most

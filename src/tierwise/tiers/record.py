@@ -1,0 +1,58 @@
+"""What a running daemon leaves in its state folder, so that somebody else can find and end it."""
+
+import os
+from pathlib import Path
+from typing import Self
+
+import psutil
+
+from tierwise.core.files import write_whole
+from tierwise.core.toml import Strict
+
+_NAME = "daemon.json"
+
+
+class Record(Strict):
+    """One daemon: `pid` and `started_s` together name a process for good."""
+
+    pid: int
+    started_s: float
+    mountpoint: Path
+
+    @classmethod
+    def mine(cls, mountpoint: Path) -> Self:
+        """This process's own."""
+        return cls(pid=os.getpid(), started_s=psutil.Process().create_time(), mountpoint=mountpoint)
+
+    @staticmethod
+    def all_below(folder: Path) -> dict[Path, "Record"]:
+        """State folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
+        found = {}
+        for state, folders, files in os.walk(folder):
+            folders[:] = [name for name in folders if name not in {"backing", "mount"}]
+            if _NAME in files:
+                found[Path(state)] = Record.model_validate_json(Path(state, _NAME).read_text(encoding="utf-8"))
+        return found
+
+    @staticmethod
+    def control(state: Path) -> Path:
+        """Where the control channel of the daemon with this state folder listens."""
+        return state / "control"
+
+    @staticmethod
+    def forget(state: Path) -> None:
+        """Remove the record and the control channel."""
+        (state / _NAME).unlink(missing_ok=True)
+        Record.control(state).unlink(missing_ok=True)
+
+    def save(self, state: Path) -> None:
+        write_whole(state / _NAME, self.model_dump_json() + "\n")
+
+    def process(self) -> psutil.Process | None:
+        """The daemon, if it still runs."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.started_s) < 0.01 and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return None
+        return process if same else None

@@ -1,0 +1,62 @@
+"""What a tier is to whoever measures on it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from tierwise.core.words import Substrate
+
+
+@dataclass(frozen=True, slots=True)
+class FileIo:
+    """Requests that reached the tier for one file since the last reset; seconds are sums, overshoot is actual - intended."""
+
+    reads: int
+    read_bytes: int
+    writes: int  # flushes count as neither, but their seconds do
+    write_bytes: int
+    intended_s: float  # what the device model asked for, queueing included; 0 with the delays off
+    actual_s: float  # what the requests took
+    overshoot_max_s: float  # of a single request
+
+
+class Tier(Protocol):
+    """A named place where files can live."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def substrate(self) -> Substrate: ...
+    @property
+    def device(self) -> str | None:
+        """The device file that the tier emulates; None for a real directory."""
+
+    @property
+    def directory(self) -> Path:
+        """Where files go; exists once started, and belongs to the server's account."""
+
+    def start(self) -> None:
+        """Make the tier ready, delays off; nothing where it is."""
+
+    def stop(self) -> None:
+        """Unmount; nothing where it is not started.
+
+        Raises:
+            InputError: somebody still uses it; says who and what.
+        """
+
+    def delays(self, on: bool) -> None:
+        """Take as long as the device would, or be as quick as possible (for loading); nothing on a directory."""
+
+    def empty_cache(self, *, cached: bool | None = None) -> None:
+        """Forget every page and attribute that the kernel holds of an emulated tier: a remount, for which the server must be down.
+
+        `cached` says whether the kernel's page cache is used from now on (None: as before). Nothing on a directory, whose
+        pages the kernel gives up file by file.
+        """
+
+    def io(self) -> dict[str, FileIo] | None:
+        """Requests since the last reset by path relative to `directory`; None where nothing counts them."""
+
+    def reset_io(self) -> None:
+        """Count from zero."""

@@ -1,0 +1,80 @@
+"""A mounted emulated tier for a test."""
+
+import os
+import signal
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.mounting import mounts_below, require_fuse
+from tierwise.tiers.reclaim import reclaim
+
+MYSELF = (os.getuid(), os.getgid())
+
+
+def need_fuse() -> None:
+    """Skips, saying why, where nothing can be mounted."""
+    try:
+        require_fuse()
+    except MissingError as missing:
+        pytest.skip(str(missing))
+
+
+def new_folder(parent: Path) -> Path:
+    """A folder that every user can enter."""
+    folder = Path(tempfile.mkdtemp(dir=parent))
+    folder.chmod(0o755)
+    return folder
+
+
+@contextmanager
+def emulated(work: Path, device: str = "mtron-3025", *, cached: bool = False, owner: tuple[int, int] = MYSELF) -> Iterator[Emulated]:
+    """A tier in `work`, mounted, delays off."""
+    need_fuse()
+    tier = Emulated("tier", device, work=work, stretch=1.0, seed=1, owner=owner)
+    try:
+        tier.start()
+        if cached:
+            tier.empty_cache(cached=True)
+        yield tier
+    finally:
+        reclaim(work)
+        tier.stop()
+
+
+@contextmanager
+def foreground(
+    work: Path, device: str = "mtron-3025", *, prefix: tuple[str, ...] = (), python: str = sys.executable, owner: int = MYSELF[0]
+) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """(process, mountpoint) of a ``tierwise emulate`` of its own, started through `prefix`, ready; told to end if the test has not."""
+    need_fuse()
+    backing, mountpoint = work / "backing", work / "mount"
+    for folder in (backing, mountpoint):
+        folder.mkdir(exist_ok=True)
+        os.chown(folder, owner, owner)
+    process = subprocess.Popen(
+        [*prefix, python, "-c", "from tierwise.cli import main; main()", "emulate", device, str(backing), str(mountpoint)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(paths.home() / "src"), sysconfig.get_path("purelib")])},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        ready = process.stdout.readline()
+        assert device in ready, process.stderr.read()
+        yield process, mountpoint
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert mounts_below(work) == []

@@ -1,0 +1,241 @@
+"""How an emulated mount begins and ends: however it ends, no mount and no daemon stay."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from emulation import MYSELF, emulated, foreground, need_fuse, new_folder
+from tierwise.core import paths
+from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.pairs import EmulatedTier
+from tierwise.core.words import Substrate
+from tierwise.tiers.emulated import Emulated, emulate
+from tierwise.tiers.mounting import mounts_below, unmount
+from tierwise.tiers.open import open_tier
+from tierwise.tiers.reclaim import reclaim
+
+
+def wait_for_end(pid: int, patience_s: float = 20.0) -> None:
+    deadline_s = time.monotonic() + patience_s
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline_s, f"process {pid} is still there"
+        time.sleep(0.01)
+
+
+def daemon_of(tier: Emulated) -> int:
+    assert tier.daemon_pid is not None
+    return tier.daemon_pid
+
+
+def test_a_tier_is_opened_from_its_description(tmp_path: Path) -> None:
+    need_fuse()
+    spec = EmulatedTier(kind="emulated", device="mtron-3025")
+    tier = open_tier("ssd", spec, work=tmp_path, stretch=10, seed=3, owner=MYSELF)
+    assert (tier.name, tier.substrate, tier.device) == ("ssd", Substrate.EMULATED, "mtron-3025")
+    tier.stop()
+    try:
+        tier.start()
+        tier.start()
+        assert mounts_below(tmp_path) == [tier.directory]
+        tier.stop()
+        tier.stop()
+    finally:
+        reclaim(tmp_path)
+    assert mounts_below(tmp_path) == []
+
+
+def test_delays_stay_as_they_were_over_a_remount(tmp_path: Path) -> None:
+    with emulated(tmp_path) as tier:
+        (tier.directory / "file").write_bytes(bytes(8192))
+        for delayed in (True, False):
+            tier.delays(delayed)
+            tier.empty_cache()
+            (tier.directory / "file").read_bytes()
+            assert (tier.io()["file"].intended_s > 0) is delayed
+
+
+def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> None:
+    with emulated(tmp_path) as tier:
+        (tier.directory / "file").write_text("here", encoding="ascii")
+        with (tier.directory / "file").open(encoding="ascii") as file:
+            with pytest.raises(InputError, match=rf"in use by .*\(pid {os.getpid()}: file\).*Remedy: stop the server"):
+                tier.stop()
+            assert file.read() == "here", "it still serves"
+        tier.stop()
+        assert mounts_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_daemon_told_to_end_unmounts(tmp_path: Path, number: signal.Signals) -> None:
+    with emulated(tmp_path) as tier:
+        os.kill(daemon_of(tier), number)
+        wait_for_end(daemon_of(tier))
+        assert mounts_below(tmp_path) == []
+        assert not (tmp_path / "daemon.json").exists()
+        tier.stop()
+        tier.start()
+
+
+def test_a_daemon_told_to_end_while_in_use_leaves_no_mount_either(tmp_path: Path) -> None:
+    with emulated(tmp_path) as tier, (tier.directory / "file").open("w", encoding="ascii"):
+        os.kill(daemon_of(tier), signal.SIGTERM)
+        wait_for_end(daemon_of(tier))
+        assert mounts_below(tmp_path) == []
+        assert "in use by" in (tmp_path / "daemon.log").read_text(encoding="utf-8")
+
+
+def test_a_killed_daemon_loses_nothing_that_was_written_and_is_cleaned_up(tmp_path: Path) -> None:
+    with emulated(tmp_path) as tier:
+        tier.delays(True)
+        (tier.directory / "file").write_text("kept", encoding="ascii")
+        os.kill(daemon_of(tier), signal.SIGKILL)
+        wait_for_end(daemon_of(tier))
+        assert mounts_below(tmp_path) == [tier.directory]
+        with pytest.raises(TierwiseError, match="daemon did not do 'statistics'"):
+            tier.io()
+        with pytest.raises(OSError, match="connect"):
+            (tier.directory / "file").read_text(encoding="ascii")
+        assert [line.endswith("unmounted") for line in reclaim(tmp_path)] == [True]
+        assert mounts_below(tmp_path) == []
+        tier.stop()
+        tier.start()
+        assert (tier.directory / "file").read_text(encoding="ascii") == "kept"
+
+
+def test_reclaim_ends_a_daemon_whose_run_was_killed(tmp_path: Path) -> None:
+    """As when `make report` gets a SIGKILL: the daemon lives on, nobody knows it but its record."""
+    with emulated(tmp_path) as tier:
+        pid = daemon_of(tier)
+        with (tier.directory / "file").open("w", encoding="ascii"):  # even in use
+            said = reclaim(tmp_path)
+        wait_for_end(pid)
+        assert f"daemon {pid} ended" in said[0]
+        assert mounts_below(tmp_path) == []
+        assert reclaim(tmp_path) == []
+
+
+def test_reclaim_touches_nothing_outside_its_folder(tmp_path: Path) -> None:
+    for name in ("mine", "other"):
+        (tmp_path / name).mkdir()
+    with emulated(tmp_path / "other") as tier:
+        assert reclaim(tmp_path / "mine") == []
+        (tier.directory / "file").touch()
+
+
+def test_reclaim_does_not_end_a_process_that_took_a_dead_daemons_number(tmp_path: Path) -> None:
+    bystander = subprocess.Popen(["sleep", "60"])
+    try:
+        (tmp_path / "daemon.json").write_text(f'{{"pid": {bystander.pid}, "started_s": 1.0, "mountpoint": "/nowhere"}}', encoding="utf-8")
+        assert reclaim(tmp_path) == []
+        assert bystander.poll() is None
+        assert not (tmp_path / "daemon.json").exists()
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_mountpoint_that_is_mounted_already_is_told(tmp_path: Path) -> None:
+    with emulated(tmp_path):
+        second = Emulated("second", "mtron-3025", work=tmp_path, stretch=1, seed=1, owner=MYSELF)
+        with pytest.raises(InputError, match="is mounted already"):
+            second.start()
+
+
+def test_a_device_that_does_not_exist_is_told_before_anything_is_mounted(tmp_path: Path) -> None:
+    tier = Emulated("tier", "drum", work=tmp_path, stretch=1, seed=1, owner=MYSELF)
+    with pytest.raises(InputError, match=r"data/devices/drum\.toml: no such file"):
+        tier.start()
+    assert mounts_below(tmp_path) == []
+
+
+def test_a_daemon_that_cannot_start_says_why(tmp_path: Path) -> None:
+    need_fuse()
+    tier = Emulated("tier", "mtron-3025", work=tmp_path, stretch=1, seed=1, owner=MYSELF)
+    (tmp_path / "backing.extents").write_text("spoilt\n", encoding="ascii")
+    with pytest.raises(TierwiseError, match=r"could not be mounted: .*extents line 1 is 'spoilt'"):
+        tier.start()
+    assert mounts_below(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_emulate_stays_until_told_to_end(tmp_path: Path, number: signal.Signals) -> None:
+    with foreground(tmp_path) as (process, mountpoint):
+        (mountpoint / "file").write_text("through", encoding="ascii")
+        assert (tmp_path / "backing" / "file").read_text(encoding="ascii") == "through"
+        process.send_signal(number)
+        assert process.wait(20) == 0
+        assert mounts_below(tmp_path) == []
+
+
+def test_emulate_ends_when_it_is_unmounted(tmp_path: Path) -> None:
+    with foreground(tmp_path) as (process, mountpoint):
+        unmount(mountpoint)
+        assert process.wait(20) == 0
+
+
+def test_emulate_fails_when_its_daemon_is_killed_and_cleans_up(tmp_path: Path) -> None:
+    with foreground(tmp_path) as (process, _):
+        (daemon,) = psutil.Process(process.pid).children()
+        daemon.kill()
+        assert process.wait(20) == 1
+        assert mounts_below(tmp_path) == []
+
+
+def test_emulate_wants_directories(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"BACKING is '.*nowhere': must be a directory.*Remedy: mkdir -p"):
+        emulate("mtron-3025", tmp_path / "nowhere", tmp_path)
+
+
+NOBODY = 65534
+AS_NOBODY = ("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "env")
+"""Prefix of a command; setpriv starts `env` with what root may still do, `env` starts the command with what nobody may."""
+
+
+def python_for_nobody() -> str:
+    """An interpreter of this version that an ordinary user can run."""
+    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        if subprocess.run([*AS_NOBODY, python, "-c", ""], check=False, capture_output=True).returncode == 0:
+            return python
+    pytest.skip(f"an ordinary user may not run {sys.executable}, and there is no other Python of its version")
+
+
+def test_an_ordinary_user_mounts_through_fusermount3() -> None:
+    need_fuse()
+    if os.geteuid():
+        pytest.skip("every other test here is this test")
+    if not shutil.which("fusermount3"):
+        pytest.skip("fusermount3 is not installed (apt-get install fuse3)")
+    if not os.access("/dev/fuse", os.R_OK) or not Path("/dev/fuse").stat().st_mode & 0o002:
+        pytest.skip("/dev/fuse is for root alone on this machine (udev makes it 0666)")
+    python = python_for_nobody()
+    folder = new_folder(Path("/var/tmp"))
+    os.chown(folder, NOBODY, NOBODY)
+    try:
+        with foreground(folder, prefix=AS_NOBODY, python=python, owner=NOBODY) as (process, mountpoint):
+            subprocess.run([*AS_NOBODY, "sh", "-c", f"echo written > {mountpoint}/file; cat {mountpoint}/file"], check=True)
+            assert (folder / "backing" / "file").read_text(encoding="ascii") == "written\n"
+            assert (folder / "backing" / "file").stat().st_uid == NOBODY
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(20) == 0
+            assert mounts_below(folder) == []
+    finally:
+        reclaim(folder)
+        subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
+
+
+def test_a_missing_fusermount3_is_told_with_its_remedy() -> None:
+    need_fuse()
+    if os.geteuid():
+        pytest.skip("it is not missing here, or every test says so")
+    program = "import os, sys; from tierwise.tiers.mounting import require_fuse; os.seteuid(65534); require_fuse()"
+    environment = {"PATH": "/nowhere", "PYTHONPATH": str(paths.home() / "src")}
+    said = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True, text=True, env=environment)
+    assert "MissingError: fusermount3 is missing" in said.stderr
+    assert "apt-get install fuse3" in said.stderr

@@ -1,0 +1,98 @@
+"""A real server on an emulated mount: made, loaded, checked, killed with and without its disk."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from emulation import emulated, new_folder
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.placement import create_tablespace, move
+from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.reclaim import reclaim
+
+DIRECT = {"debug_io_direct": "data", "shared_buffers": "8MB", "autovacuum": "off"}
+
+
+@pytest.fixture
+def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
+    """A tier for the server's files, on which it has a tablespace ``flash`` with a loaded table; the server is down."""
+    with emulated(new_folder(workspace), "mtron-3025", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
+        cluster18.start({})
+        try:
+            with cluster18.connect() as session:
+                create_tablespace(session, "flash", mounted.directory)
+                session.execute("CREATE TABLE onflash (id int PRIMARY KEY USING INDEX TABLESPACE flash, filler text) TABLESPACE flash")
+                session.execute("INSERT INTO onflash SELECT n, repeat('x', 500) FROM generate_series(1, 40000) n")
+                session.execute("CHECKPOINT")
+            cluster18.stop()
+            yield mounted
+            if not cluster18.running:
+                cluster18.start({})
+            with cluster18.connect() as session:
+                session.execute("DROP TABLE onflash")
+                session.execute("DROP TABLESPACE flash")
+        finally:
+            cluster18.stop()
+
+
+@pytest.mark.slow
+def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Emulated, cluster18: Cluster) -> None:
+    tier.empty_cache()
+    tier.delays(True)
+    cluster18.start(DIRECT)
+    with cluster18.connect() as session:
+        tier.reset_io()
+        before = session.execute("SELECT sum(reads) FROM pg_stat_io WHERE object = 'relation'").fetchone()
+        assert session.execute("SELECT count(*), sum(id), sum(length(filler)) FROM onflash").fetchone() == (40000, 800020000, 20000000)
+        (pages,) = session.execute("SELECT pg_relation_size('onflash') / 8192").fetchone() or (0,)
+        io = tier.io()
+        assert before is not None
+        assert sum(file.read_bytes for file in io.values()) >= pages * 8192
+        assert sum(file.intended_s for file in io.values()) > pages * 8192 / 100e6
+        session.execute("CREATE INDEX ON onflash (filler, id) TABLESPACE flash")
+        session.execute("VACUUM FULL onflash")
+        move(session, "onflash_pkey", "flash")
+    cluster18.stop()
+    tier.delays(False)
+    checked = cluster18.account.run(
+        [cluster18.binaries.path("pg_checksums"), "--check", f"--pgdata={cluster18.data}"], folder=cluster18.folder
+    )
+    assert "Bad checksums:  0" in str(checked)
+
+
+@pytest.mark.slow
+def test_killed_server_and_killed_disk_recover(tier: Emulated, cluster18: Cluster) -> None:
+    cluster18.start(DIRECT)
+    with cluster18.connect() as session:
+        session.execute("UPDATE onflash SET filler = 'changed' WHERE id <= 1000")
+    cluster18.kill()
+    assert tier.daemon_pid is not None
+    os.kill(tier.daemon_pid, signal.SIGKILL)
+    psutil.Process(tier.daemon_pid).wait(20)
+    reclaim(tier.directory.parent)
+    tier.stop()
+    tier.start()
+    cluster18.start(DIRECT)
+    with cluster18.connect() as session:
+        assert session.execute("SELECT count(*), count(*) FILTER (WHERE filler = 'changed') FROM onflash").fetchone() == (40000, 1000)
+
+
+def test_the_tier_cannot_be_unmounted_below_a_running_server(tier: Emulated, cluster18: Cluster) -> None:
+    cluster18.start(DIRECT)
+    with cluster18.connect() as session:
+        session.execute("SELECT count(*) FROM onflash")
+        with pytest.raises(Exception, match="in use by postgres"):
+            tier.stop()
+    cluster18.stop()
+    tier.empty_cache()
+
+
+def test_the_mount_can_be_walked_while_the_server_runs(tier: Emulated, cluster18: Cluster) -> None:
+    cluster18.start({})
+    listed = subprocess.run(["find", tier.directory, "-type", "f"], check=True, capture_output=True, text=True)
+    assert "PG_18" in listed.stdout
