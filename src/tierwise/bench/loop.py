@@ -1,0 +1,170 @@
+"""Run one study: its trials on its source's pair and on the reader's, block by block, resumable after any kill."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from pathlib import Path
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.lab import Lab
+from tierwise.bench.order import Turn, interleave
+from tierwise.bench.runs import open_run, update
+from tierwise.bench.study import Study
+from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
+from tierwise.core import paths, studies
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import DirectoryTier, Pair, load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.progress import Progress
+from tierwise.core.words import IoArm
+from tierwise.postgres.binaries import Binaries, find_binaries
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.workspace import server_account
+from tierwise.tiers import reclaim as mounts
+from tierwise.tiers.directory import calibrate
+from tierwise.tiers.open import open_tier
+from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
+from tierwise.timings.schema import Origin, frame
+from tierwise.timings.store import done_parts, read_parts, write_part
+
+
+def load_study(name: str) -> Study:
+    """The study whose module is ``tierwise/studies/<name>.py``."""
+    if name not in studies.names():
+        raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(studies.names())}")
+    study = import_module(f"tierwise.studies.{name}").STUDY
+    assert isinstance(study, Study), f"tierwise.studies.{name}.STUDY is a {type(study).__name__}"
+    return study
+
+
+def gather_inputs(*, profile: str, tiers: str, seed: int, census: str) -> Inputs:
+    """Read what the reader asked for; `tiers` names the reader's own pair, or is empty."""
+    binaries = find_binaries()
+    sources = {load_study(name).source for name in studies.names()}
+    files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
+    pairs = [pair for pair in map(load_pair, files) if pair.source in sources]
+    if tiers and tiers not in {pair.name for pair in pairs}:
+        pairs.append(load_pair(tiers))
+    chosen = load_profile(profile)
+    return Inputs(
+        profile=chosen.model_copy(update={"arms": possible_arms(chosen, binaries)}),
+        pairs=tuple(pairs),
+        reader_pair=tiers or None,
+        seed=seed,
+        dataset_source=census,
+        server_version=".".join(map(str, binaries.version)),
+    )
+
+
+def possible_arms(profile: Profile, binaries: Binaries) -> tuple[IoArm, ...]:
+    """The profile's arms that this server can do: one without direct I/O serves the buffered arm instead."""
+    if binaries.supports_direct_io:
+        return profile.arms
+    return (IoArm.BUFFERED,)
+
+
+def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, census: str = "synthetic", run_id: str = "") -> Manifest:
+    """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it."""
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census)
+    return measure_study(name, inputs, paths.raw() / (run_id or open_run(inputs, fresh=False).run_id))
+
+
+def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
+    """Measure what the run in `folder` still lacks of study `name`, on its source's pair and on the reader's."""
+    study = load_study(name)
+    pairs = [pair for pair in inputs.pairs if pair.source == study.source or pair.name == inputs.reader_pair]
+    if load_manifest(folder).status != "complete":
+        with exclusive_workspace() as workspace:
+            discard_runs(workspace, but=folder.name)
+            for pair in pairs:
+                _run_on_pair(study, pair, inputs, run_folder(workspace, folder.name), folder)
+    return load_manifest(folder)
+
+
+@contextmanager
+def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[Lab]:
+    """A lab on `pair`: the server created, the tiers mounted; both gone at the end, the data kept for a resumed run."""
+    account = server_account()
+    work.mkdir(parents=True, exist_ok=True)
+    cluster = Cluster(work / "cluster", find_binaries(), account)
+    lab = Lab(inputs.profile, pair, inputs.seed, inputs.dataset_source, work, cluster)
+    stretch = 1.0 / study.published_share(lab)
+    with ExitStack() as stack:
+        tiers = {}
+        for name, spec in pair.tiers.items():
+            tier = open_tier(name, spec, work=work / name, stretch=stretch, seed=inputs.seed, owner=(account.uid, account.gid))
+            stack.callback(tier.stop)
+            tier.start()
+            tiers[name] = tier
+        lab.tiers = tiers
+        stack.callback(cluster.stop)
+        if not cluster.exists:
+            cluster.create()
+        yield lab
+
+
+def _run_on_pair(study: Study, pair: Pair, inputs: Inputs, run_work: Path, folder: Path) -> None:
+    turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks, seed=inputs.seed)
+    done = done_parts(folder)
+    left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
+    recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
+    if left or (study.name, pair.name) not in recorded:
+        work = run_work / f"{study.name}-{pair.name}"
+        with open_lab(study, pair, inputs, work) as lab:
+            _calibrate(pair, lab, folder)
+            _measure(study, lab, left, len(turns), folder)
+            _record(study, lab, turns, inputs, folder)
+        mounts.discard(work)
+
+
+def _calibrate(pair: Pair, lab: Lab, folder: Path) -> None:
+    """Figures of the pair's real disks, taken once a run."""
+    manifest = load_manifest(folder)
+    figures = {
+        f"{pair.name}/{name}": calibrate(lab.tiers[name].directory).model_dump(mode="json")
+        for name, spec in pair.tiers.items()
+        if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in manifest.calibrations
+    }
+    update(manifest, calibrations={**manifest.calibrations, **figures}).save(folder)
+
+
+def _measure(study: Study, lab: Lab, left: list[Turn], total: int, folder: Path) -> None:
+    progress = Progress(f"{study.name} on {lab.pair.name}", total, already=total - len(left))
+    prepared: str | None = None
+    for turn in left:
+        if turn.trial.preparation != prepared:
+            study.prepare(turn.trial, lab)
+            prepared = turn.trial.preparation
+        origin = Origin(
+            run_id=folder.name,
+            study=study.name,
+            pair=lab.pair.name,
+            substrate=turn.trial.substrate(lab.pair),
+            arm=turn.trial.arm,
+            trial=turn.trial.key,
+            block=turn.block,
+            sequence=turn.sequence,
+        )
+        write_part(folder, frame(origin, list(study.measure(turn.trial, lab))))
+        progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
+
+
+def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: Path) -> None:
+    """Check the complete rows and add the study to the manifest."""
+    study.check(read_parts(folder, study.name))
+    manifest = load_manifest(folder)
+    record = StudyRecord(
+        name=study.name,
+        pair=lab.pair.name,
+        trials=tuple(sorted({turn.trial.key for turn in turns})),
+        blocks=inputs.profile.blocks,
+        settings=lab.settings,
+        server_version=lab.cluster.server_version,
+        facts=study.describe(lab),
+    )
+    datasets = {known.name: known for known in manifest.datasets} | {
+        data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)
+        for data in lab.datasets.values()
+    }
+    others = [known for known in manifest.studies if (known.name, known.pair) != (record.name, record.pair)]
+    update(manifest, studies=[*others, record], datasets=list(datasets.values())).save(folder)

@@ -1,0 +1,35 @@
+"""The order of trials: interleaved blocks, each block shuffled, the same for the same seed."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierwise.bench.study import Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One execution of one trial."""
+
+    sequence: int
+    block: int
+    trial: Trial
+
+
+def interleave(trials: Sequence[Trial], *, blocks: int, seed: int) -> list[Turn]:
+    """Every trial once in each block, blocks one after the other.
+
+    Within a block the preparations come in random order, and the trials of one preparation in random order, so that
+    drift over time falls on every cell alike; the order depends on `seed` alone, so that a resumed run goes on in it.
+    """
+    turns: list[Turn] = []
+    for block in range(blocks):
+        shuffle = random.Random(f"{seed}/{block}").shuffle
+        preparations = sorted({trial.preparation for trial in trials})
+        shuffle(preparations)
+        for preparation in preparations:
+            group = sorted((trial for trial in trials if trial.preparation == preparation), key=lambda trial: trial.key)
+            shuffle(group)
+            for trial in group:
+                turns.append(Turn(len(turns), block, trial))
+    return turns

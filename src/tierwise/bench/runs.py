@@ -1,0 +1,62 @@
+"""Runs: opened, found again after a kill, completed."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tierwise.bench.inputs import Inputs, code_version, method_sha256, packages
+from tierwise.core import host, paths
+from tierwise.core.toml import validate
+from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.store import manifests, merge_parts
+
+
+def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
+    """The newest run of the same inputs, complete or not; a new one where there is none, or with `fresh`."""
+    sha256 = inputs.sha256()
+    if not fresh:
+        same = [run for run in manifests(paths.raw()).values() if run.inputs_sha256 == sha256]
+        if same:
+            return max(same, key=lambda run: run.started_at)
+    now = datetime.now(UTC)
+    run_id = f"{now:%Y%m%d-%H%M%S}-{inputs.profile.name}-{sha256[:6]}"
+    manifest = Manifest(
+        run_id=run_id,
+        status="running",
+        inputs_sha256=sha256,
+        profile=inputs.profile.model_dump(mode="json"),
+        pairs=inputs.pair_files(),
+        reader_pair=inputs.reader_pair,
+        seed=inputs.seed,
+        dataset_source=inputs.dataset_source
+        if not inputs.dataset_source.startswith("file:")
+        else f"file:{Path(inputs.dataset_source).name}",
+        code_version=code_version(),
+        method_sha256=method_sha256(),
+        host=host.fingerprint(),
+        packages=packages(),
+        started_at=now,
+    )
+    manifest.save(paths.raw() / run_id)
+    return manifest
+
+
+def complete(run_id: str) -> Manifest:
+    """Merge the parts of a run into its one file of rows and mark it complete."""
+    folder = paths.raw() / run_id
+    manifest = load_manifest(folder)
+    if manifest.status == "complete":
+        return manifest
+    merge_parts(folder)
+    done = update(manifest, status="complete", finished_at=datetime.now(UTC))
+    done.save(folder)
+    return done
+
+
+def update(manifest: Manifest, **changes: object) -> Manifest:
+    """`manifest` with `changes`, validated."""
+    return validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {manifest.run_id}")
+
+
+def shown_source(source: str) -> str:
+    """`source` without the folders of a file's path: a manifest names no home."""
+    return f"file:{Path(source).name}" if source.startswith("file:") else source

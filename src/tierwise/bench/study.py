@@ -1,0 +1,61 @@
+"""What a study is to the bench: a question, its grid, and how one cell is prepared and measured."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from tierwise.bench.lab import Lab
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.core.words import IoArm, Substrate
+from tierwise.timings.schema import Timing
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One cell of a study's grid.
+
+    Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
+    moved more often than the interleaving needs.
+    """
+
+    cell: Mapping[str, str | int | float]
+    arm: IoArm
+    tiers: frozenset[str]
+    preparation: str
+
+    @property
+    def key(self) -> str:
+        """Unique within study and pair, and the same in every run: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        return "/".join(f"{name}={value}" for name, value in sorted(self.cell.items()))
+
+    def substrate(self, pair: Pair) -> Substrate:
+        """Of the tiers that this trial touches."""
+        return Substrate.of({pair.tiers[name].substrate for name in self.tiers})
+
+
+def _no_check(rows: pl.DataFrame) -> None:
+    """A study without a rule of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
+
+    `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
+    a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
+    calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
+    the complete rows contradict themselves.
+    """
+
+    name: str
+    source: str
+    question: str
+    published_share: Callable[[Lab], float]
+    trials: Callable[[Profile, Pair], tuple[Trial, ...]]
+    prepare: Callable[[Trial, Lab], None]
+    measure: Callable[[Trial, Lab], Iterator[Timing]]
+    describe: Callable[[Lab], dict[str, Any]]
+    check: Callable[[pl.DataFrame], None] = field(default=_no_check)

@@ -1,0 +1,1 @@
+"""One measuring module per study, of uniform shape, found by its name."""

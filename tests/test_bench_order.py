@@ -1,0 +1,43 @@
+"""The order of trials: every cell once a block, blocks shuffled, the same for the same seed."""
+
+from collections import Counter
+from itertools import pairwise, product
+
+from tierwise.bench.order import interleave
+from tierwise.bench.study import Trial
+from tierwise.core.words import IoArm
+
+TRIALS = tuple(
+    Trial({"table": table, "start": start}, IoArm.DIRECT, frozenset({table}), f"table={table}")
+    for table, start in product(("hdd", "ssd"), ("FL", "PR", "NV"))
+)
+
+
+def test_every_trial_has_one_turn_in_every_block() -> None:
+    turns = interleave(TRIALS, blocks=5, seed=1)
+    assert Counter((turn.block, turn.trial.key) for turn in turns) == {(block, trial.key): 1 for block in range(5) for trial in TRIALS}
+
+
+def test_turns_are_numbered_in_the_order_of_execution_and_blocks_follow_each_other() -> None:
+    turns = interleave(TRIALS, blocks=3, seed=1)
+    assert [turn.sequence for turn in turns] == list(range(len(turns)))
+    assert [turn.block for turn in turns] == sorted(turn.block for turn in turns)
+
+
+def test_a_preparation_is_made_once_a_block() -> None:
+    turns = interleave(TRIALS, blocks=4, seed=1)
+    changes = sum(before.trial.preparation != after.trial.preparation or before.block != after.block for before, after in pairwise(turns))
+    assert changes == 4 * 2 - 1
+
+
+def test_the_order_is_shuffled_and_depends_on_the_seed_alone() -> None:
+    orders = {seed: [turn.trial.key for turn in interleave(TRIALS, blocks=5, seed=seed)] for seed in range(8)}
+    assert orders[1] == [turn.trial.key for turn in interleave(tuple(reversed(TRIALS)), blocks=5, seed=1)]
+    assert len({tuple(order) for order in orders.values()}) > 1
+    firsts = {interleave(TRIALS, blocks=1, seed=seed)[0].trial.preparation for seed in range(20)}
+    assert firsts == {"table=hdd", "table=ssd"}
+
+
+def test_a_key_names_the_cell_in_one_way() -> None:
+    trial = Trial({"table": "hdd", "index": "ssd", "start": "FL", "arm": "direct"}, IoArm.DIRECT, frozenset({"hdd", "ssd"}), "p")
+    assert trial.key == "arm=direct/index=ssd/start=FL/table=hdd"
