@@ -56,9 +56,18 @@ def test_delays_stay_as_they_were_over_a_remount(tmp_path: Path) -> None:
         (tier.directory / "file").write_bytes(bytes(8192))
         for delayed in (True, False):
             tier.delays(delayed)
-            tier.empty_cache()
+            tier.empty_cache(cached=True)
             (tier.directory / "file").read_bytes()
             assert (tier.io()["file"].intended_s > 0) is delayed
+
+
+def test_a_mount_past_the_page_cache_has_nothing_to_forget_and_stays(tmp_path: Path) -> None:
+    with emulated(tmp_path) as tier:
+        daemon = tier.daemon_pid
+        tier.empty_cache()
+        assert tier.daemon_pid == daemon
+        tier.empty_cache(cached=True)
+        assert tier.daemon_pid != daemon
 
 
 def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> None:

@@ -42,7 +42,6 @@ def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
 
 @pytest.mark.slow
 def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Emulated, cluster18: Cluster) -> None:
-    tier.empty_cache()
     tier.delays(True)
     cluster18.start(DIRECT)
     with cluster18.connect() as session:
@@ -89,7 +88,8 @@ def test_the_tier_cannot_be_unmounted_below_a_running_server(tier: Emulated, clu
         with pytest.raises(Exception, match="in use by postgres"):
             tier.stop()
     cluster18.stop()
-    tier.empty_cache()
+    tier.stop()
+    tier.start()
 
 
 def test_the_mount_can_be_walked_while_the_server_runs(tier: Emulated, cluster18: Cluster) -> None:

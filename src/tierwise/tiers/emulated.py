@@ -206,6 +206,8 @@ class Emulated:
         self._delayed = on
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
+        if not (self._cached or cached):
+            return  # a mount past the page cache has nothing to forget
         delayed = self._delayed
         self.stop()
         self._cached = self._cached if cached is None else cached
