@@ -1,0 +1,5 @@
+"""``python -m tierwise``."""
+
+from tierwise.cli import main
+
+main()

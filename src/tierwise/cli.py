@@ -1,0 +1,85 @@
+"""The command line, thin: each command reads its options, calls one function and prints."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tierwise.core import paths
+from tierwise.core.errors import TierwiseError
+from tierwise.core.progress import say
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def tierwise() -> None:
+    """Which tables, indexes and logs belong on which storage, and what does each I/O cost there?"""
+
+
+@app.command()
+def report(  # noqa: PLR0917  each is an option with a name
+    profile: Annotated[str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE")] = "quick",
+    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS")] = "",
+    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    census: Annotated[str, typer.Option(help="synthetic, or file:PATH of the raw file", envvar="CENSUS")] = "synthetic",
+    fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
+    engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
+    run: Annotated[str, typer.Option(help="render this complete run again, measure nothing", envvar="RUN")] = "",
+) -> None:
+    """Measure what is missing and build the report."""
+    from tierwise.pipeline import make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
+
+    site = make_report(profile=profile, tiers=tiers, seed=seed, census=census, fresh=fresh, engine=engine, run_id=run)
+    say(f"report: {site / 'index.html'}")
+    say(f"pdf:    {site / 'tierwise.pdf'}")
+
+
+@app.command()
+def claims(
+    run: Annotated[str, typer.Option(help="run id; the newest complete one by default")] = "",
+    format: Annotated[str, typer.Option(help="table or json")] = "table",  # noqa: A002  the option's name
+) -> None:
+    """Say of each published claim whether it holds here."""
+    from tierwise.analysis.verdicts import as_json, as_text, judge  # noqa: PLC0415
+
+    verdicts = judge(paths.raw(), run or None)
+    print(json.dumps(as_json(verdicts), indent=2) if format == "json" else as_text(verdicts))
+
+
+@app.command()
+def doctor() -> None:
+    """List what is there, what is missing, what that costs and the remedy."""
+    from tierwise import doctor as examination  # noqa: PLC0415
+
+    raise typer.Exit(examination.main())
+
+
+@app.command()
+def emulate(device: str, backing: Path, mountpoint: Path) -> None:
+    """Mount BACKING at MOUNTPOINT so that it behaves like DEVICE, until unmounted or ended."""
+    from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
+
+    mount(device, backing, mountpoint)
+
+
+@app.command()
+def clean() -> None:
+    """End and unmount what a killed run left, and remove the work folder; measured rows and reports stay."""
+    from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
+
+    remove_workspace()
+
+
+def main() -> None:
+    """Entry point: an error that the reader can mend is one message, not a traceback (``TIERWISE_DEBUG=1`` shows it)."""
+    try:
+        app()
+    except TierwiseError as error:
+        if os.environ.get("TIERWISE_DEBUG"):
+            raise
+        print(f"tierwise: {error}", file=sys.stderr)
+        sys.exit(1)
