@@ -3,23 +3,16 @@
 import json
 import os
 import re
-import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-import psutil
 import pytest
 
+from checkout import Home, new_home
 from support import shared
 from tierwise.core import paths
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import done_parts, read_rows
 
 pytestmark = [
@@ -29,65 +22,20 @@ pytestmark = [
     ),
 ]
 KILL_AFTER_PARTS = 12
-PATIENCE_S = 300.0
-
-
-@dataclass(frozen=True)
-class Home:
-    """Folders of the tests' own for work, rows and site, beside the checkout's inputs."""
-
-    folder: Path
-
-    def environment(self, **more: str) -> dict[str, str]:
-        ours = {"TIERWISE_WORK": "work", "TIERWISE_RAW": "raw", "TIERWISE_SITE": "site"}
-        return {**os.environ, **{name: str(self.folder / place) for name, place in ours.items()}, "PROFILE": "smoke", **more}
-
-    def command(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-        """Run ``tierwise`` as `make` does, to its end."""
-        command = [sys.executable, "-m", "tierwise", *arguments]
-        return subprocess.run(command, env=self.environment(**more), capture_output=True, text=True, check=False, cwd=paths.home())
-
-    def runs(self) -> dict[str, Manifest]:
-        return {path.parent.name: load_manifest(path.parent) for path in sorted((self.folder / "raw").glob("*/manifest.json"))}
-
-    def processes(self) -> list[str]:
-        """Command lines and folders of every process that works in here."""
-        found = []
-        for process in psutil.process_iter(["cmdline", "cwd"]):
-            words = " ".join([*(process.info["cmdline"] or []), process.info["cwd"] or ""])
-            if str(self.folder) in words:
-                found.append(words)
-        return found
-
-    def mounts(self) -> list[str]:
-        return [line for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines() if str(self.folder) in line]
 
 
 @pytest.fixture(scope="module")
 def home() -> Iterator[Home]:
-    folder = Path(tempfile.mkdtemp(prefix="tierwise-pipeline-", dir="/var/tmp"))
-    folder.chmod(0o755)  # the server's account must pass
-    made = Home(folder)
-    yield made
-    assert not made.mounts()
-    shutil.rmtree(folder)
+    with new_home() as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def killed(home: Home) -> str:
-    """A smoke report whose processes are all killed once some trials are measured; the id of its run."""
-    command = [sys.executable, "-m", "tierwise", "report"]
-    with subprocess.Popen(
-        command, env=home.environment(), stderr=subprocess.PIPE, text=True, cwd=paths.home(), start_new_session=True
-    ) as report:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while len(list((home.folder / "raw").glob("*/parts/*/*.parquet"))) < KILL_AFTER_PARTS:
-            assert time.monotonic() < deadline_s, "too slow to be killed half-way"
-            assert report.poll() is None, report.stderr.read() if report.stderr else ""
-            time.sleep(0.1)
-        for process in [*psutil.Process(report.pid).children(recursive=True), psutil.Process(report.pid)]:
-            if "python" in process.name():  # the runner and its kernel; server and mounts are left behind
-                process.send_signal(signal.SIGKILL)
+    """A smoke report whose processes are killed once some trials are measured; the id of its run."""
+    with home.reporting() as report:
+        home.wait_for_parts(KILL_AFTER_PARTS, report)
+        home.kill_runner(report)
     (run_id,) = home.runs()
     return run_id
 

@@ -105,8 +105,8 @@ def planner(run: Run, pair: str) -> Table | Sentence:
                 count(here_["found_rows"]),
                 number(here_["rows"] / here_["found_rows"]) if here_["found_rows"] else DASH,
                 number(published["rows"] / published["found_rows"]) if "found_rows" in published else DASH,
-                number(here_["total_cost"]),
-                number(published["total_cost"]) if published else DASH,
+                f"{here_['total_cost']:,.2f}",
+                f"{published['total_cost']:,.2f}" if published else DASH,
                 str(facts.get("today", {}).get(code, {}).get("scan", DASH)),
             ]
         )
