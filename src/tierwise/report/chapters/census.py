@@ -105,8 +105,8 @@ def provenance(run: Run) -> Table | Sentence:
     record = _dataset(run)
     if record is None:
         return Sentence("This run's manifest names no census data.")
-    rows = [[name.replace("_", " "), _plain(value)] for name, value in sorted(record.provenance.items()) if name not in SHOWN_APART]
-    rows += [["SHA-256", f"`{record.sha256[:16]}…`"]]
+    shown = {name: value for name, value in sorted(record.provenance.items()) if name not in SHOWN_APART} | {"rows_sha256": record.sha256}
+    rows = [[name.replace("_", " "), f"`{value[:16]}…`" if name.endswith("sha256") else _plain(value)] for name, value in shown.items()]
     return Table(
         ["Item", "Value"],
         rows,
