@@ -1,6 +1,7 @@
 """Runs: opened, found again after a kill, completed."""
 
 from datetime import UTC, datetime
+from itertools import chain, count
 from pathlib import Path
 
 from tierwise.bench.inputs import Inputs, code_version, method_sha256, packages
@@ -18,7 +19,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         if same:
             return max(same, key=lambda run: run.started_at)
     now = datetime.now(UTC)
-    run_id = f"{now:%Y%m%d-%H%M%S}-{inputs.profile.name}-{sha256[:6]}"
+    run_id = _new_id(f"{now:%Y%m%d-%H%M%S}-{inputs.profile.name}-{sha256[:6]}")
     manifest = Manifest(
         run_id=run_id,
         status="running",
@@ -38,6 +39,12 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
     )
     manifest.save(paths.raw() / run_id)
     return manifest
+
+
+def _new_id(wanted: str) -> str:
+    """`wanted`, numbered where a run of this very second has it already."""
+    names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+    return next(name for name in names if not (paths.raw() / name).exists())
 
 
 def complete(run_id: str) -> Manifest:

@@ -1,0 +1,65 @@
+# The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, file:PATH)   FRESH=1   RUN (a run id)
+#   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
+
+MAKEFLAGS += --no-print-directory
+.SILENT:
+.DEFAULT_GOAL := help
+.PHONY: report test check lab bench soak clean help
+
+PROFILE ?= quick
+export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE PG_BIN PYTHON
+
+# Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
+ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
+BIN := $(ENV)/bin
+
+# Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
+report: $(ENV)/.ready
+	$(BIN)/tierwise report
+
+# Run the tests (at most 25 minutes on two cores)
+test: $(ENV)/.ready
+	$(BIN)/python -m pytest -m "not soak"
+
+# Check format, lint, types, imports between packages, stripped notebooks
+check: $(ENV)/.ready
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --strict --no-error-summary $(wildcard src tests benchmarks scripts)
+	said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
+	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
+
+# Open the notebooks in JupyterLab
+lab: $(ENV)/.ready
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+
+# Run every benchmark of benchmarks/, one after the other
+bench: $(ENV)/.ready
+	for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit; done
+
+# Run the long tests
+soak: $(ENV)/.ready
+	$(BIN)/python -m pytest -m soak
+
+# Remove the environment, caches and work files; measured rows, downloads and reports stay
+clean:
+	[ ! -x $(BIN)/tierwise ] || $(BIN)/tierwise clean
+	rm -rf --one-file-system .venv data/work report/_build .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	find src tests scripts -name __pycache__ -prune -exec rm -rf {} +
+
+# Show this list
+help:
+	awk '/^# /      { text = substr($$0, 3); next } \
+	     /^[a-z]+:/ { if (text) printf "  make %-8s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
+	                { text = "" }' Makefile
+
+# An environment is made again where the checkout was moved or the environment's Python is gone.
+ifneq ($(shell cat $(ENV)/.ready 2>/dev/null && test -x $(BIN)/python && echo runs),$(CURDIR) runs)
+$(ENV)/.ready: stale
+.PHONY: stale
+stale: ;
+endif
+
+$(ENV)/.ready: requirements.txt pyproject.toml
+	sh scripts/setup.sh $(ENV)

@@ -1,0 +1,162 @@
+-- Filter of the plain engine: does for the subset in README.md what Quarto does, for HTML and for Typst.
+-- First pass: number chapters, sections, figures and tables, and build figures, tables and callouts.
+-- Second pass: resolve @fig-, @tbl- and @sec-, and fail on a label that does not exist.
+
+local typst = FORMAT == "typst"
+local NAMES = { fig = "Figure", tbl = "Table" }
+local CALLOUTS = { note = "Note", tip = "Tip", warning = "Warning", important = "Important", caution = "Caution" }
+local SHORT = 12 -- rows
+local texts = {} -- label -> text of a reference to it
+local counts = {} -- numbers of the headings above the current block, by level
+local tally = {} -- kind -> figures or tables so far in this chapter
+local numbered = false -- is the current chapter?
+
+-- One line that the caller turns into an error: where, what, its value, the rule.
+local function fail(where, field, value, rule)
+  io.stderr:write(table.concat({ "tierwise-error", where, field, value, rule }, "\t"), "\n")
+  os.exit(65)
+end
+
+local function register(label, text, where)
+  if texts[label] then
+    fail(where, "label", label, "stands in more than one place")
+  end
+  texts[label] = text
+end
+
+local function number_heading(heading, where)
+  if heading.level == 1 then
+    tally, numbered = {}, not heading.classes:includes("unnumbered")
+  end
+  if not numbered then
+    heading.classes:insert("unnumbered")
+  else
+    for level = 1, heading.level do
+      counts[level] = counts[level] or 0
+    end
+    counts[heading.level] = counts[heading.level] + 1
+    for level = heading.level + 1, 6 do
+      counts[level] = nil
+    end
+  end
+  if heading.identifier:match("^sec%-") then
+    local number = numbered and table.concat(counts, ".", 1, heading.level) or pandoc.utils.stringify(heading)
+    register(heading.identifier, (heading.level == 1 and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
+  end
+  return heading
+end
+
+-- A box that scrolls by itself; a table of many columns is not squeezed below a width that can be read.
+local function scrolling(tbl)
+  return pandoc.Div({ tbl }, pandoc.Attr("", { "table-box", #tbl.colspecs > 3 and "wide" or "narrow" }))
+end
+
+-- In print a short table is not broken across pages.
+local function whole(tbl)
+  if #tbl.bodies[1].body > SHORT then
+    return { tbl }
+  end
+  return { pandoc.RawBlock("typst", "#block(breakable: false, above: 1.7em, below: 1.9em)["), tbl, pandoc.RawBlock("typst", "]") }
+end
+
+-- A div with a label: the body, then one paragraph that is the caption.
+local function build_float(div, where)
+  local kind, caption = div.identifier:sub(1, 3), div.content[#div.content]
+  if not numbered then
+    fail(where, "label", div.identifier, "stands in a chapter without a number")
+  end
+  if #div.content < 2 or caption.t ~= "Para" then
+    fail(where, "label", div.identifier, "needs a body and then a paragraph with its caption")
+  end
+  tally[kind] = (tally[kind] or 0) + 1
+  local name = NAMES[kind] .. "\u{a0}" .. counts[1] .. "." .. tally[kind]
+  register(div.identifier, name, where)
+  div.content:remove()
+  local line = pandoc.Inlines({ pandoc.Strong(name .. "."), pandoc.Space() }) .. caption.content
+  if typst and div.content[1].t == "Table" then
+    local tbl = div.content[1]
+    tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
+    return whole(tbl)
+  end
+  local body = kind == "tbl" and { scrolling(div.content[1]) } or div.content
+  return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
+end
+
+local function build_callout(div, kind)
+  local title = pandoc.Inlines({ CALLOUTS[kind] })
+  if div.content[1].t == "Header" then
+    title = div.content:remove(1).content
+  end
+  if typst then
+    local open = pandoc.Plain({ pandoc.RawInline("typst", "#callout[") })
+    open.content:extend(title)
+    open.content:insert(pandoc.RawInline("typst", "]["))
+    return pandoc.Blocks({ open }) .. div.content .. { pandoc.RawBlock("typst", "]") }
+  end
+  local heading = pandoc.Div({ pandoc.Plain(title) }, pandoc.Attr("", { "callout-title" }))
+  div.content:insert(1, heading)
+  div.classes:insert(1, "callout")
+  return { div }
+end
+
+local function build(block, where)
+  if block.t == "Header" then
+    return { number_heading(block, where) }
+  elseif block.t == "Table" and not typst then
+    return { scrolling(block) }
+  elseif block.t ~= "Div" then
+    return { block }
+  end
+  if NAMES[block.identifier:match("^(%a+)%-") or ""] then
+    return build_float(block, where)
+  end
+  for kind in pairs(CALLOUTS) do
+    if block.classes:includes("callout-" .. kind) then
+      return build_callout(block, kind)
+    end
+  end
+  return { block }
+end
+
+local function reference(cite, where)
+  local out, ours = pandoc.Inlines({}), 0
+  for _, citation in ipairs(cite.citations) do
+    local kind = citation.id:match("^(%a+)%-")
+    if NAMES[kind] or kind == "sec" then
+      if not texts[citation.id] then
+        fail(where, "reference", "@" .. citation.id, "no figure, table or section has this label")
+      end
+      ours = ours + 1
+      if ours > 1 then
+        out:insert(pandoc.Str(", "))
+      end
+      out:insert(pandoc.Link(texts[citation.id], "#" .. citation.id, "", pandoc.Attr("", { "xref" })))
+    end
+  end
+  if ours > 0 and ours < #cite.citations then
+    fail(where, "reference", pandoc.utils.stringify(cite), "mixes labels and citations")
+  end
+  return ours > 0 and out or nil
+end
+
+-- The caller wraps each chapter in a div that names its file.
+function Pandoc(doc)
+  local blocks, places = pandoc.Blocks({}), {}
+  for _, chapter in ipairs(doc.blocks) do
+    for _, block in ipairs(chapter.content) do
+      for _, built in ipairs(build(block, chapter.attributes.file)) do
+        blocks:insert(built)
+        places[#blocks] = chapter.attributes.file
+      end
+    end
+  end
+  for i, block in ipairs(blocks) do
+    local resolved = pandoc.Blocks({ block }):walk({
+      Cite = function(cite)
+        return reference(cite, places[i])
+      end,
+    })
+    blocks[i] = resolved[1]
+  end
+  return pandoc.Pandoc(blocks, doc.meta)
+end

@@ -1,0 +1,260 @@
+"""What is there, what is missing, what that costs the study, and the command that mends it: ``tierwise doctor``."""
+
+import os
+import platform
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pypandoc
+
+from tierwise.core import profiles
+from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.core.host import fingerprint
+from tierwise.core.paths import home, short
+from tierwise.core.units import GB, GIB, human_bytes
+from tierwise.postgres.binaries import find_binaries
+from tierwise.postgres.residency import direct_io_probe
+from tierwise.postgres.workspace import open_workspace
+from tierwise.tiers.mounting import DEVICE, require_fuse
+
+CAP_SYS_ADMIN: Final = 21
+"""Bit of the capability that mount(2) asks for (capabilities(7))."""
+
+LITTLE_MEMORY_BYTES: Final = 2 * GIB
+"""Assumed: below this the server, the daemons and a notebook kernel push each other out."""
+
+
+class State(StrEnum):
+    """`MISSING` keeps `make report` from running, `OPTIONAL` takes something from it."""
+
+    OK = "ok"
+    MISSING = "missing"
+    OPTIONAL = "optional-missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked for; `cost` and `remedy` are empty where it is there."""
+
+    name: str
+    state: State
+    detail: str
+    cost: str = ""
+    remedy: str = ""
+
+
+def examine() -> list[Finding]:
+    """Everything that `make report`, the tests and the optional recorders use, in the order in which it is needed.
+
+    The work folder is made where it is absent, as a run would do it; nothing else is written.
+    """
+    return [
+        _system(),
+        Finding("Python", State.OK, platform.python_version()),
+        _postgresql(),
+        _fuse(),
+        *_work_folder(),
+        _cores(),
+        _memory(),
+        _cgroup(),
+        _drop_caches(),
+        Finding("Pandoc", State.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
+        Finding("Typst", State.OK, f"{version('typst')}, from its wheel"),
+        _program(
+            "Quarto", ["quarto"], "Pandoc and Typst build the report, with the same text and numbers", "conda env create -f environment.yml"
+        ),
+        _program(
+            "Chromium", ["chromium", "chromium-browser", "google-chrome"], "tests of the report in a browser skip", _install("chromium")
+        ),
+        _program("fio", ["fio"], "tests that hold the emulated disks against fio skip", _install("fio")),
+        _program("strace", ["strace"], "reads are not recorded without root", _install("strace")),
+        _program("bpftrace", ["bpftrace"], "reads below the page cache are not recorded", _install("bpftrace")),
+        _kernel_tracing(),
+    ]
+
+
+def _system() -> Finding:
+    host = fingerprint()
+    detail = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
+    if host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}:
+        return Finding("system", State.OK, detail)
+    remedy = "run it on Linux, x86-64 or aarch64 (under Windows: wsl --install)"
+    return Finding("system", State.MISSING, detail, "nothing can be measured; finished runs still render", remedy)
+
+
+def _postgresql() -> Finding:
+    cost = "nothing can be measured; finished runs still render"
+    try:
+        found = find_binaries()
+    except (InputError, MissingError) as error:
+        return Finding("PostgreSQL", State.MISSING, str(error), cost, error.remedy or "make report PG_BIN=")
+    except TierwiseError as error:
+        return Finding("PostgreSQL", State.MISSING, str(error), cost, "make report PG_BIN=")
+    detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
+    if found.supports_direct_io:
+        return Finding("PostgreSQL", State.OK, detail)
+    cost = "no direct I/O before PostgreSQL 16: the buffered arm takes the direct one's place"
+    return Finding("PostgreSQL", State.OPTIONAL, detail, cost, "make report PG_BIN=")
+
+
+def _fuse() -> Finding:
+    cost = "disks cannot be emulated, and the published claims are judged on emulated disks: no verdicts"
+    try:
+        require_fuse()
+        os.close(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
+    except MissingError as error:
+        return Finding("FUSE", State.MISSING, f"{error.what} is missing", cost, error.remedy)
+    except OSError as error:
+        return Finding("FUSE", State.MISSING, f"{DEVICE}: {error.strerror}", cost, _as_root(f"chmod 666 {DEVICE}"))
+    if os.geteuid():
+        return Finding("FUSE", State.OK, f"{DEVICE}, mounted through fusermount3")
+    if _may_mount():
+        return Finding("FUSE", State.OK, f"{DEVICE}, mounted directly as root")
+    return Finding("FUSE", State.MISSING, "root may not mount here", cost, "docker run --device /dev/fuse --cap-add SYS_ADMIN")
+
+
+def _may_mount() -> bool:
+    capabilities = next(line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("CapEff:"))
+    return bool(int(capabilities.split()[1], 16) >> CAP_SYS_ADMIN & 1)
+
+
+def _work_folder() -> Iterator[Finding]:
+    """The folder itself, direct I/O in it, and room in it for each profile."""
+    try:
+        folder = open_workspace()
+    except TierwiseError as error:
+        yield Finding("work folder", State.MISSING, str(error), "nothing can be measured", "make report TIERWISE_WORK=/path/to/folder")
+        return
+    yield Finding("work folder", State.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
+    if direct_io_probe(folder):
+        yield Finding("direct I/O", State.OK, "in the work folder")
+    else:
+        cost = "the server cannot go past the page cache there: the buffered arm takes the direct one's place"
+        yield Finding("direct I/O", State.OPTIONAL, "not in the work folder", cost, "make report TIERWISE_WORK=/folder/on/ext4/or/xfs")
+    chosen = os.environ.get("PROFILE") or "quick"
+    free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
+    for name in sorted({chosen, *profiles.names()}):
+        yield _space(name, free_bytes, needed=name == chosen)
+
+
+def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
+    title = f"space for {name}"
+    try:
+        profile = profiles.load_profile(name)
+    except InputError as error:
+        return Finding(
+            title, State.MISSING if needed else State.OPTIONAL, str(error), "the profile cannot be used", error.remedy or "mend the file"
+        )
+    detail = f"{profile.free_space_bytes / GB:.1f} GB needed, {free_bytes / GB:.1f} GB free"
+    if free_bytes >= profile.free_space_bytes:
+        return Finding(title, State.OK, detail)
+    state = State.MISSING if needed else State.OPTIONAL
+    return Finding(title, state, detail, f"PROFILE={name} is refused", "make report TIERWISE_WORK=/folder/on/a/larger/disk")
+
+
+def _cores() -> Finding:
+    cores = fingerprint().cores
+    if cores >= 2:
+        return Finding("cores", State.OK, str(cores))
+    cost = "server and emulated disks share one core: more trials overshoot and give no verdict"
+    return Finding("cores", State.OPTIONAL, str(cores), cost, "give the machine a second core")
+
+
+def _memory() -> Finding:
+    memory = psutil.virtual_memory()
+    detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
+    if memory.available >= LITTLE_MEMORY_BYTES:
+        return Finding("memory", State.OK, detail)
+    cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then say nothing of the tiers"
+    return Finding("memory", State.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
+
+
+def _cgroup() -> Finding:
+    """Whether a memory cgroup can be made: below one's own (version 2, delegated), or in the memory hierarchy (version 1)."""
+    rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
+    if any("memory" in controllers.split(",") for _, controllers, _ in rows):
+        release, folder = "version 1", Path("/sys/fs/cgroup/memory")
+    else:
+        release, folder = "version 2", Path("/sys/fs/cgroup", *(path.lstrip("/") for _, controllers, path in rows if not controllers))
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        return Finding("memory cgroup", State.OK, release)
+    cost = "the page cache of the buffered arm cannot be limited on a directory tier"
+    remedy = "systemd-run --user --scope -p Delegate=yes make report"
+    return Finding("memory cgroup", State.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
+
+
+def _drop_caches() -> Finding:
+    if os.access("/proc/sys/vm/drop_caches", os.W_OK):
+        return Finding("drop_caches", State.OK, "permitted")
+    cost = "a directory tier is emptied by posix_fadvise alone (its residency is checked all the same)"
+    return Finding("drop_caches", State.OPTIONAL, "not permitted", cost, _as_root("make report"))
+
+
+def _kernel_tracing() -> Finding:
+    def reads(path: str) -> str:
+        try:
+            return Path(path).read_text(encoding="ascii").strip()
+        except OSError:
+            return "none"
+
+    paranoid = reads("/proc/sys/kernel/perf_event_paranoid")
+    obstacles = [
+        *(["not root"] if os.geteuid() else []),
+        *([] if Path("/sys/kernel/btf/vmlinux").exists() else ["the kernel has no type information (BTF)"]),
+        *(["the kernel is locked down"] if "[confidentiality]" in reads("/sys/kernel/security/lockdown") else []),
+    ]
+    if not obstacles:
+        return Finding("kernel tracing", State.OK, f"permitted (perf_event_paranoid {paranoid})")
+    detail = f"{', '.join(obstacles)} (perf_event_paranoid {paranoid})"
+    return Finding(
+        "kernel tracing", State.OPTIONAL, detail, "bpftrace records nothing; strace and the emulator's own log do", _as_root("make report")
+    )
+
+
+def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:
+    """An optional program, by the first of its names that is on PATH."""
+    found = next((path for program in programs if (path := shutil.which(program))), None)
+    if found is None:
+        return Finding(name, State.OPTIONAL, "not on PATH", cost, remedy)
+    try:
+        said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(name, State.OPTIONAL, f"{found} does not run: {error}", cost, remedy)
+    return Finding(name, State.OK, next(iter(said.splitlines()), found))
+
+
+def _install(package: str) -> str:
+    return _as_root(f"apt-get install {package}")
+
+
+def _as_root(command: str) -> str:
+    return command if os.geteuid() == 0 else f"sudo {command}"
+
+
+def table(findings: list[Finding]) -> str:
+    """`findings` as text: a line each, and below what is missing what that costs and what mends it."""
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        lines.append(f"{finding.state:<16}  {finding.name:<{width}}  {finding.detail}")
+        if finding.state is not State.OK:
+            lines += [
+                f"{'':<16}  {'':<{width}}    {word} {text}" for word, text in (("costs: ", finding.cost), ("remedy:", finding.remedy))
+            ]
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the table; 0 if `make report` can run, else 1."""
+    findings = examine()
+    print(table(findings))
+    lacking = [finding.name for finding in findings if finding.state is State.MISSING]
+    print(f"\nmake report cannot run: {', '.join(lacking)}" if lacking else "\nmake report can run")
+    return 1 if lacking else 0

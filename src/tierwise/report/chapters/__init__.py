@@ -1,0 +1,1 @@
+"""The tables and sentences, one module a chapter."""

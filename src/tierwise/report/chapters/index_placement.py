@@ -1,0 +1,139 @@
+"""Chapter on source M: block reads, verdicts, planner, and the reader's own pair."""
+
+from typing import Any, Final
+
+from tierwise.analysis.claims import Kind
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, arms, main_arm
+from tierwise.report.formats import DASH, count, listed, number, percent, seconds, span
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
+
+STUDY: Final = "index_placement"
+QUERIED: Final = ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")
+PUBLISHED_PLANNER: Final[dict[str, dict[str, float]]] = {
+    "12": {"rows": 12_800, "found_rows": 54_445, "total_cost": 36_708.78},
+    "33": {"rows": 11_686, "total_cost": 33_965.20},
+}
+"""EXPLAIN output in source M, by place of birth."""
+PLACES: Final = {"12": "Florida", "72": "Puerto Rico", "32": "Nevada", "33": "New Hampshire"}
+
+
+def cold_times(run: Run, pair: str) -> Sentence:
+    """The cold count for Florida, the slowest, on each placement, in words."""
+    arm = main_arm(run, pair)
+    rows = run.query(
+        "select table_tier, index_tier, median(elapsed_s) from index_placement_observations "
+        "where pair = ? and cache = 'cold' and state = 'FL' and arm = ? group by all",
+        [pair, arm],
+    )
+    medians = {(table, index): seconds(time_s) for table, index, time_s in rows.iter_rows()}
+    told = listed(f"{medians[placement]} with {name}" for placement, name in PLACEMENTS.items() if placement in medians)
+    return Sentence(f"Cold, the count for Florida takes {told} (medians, {ARMS[arm]}).")
+
+
+def reads(run: Run, pair: str) -> Table:
+    """Blocks asked of the storage, by relation, over all placements and blocks of the interleaving."""
+    rows = run.query(
+        """
+        select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
+               min(heap_hits + index_hits), max(heap_hits + index_hits), count(*)
+        from index_placement_observations where pair = ? group by arm, cache, state
+        """,
+        [pair],
+    ).rows()
+    rows.sort(key=lambda row: (list(ARMS).index(row[0]), list(CACHES).index(row[1]), QUERIED.index(row[2])))
+    cells = [
+        [ARMS[arm], cache, state_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
+        for arm, cache, state, *numbers in rows
+    ]
+    several = len(arms(run, pair)) > 1
+    header = ["I/O", "Cache", "State", "Table blocks read", "Index blocks read", "Blocks found cached", "n"]
+    return Table(
+        header if several else header[1:],
+        cells if several else [row[1:] for row in cells],
+        "Blocks of 8 KiB that each count asked of the storage, by relation: the range over every placement and repetition. "
+        f"{run.note(pair, sum(row[-1] for row in rows), 'observations', QUERY)}",
+        align="lllrrrr" if several else "llrrrr",
+    )
+
+
+def share_of_index(run: Run, pair: str) -> Sentence:
+    """How much of a cold count's reading is the index: the most that a faster index could save."""
+    rows = run.query(
+        "select state, median(index_reads), median(heap_reads) from index_placement_observations "
+        "where pair = ? and cache = 'cold' group by state",
+        [pair],
+    ).rows()
+    rows.sort(key=lambda row: QUERIED.index(row[0]))
+    if not rows:
+        return Sentence(f"No row of this run is about the pair `{pair}`.")
+    told = "; ".join(
+        f"{state_name(state)} {count(round(index))} of {count(round(index + heap))} ({percent(index / max(index + heap, 1))})"
+        for state, index, heap in rows
+    )
+    return Sentence(
+        f"Of the blocks that a cold count reads, the index has: {told}. Where nearly all reads go to the table, an index that cost nothing "
+        "at all would leave nearly all of the time."
+    )
+
+
+def verdicts(run: Run) -> Sentence:
+    """One paragraph a claim of source M."""
+    told = (
+        claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
+        for claim in run.verdicts
+        if claim.source == "M"
+    )
+    return Sentence("\n\n".join(told))
+
+
+def planner(run: Run, pair: str) -> Table | Sentence:
+    """M6: what the planner estimates with the published switches and today, beside the published figures."""
+    record = run.record(STUDY, pair)
+    facts: dict[str, Any] = (record.facts.get("planner") or {}) if record else {}
+    estimates: dict[str, dict[str, Any]] = facts.get("published_switches") or {}
+    if not estimates:
+        return Sentence(f"This run has no planner figures for the pair `{pair}`.")
+    rows = []
+    for code, here_ in estimates.items():
+        published = PUBLISHED_PLANNER.get(code, {})
+        rows.append(
+            [
+                PLACES.get(code, f"pob = {code}"),
+                count(here_["rows"]),
+                count(here_["found_rows"]),
+                number(here_["rows"] / here_["found_rows"]) if here_["found_rows"] else DASH,
+                number(published["rows"] / published["found_rows"]) if "found_rows" in published else DASH,
+                f"{here_['total_cost']:,.2f}",
+                f"{published['total_cost']:,.2f}" if published else DASH,
+                str(facts.get("today", {}).get(code, {}).get("scan", DASH)),
+            ]
+        )
+    return Table(
+        ["Place of birth", "Estimated", "Found", "Estimated / found", "Published", "Cost", "Published", "Scan chosen today"],
+        rows,
+        "The planner's estimates with the published switches (M6), and the scan that it chooses today without them. Costs and counts "
+        f"grow with the data; estimated over found compares. Run `{run.run_id}`, pair `{pair}`, n = {count(len(rows))} statements; "
+        "from the run's manifest.",
+        align="lrrrrrrl",
+    )
+
+
+def here(run: Run) -> Sentence:
+    """The verdicts on the reader's own pair, or how to ask for them."""
+    pair = run.manifest.reader_pair
+    if pair is None:
+        return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
+    head = f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):"
+    lines = [
+        f"- {claim.id}: {marked(claim.here.verdict)}"
+        + (
+            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} pairs"
+            if claim.here.deciding_state
+            else ""
+        )
+        for claim in run.verdicts
+        if claim.source == "M" and claim.here
+    ]
+    return Sentence("\n".join([head, "", *lines]))

@@ -1,0 +1,195 @@
+"""Last chapter: everything that a number of this run needs to be believed or repeated, from its manifest."""
+
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any, Final
+
+from tierwise.core.units import MB, human_seconds
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
+from tierwise.report.run import Run
+
+OVERSHOOT: Final = "figures/overshoot.sql"
+ASSUMED: Final = "assumed"
+
+
+def run_table(run: Run) -> Table:
+    """What was asked, when, of which code."""
+    manifest = run.manifest
+    took = human_seconds((manifest.finished_at - manifest.started_at).total_seconds()) if manifest.finished_at else DASH
+    profile = manifest.profile
+    rows = {
+        "Run": f"`{manifest.run_id}`",
+        "Started": f"{manifest.started_at:%Y-%m-%d %H:%M} UTC",
+        "Took": f"{took} (hours:minutes:seconds)" if took.count(":") == 2 else f"{took} (minutes:seconds)",
+        "Profile": f"`{profile.get('name')}`: {_fields(profile, ('fraction', 'blocks', 'arms', 'memory_fraction'))}",
+        "Pairs of tiers": ", ".join(f"`{name}` ({run.substrate(name) or 'nothing measured'})" for name in manifest.pairs),
+        "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
+        "Seed": str(manifest.seed),
+        "Data": f"`{manifest.dataset_source}`",
+        "Code": f"`{manifest.code_version}`",
+        "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
+        "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",
+    }
+    return _items(rows, f"The run. Run `{run.run_id}`, from its manifest.")
+
+
+def host(run: Run) -> Table:
+    """The machine, as far as it decides numbers; nothing that names it or its user."""
+    known = run.manifest.host
+    rows = {
+        "Processor": f"{known.cpu}, {count(known.cores)} cores, {known.architecture}",
+        "Memory": f"{number(known.memory_bytes / 2**30)} GiB",
+        "System": f"{known.distribution}, {known.system} {known.kernel}",
+        "Virtual machine": "yes" if known.virtualized else "no",
+        "Python": known.python,
+        **{f"Package {name}": version for name, version in sorted(run.manifest.packages.items())},
+    }
+    return _items(rows, f"Machine and software. Run `{run.run_id}`, from its manifest.")
+
+
+def settings(run: Run) -> Table | Sentence:
+    """The server's settings while measuring, one row for each study, pair and setting; equal ones are told once."""
+    told: dict[tuple[str, str], list[str]] = {}
+    for record in run.manifest.studies:
+        for name, value in {"server version": record.server_version, **record.settings}.items():
+            told.setdefault((name, value), []).append(f"{record.name} on {record.pair}")
+    if not told:
+        return Sentence("No study of this run recorded server settings.")
+    everywhere = len(run.manifest.studies)
+    rows = [
+        [f"`{name}`", f"`{value}`", "all" if len(where) == everywhere else ", ".join(where)]
+        for (name, value), where in sorted(told.items())
+    ]
+    return Table(
+        ["Setting", "Value", "Study and pair"],
+        rows,
+        f"The server's settings while measuring (those of the last trial of each study and pair). Run `{run.run_id}`, from its manifest.",
+    )
+
+
+def tiers(run: Run) -> Table:
+    """What each tier of each pair is."""
+    rows = [
+        [f"`{pair}`", f"`{tier}`", str(spec.get("kind")), f"`{spec.get('device') or spec.get('directory')}`", str(spec.get("note") or DASH)]
+        for pair, record in run.manifest.pairs.items()
+        for tier, spec in record.get("tiers", {}).items()
+    ]
+    return Table(
+        ["Pair", "Tier", "Kind", "Device or directory", "Note"],
+        rows,
+        f"The tiers of each pair. Input: `data/tiers/`; as recorded in run `{run.run_id}`.",
+    )
+
+
+def parameters(run: Run) -> Table | Sentence:
+    """Every parameter of every emulated device, with where it was read; what nobody read anywhere is marked."""
+    devices = {name: spec for record in run.manifest.pairs.values() for name, spec in record.get("devices", {}).items()}
+    leaves = [(device, path, leaf) for device, spec in sorted(devices.items()) for path, leaf in _leaves(spec)]
+    if not leaves:
+        return Sentence("No tier of this run is emulated, so no device has parameters.")
+    assumed = sum(leaf["source"] == ASSUMED for _, _, leaf in leaves)
+    return Table(
+        ["Device", "Parameter", "Value", "Source"],
+        [[f"`{device}`", path, _value(leaf), _source(leaf)] for device, path, leaf in leaves],
+        f"Parameters of the emulated devices: {count(len(leaves))}, of which {count(assumed)} are assumed, that is chosen by us because "
+        f"no source that we read gives them. Input: `data/devices/`; as recorded in run `{run.run_id}`.",
+    )
+
+
+def calibrations(run: Run) -> Table | Sentence:
+    """Figures of the real disks that the run used."""
+    found = run.manifest.calibrations
+    if not found:
+        return Sentence("No tier of this run is a real disk, so none was calibrated.")
+    rows = [[f"`{tier}`", *_calibrated(name, value)] for tier, figures in found.items() for name, value in figures.items()]
+    return Table(
+        ["Pair and tier", "Figure", "Value"],
+        rows,
+        f"Calibration of the real disks, taken in seconds before measuring. Run `{run.run_id}`, from its manifest.",
+        align="llr",
+    )
+
+
+def overshoot(run: Run) -> Table:
+    """Asked and real time of the emulated requests, and how many observations were flagged for it."""
+    rows = run.query((files("tierwise.analysis") / OVERSHOOT).read_text(encoding="utf-8")).rows(named=True)
+    cells = [
+        [
+            f"`{row['pair']}`",
+            f"`{row['tier']}`",
+            row["substrate"],
+            count(row["reads"]) if row["reads"] is not None else DASH,
+            seconds(row["intended_s"] / row["reads"]) if row["reads"] and row["intended_s"] else DASH,
+            seconds(row["actual_s"] / row["reads"]) if row["reads"] and row["actual_s"] else DASH,
+            percent(row["actual_s"] / row["intended_s"] - 1) if row["actual_s"] and row["intended_s"] else DASH,
+            f"{count(row['flagged'])} of {count(row['observations'])}",
+        ]
+        for row in rows
+    ]
+    return Table(
+        ["Pair", "Tier", "Substrate", "Reads", "Asked, mean", "Took, mean", "Overshoot", "Flagged"],
+        cells,
+        "What the device model asked of each read and what it took. An observation whose overshoot exceeds its bound is flagged "
+        "and gives no verdict. "
+        f"Run `{run.run_id}`, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
+        align="lllrrrrr",
+    )
+
+
+def flags(run: Run) -> Sentence:
+    """How many observations give no verdict, by reason."""
+    rows = run.query("select flag, count(*) from (select unnest(flags) as flag from timings) group by flag order by flag").rows()
+    total = run.query("select count(*) from timings").item()
+    if not rows:
+        return Sentence(f"None of the {count(total)} observations is flagged.")
+    told = ", ".join(f"{count(n)} for {flag}" for flag, n in rows)
+    return Sentence(f"Of {count(total)} observations some are flagged and give no verdict: {told}.")
+
+
+def _items(rows: Mapping[str, str], caption: str) -> Table:
+    return Table(["Item", "Value"], [[name, value] for name, value in rows.items()], caption)
+
+
+def _fields(record: Mapping[str, Any], names: tuple[str, ...]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {_plain(record[name])}" for name in names if name in record)
+
+
+def _plain(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _leaves(spec: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Everything with a value and a source, at any depth, by its path."""
+    for name, part in spec.items():
+        if isinstance(part, Mapping):
+            where = f"{path}{name.replace('_', ' ')}"
+            yield from [(where, part)] if {"value", "source"} <= part.keys() else _leaves(part, f"{where}, ")
+
+
+def _value(leaf: Mapping[str, Any]) -> str:
+    value = leaf["value"]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    unit = leaf.get("unit", "")
+    return f"{value:g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
+
+
+def _source(leaf: Mapping[str, Any]) -> str:
+    """Where a parameter was read; what was assumed, or fitted on data, says so."""
+    source = f"**{ASSUMED}**" if leaf["source"] == ASSUMED else str(leaf["source"])
+    return f"{source}, fitted on {leaf['fitted_on']}" if leaf.get("fitted_on") else source
+
+
+def _calibrated(name: str, value: float) -> tuple[str, str]:
+    """A figure of a real disk in words, and its value; one that is unknown here under its own name."""
+    match name:
+        case "random_read_latency_s":
+            return "One random read of 8 KiB", seconds(value)
+        case "random_read_iops_8jobs":
+            return "Random reads of 8 KiB, 8 at once", f"{number(value)} a second"
+        case "sequential_read_bytes_per_s":
+            return "Sequential read", f"{number(value / MB)}{NBSP}MB/s"
+        case "direct":
+            return "Past the page cache", "yes" if value else "no"
+    return name.replace("_", " "), number(value)

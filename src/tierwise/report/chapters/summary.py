@@ -1,0 +1,87 @@
+"""Chapter 1: the answer and the claims, each from the rows."""
+
+from collections import Counter
+
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.verdicts import ClaimVerdict, Judgement
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.index_placement import left_out, main_arm
+from tierwise.report.formats import DASH, NBSP, count, listed, percent
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, STATES, bounds, estimated, marked, pairs, state_name
+
+
+def answer(run: Run, pair: str) -> Sentence:
+    """What moving the index, the table or both does to a cold count; says so where nothing was measured."""
+    times = run.query(
+        "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
+        "where pair = ? and cache = 'cold' and not flagged and arm = ?",
+        [pair, main_arm(run, pair)],
+    ).drop_nulls()
+    if times.is_empty():
+        return Sentence(f"**No answer yet:** this run has no unflagged times on the pair `{pair}`.")
+    shares = {}
+    for column in ("hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"):
+        groups = times.group_by("state", maintain_order=True)
+        estimates = [geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for _, group in groups]
+        shares[column] = _range([share for share in estimates if share is not None])
+    return Sentence(
+        f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
+        f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
+        f"(Range over {listed(name for state, name in STATES.items() if state in set(times['state']))}; "
+        f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
+    )
+
+
+def tally(run: Run) -> Sentence:
+    """How many claims hold, in a sentence; a smoke run is called one."""
+    words = Counter(claim.verdict.split(" (")[0] for claim in run.verdicts)
+    counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word}" for word in Verdict if words[word])
+    told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}."
+    if run.manifest.profile.get("name") != "smoke":
+        return Sentence(told)
+    warning = "This run used the profile `smoke`: it shows that every part works, on a small share of the rows. Its verdicts are no answer."
+    return Sentence(f"{told}\n\n::: {{.callout-warning}}\n{warning}\n:::")
+
+
+def claims(run: Run) -> Table:
+    """Every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
+    reader = run.manifest.reader_pair
+    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Pairs", "Substrate", "Verdict"]
+    if reader:
+        header.append("And here?")
+    return Table(
+        header,
+        [_claim_row(claim, reader) for claim in run.verdicts],
+        f"Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs. "
+        f"A star marks bounds that the text does not give itself. Run `{run.run_id}`"
+        + (f"; the last column is the pair `{reader}`." if reader else ".")
+        + " Input: `data/published/claims.toml`.",
+    )
+
+
+def _claim_row(claim: ClaimVerdict, reader: str | None) -> list[str]:
+    where = f", {state_name(claim.deciding_state)}" if claim.deciding_state and claim.estimate is not None else ""
+    row = [
+        claim.id,
+        claim.statement,
+        bounds(claim),
+        estimated(claim) + where,
+        pairs(claim),
+        str(claim.substrate or DASH),
+        marked(claim.verdict),
+    ]
+    if reader:
+        row.append(_here(claim.here) if claim.here else DASH)
+    return row
+
+
+def _here(judgement: Judgement) -> str:
+    verdict = marked(judgement.verdict)
+    return verdict if judgement.estimate is None else f"{estimated(judgement)}; {verdict}"
+
+
+def _range(shares: list[float]) -> str:
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low.removesuffix(f'{NBSP}%')} to {high}"

@@ -1,0 +1,101 @@
+"""What a cell of a chapter shows: a figure, a table, a sentence.
+
+A figure or a table shows its caption below itself as a second output; `notebooks.chapter` makes it the caption of the
+cell's label, so that the numbers in a caption come from rows too.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Final
+
+import altair as alt
+import vl_convert
+from IPython.display import display
+
+from tierwise.report.theme import VEGA_LITE
+
+VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
+"""The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
+
+LINE: Final = 120
+PADDING: Final = 4
+"""Characters: of a table's line on paper, and around each cell."""
+MARKUP: Final = re.compile(r"[`*\[\]]|\(#[\w-]+\)")
+
+_display: Callable[..., None] = display
+
+
+def show(bundle: dict[str, Any]) -> None:
+    """One output of a cell, by mime type."""
+    _display(bundle, raw=True)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """Markdown text made from rows."""
+
+    text: str
+
+    def _ipython_display_(self) -> None:
+        show({"text/markdown": self.text})
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart; `chart.description` is its text for readers who do not see it.
+
+    `chrome_px`: width of what stands beside the plot (axis labels), so that the page can fit the plot to the screen.
+    """
+
+    chart: alt.Chart | alt.LayerChart | alt.VConcatChart
+    caption: str
+    chrome_px: int
+
+    def bundle(self) -> dict[str, Any]:
+        """The chart for JupyterLab and the web page, for print, and as text."""
+        spec = {**self.chart.to_dict(), "usermeta": {"chrome_px": self.chrome_px}}
+        return {
+            VEGA_MIME: spec,
+            "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),
+            "text/plain": spec["description"],
+        }
+
+    def _ipython_display_(self) -> None:
+        show(self.bundle())
+        show({"text/markdown": self.caption})
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a header; `align` has a letter for each column, ``l`` or ``r``."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    caption: str
+    align: str = ""
+
+    def markdown(self) -> str:
+        """A pipe table: both engines and JupyterLab read it.
+
+        The dashes of the second line are the columns' shares of the page, because that line is longer than the 72 columns
+        up to which Pandoc would not wrap cells.
+        """
+        dashes = ["-" * width for width in shares(list(zip(self.header, *self.rows, strict=True)))]
+        rules = [f"{rule}:" if align == "r" else f":{rule}" for rule, align in zip_longest(dashes, self.align)]
+        lines = [self.header, rules, *(tuple(cell.replace("|", "\\|") for cell in row) for row in self.rows)]
+        return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+    def _ipython_display_(self) -> None:
+        show({"text/markdown": self.markdown()})
+        show({"text/markdown": self.caption})
+
+
+def shares(columns: Sequence[Sequence[str]]) -> list[int]:
+    """Characters of a line for each of `columns` (their cells): what its longest word needs, and of the rest more to longer text."""
+    plain = [[MARKUP.sub("", cell) for cell in cells] for cells in columns]
+    least = [max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain]
+    wish = [max(map(len, cells)) for cells in plain]
+    rest = max(0, LINE - sum(least))
+    return [width + round(rest * want / sum(wish)) for width, want in zip(least, wish, strict=True)]

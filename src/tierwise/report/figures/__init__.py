@@ -1,0 +1,1 @@
+"""The charts, one module a chapter, one theme for all."""

@@ -1,0 +1,115 @@
+"""What charts of several studies share: panels under each other, log axes, and ratios with their interval and bounds."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.claims import Bounds
+from tierwise.analysis.statistics import geometric_estimate
+from tierwise.report import theme
+from tierwise.report.formats import number
+
+PLOT_PX: Final = 470
+BESIDE_PX: Final = 24
+"""Between label and plot, and right of the plot."""
+ROW_PX: Final = 28
+BAND_PX: Final = 20
+BELOW_PX: Final = 7
+"""Single pairs stand below the interval, which would hide them."""
+SMALL_STEPS: Final = (1, 2, 5)
+
+
+def label_px(rows: Iterable[str]) -> int:
+    """Width that the longest of `rows` needs beside a plot."""
+    return 14 + round(6.1 * max(map(len, rows)))
+
+
+def labels(width_px: int) -> alt.Axis:
+    """Row labels of one width in every panel, so that the plots stand under each other."""
+    return alt.Axis(minExtent=width_px, maxExtent=width_px, labelLimit=width_px - 8)
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times the powers of ten within [low, high]; the powers alone where that would be many."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in decades for step in SMALL_STEPS if low <= step * 10.0**power <= high]
+    powers = [tick for tick in ticks if math.isclose(tick, 10.0 ** round(math.log10(tick)))]
+    return ticks if len(ticks) <= 9 else powers
+
+
+def stacked(panels: Sequence[alt.LayerChart], description: str) -> alt.VConcatChart:
+    """`panels` under each other, each with its own axes."""
+    apart = alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent"))
+    return alt.VConcatChart(vconcat=panels, spacing=18, description=description, resolve=apart)
+
+
+def ratio_panel(
+    ratios: pl.DataFrame,
+    *,
+    title: str,
+    order: Sequence[str],
+    scale: alt.Scale,
+    ticks: Sequence[float],
+    bounds: Mapping[str, Bounds],
+    width_px: int,
+) -> alt.LayerChart:
+    """Ratios by ``row``: every pair (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row."""
+    rows = [row for row in order if row in set(ratios["row"])]
+    means = pl.DataFrame([_mean(row, ratios.filter(row=row)["ratio"].to_list()) for row in rows])
+    x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
+    y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
+    tips = [
+        alt.Tooltip(f"{name}:N", title=title)
+        for name, title in (("row", "case"), ("mean", "ratio"), ("interval", "95 % interval"), ("n", "pairs"))
+    ]
+    layers = [
+        alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
+        alt.Chart(ratios)
+        .mark_circle(size=24, opacity=0.8, color=theme.MARK, yOffset=BELOW_PX)
+        .encode(x=x, y=y, tooltip=[alt.Tooltip("row:N", title="case"), alt.Tooltip("block:Q"), alt.Tooltip("ratio:Q", format=".3r")]),
+        alt.Chart(means).mark_rule(strokeWidth=3, color=theme.BLUE).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, tooltip=tips),
+        alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=theme.BLUE).encode(x=x, y=y, tooltip=tips),
+        alt.Chart(means).mark_text(align="left", dx=10, fontWeight=600).encode(x=alt.X("high:Q", scale=scale), y=y, text="mean:N"),
+    ]
+    bands = [_band(row, bounds[row], scale) for row in rows if row in bounds]
+    if bands:
+        layers.insert(0, _bands(pl.DataFrame(bands), scale, y))
+    return alt.LayerChart(layer=layers, width=PLOT_PX, height=ROW_PX * len(rows), title=title)
+
+
+def top_of(values: Iterable[float], *, least: float, room: float) -> float:
+    """Upper end of a ratio axis: beyond the largest of `values` by `room`, which the number beside it needs."""
+    return max(least, *values) * room
+
+
+def _mean(row: str, values: Sequence[float]) -> dict[str, Any]:
+    estimate = geometric_estimate(values)
+    assert estimate.value is not None, "a row of a chart has observations"
+    low, high = estimate.interval or (estimate.value, estimate.value)
+    told = f"{number(low)} to {number(high)}" if estimate.interval else "none: too few pairs"
+    return {
+        "row": row,
+        "ratio": estimate.value,
+        "low": low,
+        "high": high,
+        "mean": number(estimate.value),
+        "interval": told,
+        "n": len(values),
+    }
+
+
+def _band(row: str, bounds: Bounds, scale: alt.Scale) -> dict[str, Any]:
+    """An open side of `bounds` ends where the axis ends."""
+    low, high = scale["domain"]
+    return {"row": row, "from": bounds.lower or low, "to": bounds.upper or high, "published": str(bounds)}
+
+
+def _bands(bands: pl.DataFrame, scale: alt.Scale, y: alt.Y) -> alt.Chart:
+    mark = alt.Chart(bands).mark_rect(opacity=0.28, color=theme.MARK, height=BAND_PX)
+    chart: alt.Chart = mark.encode(
+        x=alt.X("from:Q", scale=scale), x2="to:Q", y=y, tooltip=[alt.Tooltip("row:N", title="case"), "published:N"]
+    )
+    return chart

@@ -1,0 +1,64 @@
+"""Numbers as a reader wants them: three significant digits, a unit that keeps them short."""
+
+import math
+from collections.abc import Iterable
+from typing import Final
+
+from tierwise.core.units import MIB
+
+SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
+DASH: Final = "\N{EN DASH}"
+NBSP: Final = "\N{NO-BREAK SPACE}"
+"""Before a unit, so that no line ends between a number and what it counts."""
+
+
+def number(value: float, digits: int = 3) -> str:
+    """``54445`` -> ``'54,400'``, ``0.09812`` -> ``'0.0981'``: `digits` significant digits, never an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = round(value, decimals)
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
+    return f"{rounded:,.{max(decimals, 0)}f}"
+
+
+def count(value: int) -> str:
+    """``54445`` -> ``'54,445'``: what was counted is not rounded."""
+    return f"{value:,}"
+
+
+def seconds(value_s: float) -> str:
+    """``0.0123`` -> ``'12.3 ms'``."""
+    scale, unit = next(((scale, unit) for scale, unit in SECONDS if abs(value_s) >= scale), SECONDS[-1])
+    return f"{number(value_s / scale)}{NBSP}{unit}"
+
+
+def size(value_bytes: float) -> str:
+    """``1010 * 2**20`` -> ``'1,010 MiB'``."""
+    return f"{number(value_bytes / MIB)}{NBSP}MiB"
+
+
+def percent(share: float) -> str:
+    """``0.0222`` -> ``'2.22 %'``."""
+    return f"{number(100 * share)}{NBSP}%"
+
+
+def interval(low: float, high: float) -> str:
+    """``'0.968 to 0.991'``; an open end is said in words."""
+    if math.isinf(high):
+        return f"above {number(low)}"
+    if math.isinf(low) or low == 0:
+        return f"at most {number(high)}"
+    return f"{number(low)} to {number(high)}"
+
+
+def span(values: Iterable[float]) -> str:
+    """The range of counts: ``'7'`` where all agree, else the least and the most with a dash."""
+    whole = sorted({round(value) for value in values})
+    return count(whole[0]) if len(whole) == 1 else f"{count(whole[0])}{DASH}{count(whole[-1])}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """``'a, b and c'``."""
+    *first, last = [*words] or [""]
+    return f"{', '.join(first)} and {last}" if first else last

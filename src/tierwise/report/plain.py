@@ -1,0 +1,90 @@
+"""The engine that needs no installation: Pandoc for the page, Pandoc and Typst for the PDF, both from wheels."""
+
+import json
+import shutil
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+import pypandoc
+import typst
+
+from tierwise.core.errors import InputError, TierwiseError
+from tierwise.report.project import Book
+from tierwise.report.theme import font_folder
+
+PANDOC_S: Final = 120
+"""A filter that never ends is a bug; a report takes seconds."""
+
+FROM: Final = "markdown-implicit_figures"
+ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme/vega.js")
+
+
+class PlainEngine:
+    """Pandoc and Typst."""
+
+    name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
+
+    def build(self, book: Book, site: Path) -> None:
+        """Write ``index.html`` with its assets, and ``tierwise.pdf``, into `site`."""
+        (site / "assets").mkdir(parents=True)
+        for asset in ASSETS:
+            shutil.copy(book.folder / asset, site / "assets")
+        shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts")
+        for folder in ("sql", "figures"):
+            shutil.copytree(book.folder / folder, site / folder)
+        page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
+        (site / "index.html").write_text(page, encoding="utf-8")
+        main = book.folder / "main.typ"
+        main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
+        _typeset(main, site / "tierwise.pdf")
+
+
+def _typeset(main: Path, pdf: Path) -> None:
+    """Byte-stable for the same source: no system font, no time of day. A warning (a missing glyph, a font) is an error."""
+    root, fonts = str(main.parent), font_folder()
+    compiler = typst.Compiler(str(main), root=root, font_paths=[fonts], ignore_system_fonts=True)
+    _, warnings = compiler.compile_with_warnings(output=str(pdf), timestamp=0)
+    if warnings:
+        raise TierwiseError(f"Typst warns: {'; '.join(warning.message for warning in warnings)}")
+
+
+def pandoc(book: Book, template: str, *arguments: str) -> str:
+    """The whole book as one page of HTML or one Typst document, in ``plain/template.<template>``.
+
+    Raises:
+        InputError: a label is unknown, stands twice or has no caption; names chapter, label and rule.
+        TierwiseError: Pandoc warns or fails, with what it says.
+    """
+    metadata = book.folder / "metadata.json"
+    metadata.write_text(json.dumps({"title": book.title, "subtitle": book.subtitle, "lang": "en", **book.variables}), encoding="utf-8")
+    command = [
+        pypandoc.get_pandoc_path(),
+        f"--from={FROM}",
+        "--standalone",
+        f"--template={book.folder / 'plain' / f'template.{template}'}",
+        f"--metadata-file={metadata}",
+        f"--lua-filter={book.folder / 'plain' / 'plain.lua'}",
+        f"--lua-filter={book.folder / 'shared.lua'}",
+        "--citeproc",
+        f"--bibliography={book.folder / 'references.bib'}",
+        "--metadata=link-citations:true",
+        "--fail-if-warnings",
+        *arguments,
+    ]
+    # Each chapter in a div that names its file, for the filter's messages.
+    text = "\n\n".join(f'::::::: {{.chapter file="{name}"}}\n\n{text}\n\n:::::::' for name, text in book.chapters.items())
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False)
+    if done.returncode:
+        raise _told(done.stderr)
+    return done.stdout
+
+
+def _told(stderr: str) -> TierwiseError:
+    """The filter's complaint as an error with its parts, anything else as Pandoc says it."""
+    for line in stderr.splitlines():
+        match line.split("\t"):
+            case ["tierwise-error", where, field, value, rule]:
+                return InputError(where, field=field, value=value, rule=rule)
+    return TierwiseError(f"Pandoc: {stderr.strip()}")

@@ -1,0 +1,83 @@
+"""Build one version of the report: whole, under ``report/_site``, or not at all."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.report import quarto
+from tierwise.report.plain import PlainEngine
+from tierwise.report.project import Engine, assemble
+from tierwise.report.run import open_run
+
+ENGINES = ("auto", "quarto", "plain")
+
+
+def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
+    """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
+
+    The folder holds ``index.html`` and ``tierwise.pdf`` and needs no network. A version that is built again is
+    replaced once the new one is whole.
+
+    Raises:
+        InputError: unknown engine, label, variable or chapter; names chapter and label.
+        MissingError: Quarto is asked for and absent, or a chapter was not executed.
+    """
+    chosen = choose(engine)
+    run = open_run(run_id)
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    version = f"{today}-{code_version()}-{run.run_id}"
+    with _build_folder() as build:
+        book = assemble(build / "book", executed, {**run.facts(), "engine": chosen.name, "date": today, "version": version})
+        chosen.build(book, build / "site")
+        return _put(build / "site", version, build / "old")
+
+
+def choose(engine: str) -> Engine:
+    """The engine by its name; ``auto`` is Quarto where it is installed."""
+    if engine not in ENGINES:
+        raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}")
+    wants_quarto = engine == "quarto" or (engine == "auto" and quarto.installed())
+    return quarto.QuartoEngine() if wants_quarto else PlainEngine()
+
+
+def code_version() -> str:
+    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
+    command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unversioned"
+    return done.stdout.strip() or "unversioned"
+
+
+@contextmanager
+def _build_folder() -> Iterator[Path]:
+    """A folder beside ``_site``, on the same file system, so that a finished site is put in place by one rename."""
+    beside = paths.site().with_name("_build")
+    beside.mkdir(parents=True, exist_ok=True)
+    build = Path(tempfile.mkdtemp(dir=beside))
+    try:
+        yield build
+    finally:
+        shutil.rmtree(build)
+
+
+def _put(built: Path, version: str, old: Path) -> Path:
+    site = paths.site() / version
+    site.parent.mkdir(parents=True, exist_ok=True)
+    built.chmod(0o755)
+    if site.exists():
+        site.replace(old)
+    built.replace(site)
+    fresh = site.with_name(f".latest.{os.getpid()}")
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(version)
+    fresh.replace(site.with_name("latest"))
+    return site

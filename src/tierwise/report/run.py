@@ -1,0 +1,87 @@
+"""The run that a chapter speaks of: its manifest, its rows, its verdicts. Only reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import polars as pl
+
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
+from tierwise.analysis.views import open_views
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.core.words import Substrate
+from tierwise.report.formats import count, listed, percent
+from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
+
+PUBLISHED_CENSUS_ROWS = 2_458_285
+"""Rows of the table of source M."""
+
+
+class NoRowsError(MissingError):
+    """No run to show; a notebook shows the message alone, without a traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run; `connection` has the views of `analysis.views.open_views` over this run alone."""
+
+    manifest: Manifest
+    connection: duckdb.DuckDBPyConnection
+    verdicts: tuple[ClaimVerdict, ...]
+
+    @property
+    def run_id(self) -> str:
+        return self.manifest.run_id
+
+    def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+        """The rows of `sql`."""
+        return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
+
+    def substrate(self, pair: str) -> Substrate | None:
+        """The one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
+        found = self.query("select distinct substrate from timings where pair = ?", [pair])["substrate"]
+        return Substrate.of({Substrate(word) for word in found}) if len(found) else None
+
+    def record(self, study: str, pair: str) -> StudyRecord | None:
+        """What the manifest keeps of `study` on `pair`."""
+        return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)
+
+    def note(self, pair: str, n: int, what: str, sql: str) -> str:
+        """The end of a caption: run, substrate, number of observations, query."""
+        substrate = self.substrate(pair) or "nothing measured"
+        return f"Run `{self.run_id}`, pair `{pair}`, {substrate}, n = {count(n)} {what}. Query: `analysis/{sql}`."
+
+    def facts(self) -> dict[str, str]:
+        """What the front page says of the run."""
+        substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
+        datasets = (
+            f"{record.name}, {self.manifest.dataset_source}, {count(record.rows)} rows"
+            + (f" ({percent(record.rows / PUBLISHED_CENSUS_ROWS)} of the published)" if record.name == "census" else "")
+            for record in self.manifest.datasets
+        )
+        return {"run": self.run_id, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
+
+
+def open_run(run_id: str = "") -> Run:
+    """The run `run_id`; empty: the complete run that was finished last.
+
+    Raises:
+        NoRowsError: no complete run is there.
+        InputError: the run is unknown or its files break the schema.
+    """
+    raw = paths.raw()
+    chosen = run_id or newest_run(raw)
+    if not chosen:
+        raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
+    return Run(load_manifest(raw / chosen), open_views(raw, chosen), tuple(judge(raw, chosen)))
+
+
+def source_pair(source: str) -> str:
+    """The pair of tiers that stands for the hardware of `source` (a letter)."""
+    return load_claims().sources[source].pair

@@ -1,0 +1,60 @@
+"""Names and turns of phrase that several chapters share."""
+
+import re
+from typing import Final
+
+from tierwise.analysis.rules import StateVerdict
+from tierwise.analysis.verdicts import ClaimVerdict, Judgement
+from tierwise.report.formats import DASH, count, interval, number
+
+STATES: Final = {"FL": "Florida", "PR": "Puerto Rico", "NV": "Nevada"}
+CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
+ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
+
+
+def state_name(state: str) -> str:
+    """``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto Rico``."""
+    for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
+        if mark in state:
+            return phrase.format(*(STATES.get(part, part) for part in state.split(mark)))
+    return STATES.get(state, state)
+
+
+def marked(verdict: str) -> str:
+    """The verdict's own word in bold, which both engines colour; the rest as it is."""
+    cut = min((at for at in (verdict.find(" ("), verdict.find(":")) if at >= 0), default=len(verdict))
+    return f"**{verdict[:cut]}**{verdict[cut:]}"
+
+
+def estimated(what: Judgement | StateVerdict) -> str:
+    """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
+    if what.estimate is None:
+        return f"none (all {count(what.flagged)} pairs flagged)" if what.flagged else DASH
+    if what.low is None or what.high is None:
+        return f"{number(what.estimate)} (no interval)"
+    return f"{number(what.estimate)} ({interval(what.low, what.high)})"
+
+
+def bounds(claim: ClaimVerdict) -> str:
+    """The published bounds as Markdown, states by their names."""
+    named = re.sub(r"\b[A-Z]{2}\b", lambda code: STATES.get(code[0], code[0]), claim.bounds_text)
+    return named.replace("*", "\\*").replace(">", "\\>")
+
+
+def pairs(what: Judgement | StateVerdict) -> str:
+    """How many paired observations an estimate rests on."""
+    return count(what.pairs) if what.pairs else DASH
+
+
+def claim_sentence(claim: ClaimVerdict) -> str:
+    """What was published, and what came out here."""
+    head = f"**{claim.id}.** {claim.statement}"
+    if not claim.states:
+        return f"{head} Verdict: {marked(claim.verdict)}."
+    states = "; ".join(
+        f"{state_name(state.state)} {estimated(state)}" + (f" with {ARMS[state.arm]}" if len(claim.arms) > 1 else "")
+        for state in claim.states
+    )
+    published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
+    flagged = f" {count(claim.flagged)} flagged pairs were left out." if claim.flagged else ""
+    return f"{head} Here: {states}{published}. Verdict: {marked(claim.verdict)}.{flagged}"

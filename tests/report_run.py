@@ -1,0 +1,85 @@
+"""A fabricated run that has everything a report can show, for tests of the report."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from rows import make_manifest, make_rows
+from tierwise.core import paths
+from tierwise.core.toml import read_table
+from tierwise.core.words import IoArm, Substrate
+
+RUN_ID: Final = "20260102-030405-quick-abcdef"
+RATIOS: Final = {("hot", "FL"): 0.78, ("hot", "PR"): 0.80, ("hot", "NV"): 0.03}
+ESTIMATES: Final = {
+    code: {"scan": "Index Scan using pob on census", "rows": 1_800, "total_cost": 5_321.25, "found_rows": found}
+    for code, found in (("12", 5_444), ("72", 1_013), ("32", 472), ("33", 903))
+}
+FACTS: Final[dict[str, Any]] = {
+    "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
+    "cold_blocks": {state: {"census": heap, "pob": 9, "census_pkey": 1} for state, heap in (("FL", 2_790), ("PR", 640), ("NV", 402))},
+    "planner": {"statistics_target": 10, "correlation": 0.512, "published_switches": ESTIMATES, "today": ESTIMATES},
+}
+PROVENANCE: Final = {
+    "source": "synthetic",
+    "what": "synthetic rows drawn from distilled facts of the real file; no row is a real person's",
+    "seed": 1,
+    "pob_counts": {"12": 5_444},
+    "assumed": ["households that span two states are not in the excerpt"],
+}
+
+
+def rich_run(
+    raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", arms: tuple[IoArm, ...] = (IoArm.DIRECT,), here: bool = False
+) -> Path:
+    """A complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
+    pairs = {"source-m": Substrate.EMULATED, **({"local": Substrate.MIXED} if here else {})}
+    rows = pl.concat(
+        make_rows(run_id=run_id, ratios=RATIOS, pair=pair, substrate=substrate, arm=arm, seed=seed)
+        for seed, (pair, substrate) in enumerate(pairs.items())
+        for arm in arms
+    )
+    folder = raw / run_id
+    folder.mkdir(parents=True)
+    rows.sort("pair", "sequence", "step").write_parquet(folder / "timings.parquet")
+    plain = make_manifest(rows, profile=profile, reader_pair="local" if here else None)
+    plain.model_copy(
+        update={
+            "pairs": {pair: pair_as_recorded(pair) for pair in pairs},
+            "datasets": tuple(record.model_copy(update={"provenance": PROVENANCE}) for record in plain.datasets),
+            "studies": tuple(record.model_copy(update={"facts": FACTS}) for record in plain.studies),
+            "calibrations": {"local/ssd": {"random_read_latency_s": 5.1e-5, "sequential_read_bytes_per_s": 1.2e9}} if here else {},
+        }
+    ).save(folder)
+    return folder
+
+
+def execute(notebook: Path, folder: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
+    """Run `notebook` by papermill, in a process of its own (several may run at once); the executed copy lies in `folder`."""
+    options = [part for name, value in parameters.items() for part in ("-r", name, value)]
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        "--no-progress-bar",
+        "-k",
+        "python3",
+        *options,
+        str(notebook),
+        str(folder / notebook.name),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(paths.home() / "src")}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def pair_as_recorded(name: str) -> dict[str, Any]:
+    """The pair's file with every device that it names, as a manifest keeps it."""
+    pair = read_table(paths.data() / "tiers" / f"{name}.toml")
+    named = [tier["device"] for tier in pair["tiers"].values() if tier["kind"] == "emulated"]
+    devices = {device: read_table(paths.data() / "devices" / f"{device}.toml") for device in named}
+    members = {device["member"] for device in devices.values() if "member" in device}
+    return {**pair, "devices": devices | {member: read_table(paths.data() / "devices" / f"{member}.toml") for member in members}}

@@ -1,0 +1,125 @@
+"""`tierwise doctor`: what is there, what is missing, what that costs, the remedy, and whether `make report` can run."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tierwise import doctor
+from tierwise.core.paths import home
+from tierwise.doctor import Finding, State
+
+Examine = Callable[[], dict[str, Finding]]
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """An empty folder that the server's account can enter, unlike pytest's own."""
+    folder = Path(tempfile.mkdtemp(prefix="tierwise-doctor-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
+    """Examine this machine with a work folder of the test's own; the findings by name."""
+    monkeypatch.setenv("TIERWISE_WORK", str(open_folder / "work"))
+    monkeypatch.delenv("PG_BIN", raising=False)
+    monkeypatch.delenv("PROFILE", raising=False)
+
+    def by_name() -> dict[str, Finding]:
+        findings = doctor.examine()
+        named = {finding.name: finding for finding in findings}
+        assert len(named) == len(findings)
+        return named
+
+    return by_name
+
+
+def test_everything_that_the_study_uses_is_looked_for(examine: Examine) -> None:
+    tools = {"Python", "PostgreSQL", "FUSE", "Chromium", "fio", "strace", "bpftrace", "Quarto", "Typst", "Pandoc"}
+    machine = {"system", "work folder", "direct I/O", "cores", "memory", "memory cgroup", "drop_caches", "kernel tracing"}
+    space = {"space for smoke", "space for quick", "space for full"}
+    assert examine().keys() == tools | machine | space
+
+
+def test_whatever_is_missing_says_what_it_costs_and_what_mends_it(examine: Examine) -> None:
+    for finding in examine().values():
+        assert finding.detail
+        assert bool(finding.cost) == bool(finding.remedy) == (finding.state is not State.OK), finding
+
+
+def test_postgresql_comes_from_its_wheel_or_from_pg_bin(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert examine()["PostgreSQL"].detail.endswith("from its wheel")
+    debian = Path("/usr/lib/postgresql/15/bin")
+    if not debian.is_dir():
+        pytest.skip("Debian's PostgreSQL 15 is not installed")
+    monkeypatch.setenv("PG_BIN", str(debian))
+    finding = examine()["PostgreSQL"]
+    assert finding.state is State.OPTIONAL
+    assert finding.detail.startswith("15.")
+    assert "buffered" in finding.cost
+
+
+def test_without_postgresql_no_report_can_run(
+    examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PG_BIN", str(tmp_path))
+    assert examine()["PostgreSQL"].state is State.MISSING
+    assert doctor.main() == 1
+    assert "make report cannot run: PostgreSQL" in capsys.readouterr().out
+
+
+def test_optional_programs_keep_nothing_from_running(examine: Examine, monkeypatch: pytest.MonkeyPatch, open_folder: Path) -> None:
+    (open_folder / "test").symlink_to(shutil.which("test") or "test")  # asks whether the server's account can enter a folder
+    monkeypatch.setenv("PATH", str(open_folder))
+    findings = examine()
+    for name in ("fio", "strace", "bpftrace", "Chromium", "Quarto"):
+        assert findings[name].state is State.OPTIONAL, findings[name]
+    assert findings["fio"].remedy.endswith("apt-get install fio")
+
+
+def test_a_program_that_does_not_run_is_missing(examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    broken = tmp_path / "fio"
+    broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert examine()["fio"].state is State.OPTIONAL
+
+
+def test_a_profile_that_does_not_fit_matters_if_it_is_the_one_asked_for(
+    examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    shutil.copytree(home() / "data" / "profiles", tmp_path / "data" / "profiles")
+    full = tmp_path / "data" / "profiles" / "full.toml"
+    full.write_text(full.read_text(encoding="utf-8").replace("12_000_000_000", "12_000_000_000_000_000"), encoding="utf-8")
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    assert examine()["space for full"].state is State.OPTIONAL
+    monkeypatch.setenv("PROFILE", "full")
+    assert examine()["space for full"].state is State.MISSING
+    monkeypatch.setenv("PROFILE", "huge")
+    assert examine()["space for huge"].state is State.MISSING
+
+
+def test_a_work_folder_that_is_somebody_elses_is_refused(examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "theirs.txt").write_text("precious", encoding="utf-8")
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path))
+    assert examine()["work folder"].state is State.MISSING
+    assert [path.name for path in tmp_path.iterdir()] == ["theirs.txt"]
+
+
+def test_the_table_shows_costs_and_remedies_below_what_is_missing() -> None:
+    text = doctor.table(
+        [Finding("Python", State.OK, "3.11.7"), Finding("fio", State.OPTIONAL, "not on PATH", "tests skip", "apt-get install fio")]
+    )
+    assert [line.split() for line in text.splitlines()] == [
+        ["ok", "Python", "3.11.7"],
+        ["optional-missing", "fio", "not", "on", "PATH"],
+        ["costs:", "tests", "skip"],
+        ["remedy:", "apt-get", "install", "fio"],
+    ]

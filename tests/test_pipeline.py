@@ -1,0 +1,163 @@
+"""The whole path on real parts: one command, killed half-way and called again, ends with every row, a report and no remains."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from checkout import Home, new_home
+from support import shared
+from tierwise.core import paths
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.store import done_parts, read_rows
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
+    ),
+]
+KILL_AFTER_PARTS = 12
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Home]:
+    with new_home() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def killed(home: Home) -> str:
+    """A smoke report whose processes are killed once some trials are measured; the id of its run."""
+    with home.reporting() as report:
+        home.wait_for_parts(KILL_AFTER_PARTS, report)
+        home.kill_runner(report)
+    (run_id,) = home.runs()
+    return run_id
+
+
+@pytest.fixture(scope="module")
+def smoke(home: Home, killed: str) -> Manifest:
+    """The same command again, to its end."""
+    report = home.command("report")
+    assert report.returncode == 0, report.stderr
+    return home.runs()[killed]
+
+
+@pytest.fixture(scope="module")
+def rows(home: Home, smoke: Manifest) -> pl.DataFrame:
+    return read_rows(home.folder / "raw" / smoke.run_id)
+
+
+def test_a_killed_run_kept_what_it_had_measured(home: Home, killed: str) -> None:
+    assert len(done_parts(home.folder / "raw" / killed)) >= KILL_AFTER_PARTS
+
+
+def test_the_same_command_completes_the_killed_run_and_starts_no_other(home: Home, killed: str, smoke: Manifest) -> None:
+    assert list(home.runs()) == [killed]
+    assert smoke.status == "complete"
+
+
+def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.DataFrame) -> None:
+    (study,) = smoke.studies
+    assert len(study.trials) == 12
+    expected = {(trial, block, step) for trial in study.trials for block in range(study.blocks) for step in range(3)}
+    assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
+
+
+def test_every_cold_row_was_proved_cold(rows: pl.DataFrame) -> None:
+    cold = rows.filter(pl.col("cache") == "cold")
+    assert len(cold) == 60
+    for text in cold["proof"]:
+        proof = json.loads(text)
+        assert proof["server_was_down"]
+        assert set(proof["resident_pages"].values()) == {0}
+        assert proof["direct_io"] is True
+        assert proof["misses"] == proof["expected"]
+
+
+def test_a_hot_row_reads_nothing(rows: pl.DataFrame) -> None:
+    hot = rows.filter(pl.col("cache") == "hot")
+    assert sum(io["reads"] for row in hot["relation_io"] for io in row) == 0
+
+
+def test_the_server_and_the_emulator_count_the_same_reads(rows: pl.DataFrame) -> None:
+    for relations, tiers in rows.select("relation_io", "tier_io").iter_rows():
+        for tier in tiers:
+            assert tier["reads"] == sum(io["reads"] for io in relations if io["tier"] == tier["tier"])
+            assert tier["read_bytes"] == 8192 * tier["reads"]
+
+
+def test_an_emulated_disk_takes_its_time(rows: pl.DataFrame) -> None:
+    """The sum of what the model asked for is in the measured time: cold on hdd costs what its reads cost."""
+    cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("index=hdd") & pl.col("trial").str.contains("table=hdd"))
+    for elapsed_s, tiers in cold.select("elapsed_s", "tier_io").iter_rows():
+        assert elapsed_s > sum(tier["intended_s"] for tier in tiers)
+
+
+def test_every_claim_of_the_source_has_its_verdict(home: Home, smoke: Manifest) -> None:
+    answer = home.command("claims", "--format", "json")
+    assert answer.returncode == 0, answer.stderr
+    verdicts = {claim["id"]: claim for claim in json.loads(answer.stdout)}
+    assert list(verdicts) == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    for claim in verdicts.values():
+        assert claim["run_id"] == smoke.run_id
+        assert claim["substrate"] == "emulated"
+        assert claim["here"] is None
+    assert verdicts["M6"]["verdict"] == "reported"
+    assert verdicts["M1"]["low"] < verdicts["M1"]["estimate"] < verdicts["M1"]["high"]
+
+
+def test_an_index_on_ssd_does_not_save_nine_tenths_when_everything_is_cold(home: Home, smoke: Manifest) -> None:
+    """What the prototype found, and what the published sentence would have to survive."""
+    verdicts = {claim["id"]: claim for claim in json.loads(home.command("claims", "--format", "json").stdout)}
+    assert verdicts["M1"]["verdict"] == "contradicted"
+    assert verdicts["M1"]["low"] > 0.5
+
+
+def test_the_report_has_its_page_and_its_pdf(home: Home, smoke: Manifest) -> None:
+    latest = home.folder / "site" / "latest"
+    assert smoke.run_id in (latest / "index.html").read_text(encoding="utf-8")
+    assert (latest / "tierwise.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_called_again_it_measures_nothing_and_renders(home: Home, smoke: Manifest, rows: pl.DataFrame) -> None:
+    again = home.command("report")
+    assert again.returncode == 0, again.stderr
+    assert "is complete" in again.stderr
+    assert list(home.runs()) == [smoke.run_id]
+    assert read_rows(home.folder / "raw" / smoke.run_id).equals(rows)
+
+
+def test_nothing_is_left_behind(home: Home, smoke: Manifest) -> None:
+    assert home.processes() == []
+    assert home.mounts() == []
+    assert not list((home.folder / "raw").rglob("*.part"))
+    sockets = re.findall(r"\S*/tierwise-\S*", Path("/proc/net/unix").read_text(encoding="utf-8"))
+    assert [path for path in sockets if str(home.folder) in path] == []
+
+
+def test_the_manifest_names_no_folder_of_the_readers(home: Home, smoke: Manifest) -> None:
+    text = (home.folder / "raw" / smoke.run_id / "manifest.json").read_text(encoding="utf-8")
+    assert str(home.folder) not in text
+    assert str(paths.home()) not in text
+    assert not re.search(r'"/(home|root|tmp|var)\b', text)
+
+
+def test_a_run_that_is_not_there_is_named_with_those_that_are(home: Home, smoke: Manifest) -> None:
+    answer = home.command("report", "--run", "nonesuch")
+    assert answer.returncode == 1
+    assert answer.stderr.strip().endswith(f"no such run; there are: {smoke.run_id}")
+
+
+def test_the_real_sample_runs_through_the_whole_report(home: Home) -> None:
+    sample = shared("realdata", "census1990", "hUSCensus1990raw50K.csv.bz2")
+    report = home.command("report", CENSUS=f"file:{sample}")
+    assert report.returncode == 0, report.stderr
+    run = max(home.runs().values(), key=lambda manifest: manifest.started_at)
+    assert [(data.name, data.rows) for data in run.datasets] == [("census", 50_000)]
+    assert str(sample.parent) not in (home.folder / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")

@@ -1,0 +1,146 @@
+"""The subset that both engines read, on small chapters through Pandoc: numbers, references, and errors that name the place."""
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.report.display import VEGA_MIME
+from tierwise.report.notebooks import chapter
+from tierwise.report.plain import pandoc
+from tierwise.report.project import Book, expand
+
+FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::\n"
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of the project's folder, to build in."""
+    return Path(shutil.copytree(paths.home() / "report", tmp_path / "book", ignore=shutil.ignore_patterns("_site", "_build")))
+
+
+def page(source: Path, **chapters: str) -> str:
+    """`chapters` (stem -> prose) as one page."""
+    book = Book(source, "Title", "Subtitle", {f"{name}.qmd": text for name, text in chapters.items()}, {"engine": "test", "version": "1"})
+    return " ".join(pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc").replace("\N{NO-BREAK SPACE}", " ").split())
+
+
+def test_figures_tables_and_sections_are_numbered_by_chapter(source: Path) -> None:
+    made = page(
+        source,
+        front="# Front {.unnumbered}\n\nSee @fig-b, @sec-two, @sec-sub and [@fig-a; @tbl-c].",
+        one="# One\n\n" + FIGURE % "a",
+        two="# Two {#sec-two}\n\n## Sub {#sec-sub}\n\n" + FIGURE % "b" + "\n::: {#tbl-c}\n\n| x |\n|---|\n| 1 |\n\nA table.\n\n:::\n",
+    )
+    references = {"fig-b": "Figure 2.1", "sec-two": "Chapter 2", "sec-sub": "Section 2.1", "fig-a": "Figure 1.1", "tbl-c": "Table 2.1"}
+    for label, text in references.items():
+        assert f'<a href="#{label}" class="xref">{text}</a>' in made
+    assert "<strong>Table 2.1.</strong> A table." in made
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "value", "rule"),
+    [
+        ("See @fig-nowhere.", "reference", "@fig-nowhere", "has this label"),
+        ("> A quote, *see @tbl-nowhere*.", "reference", "@tbl-nowhere", "has this label"),
+        (FIGURE % "a" + "\n" + FIGURE % "a", "label", "fig-a", "more than one place"),
+        ("::: {#fig-a}\n\nA caption without a figure.\n\n:::", "label", "fig-a", "needs a body"),
+        (FIGURE % "a" + "\n[@fig-a; @martin2008]", "reference", None, "mixes labels and citations"),
+    ],
+)
+def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: str, value: str | None, rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
+    assert (caught.value.where, caught.value.field) == ("second.qmd", field)
+    assert value is None or caught.value.value == value
+    assert rule in caught.value.rule
+
+
+def test_a_figure_in_a_chapter_without_a_number_is_an_error(source: Path) -> None:
+    with pytest.raises(InputError, match="a chapter without a number"):
+        page(source, first="# First {.unnumbered}\n\n" + FIGURE % "a")
+
+
+def test_an_unknown_citation_is_an_error(source: Path) -> None:
+    with pytest.raises(TierwiseError, match="nobody1999"):
+        page(source, first="# First\n\nAs shown [@nobody1999].")
+
+
+def test_an_unknown_variable_is_an_error() -> None:
+    assert expand("Run {{< var run >}}.", {"run": "r1"}, "index.qmd") == "Run r1."
+    with pytest.raises(InputError, match=r"index\.qmd: variable is 'rum'"):
+        expand("Run {{< var rum >}}.", {"run": "r1"}, "index.qmd")
+
+
+def test_formulas_are_mathml_verdicts_are_marks_and_queries_are_links(source: Path) -> None:
+    made = page(source, first="# First\n\n$r = 1$ is **contradicted**, by `analysis/studies/index_placement.sql`; **bold** stays.")
+    assert "<math" in made
+    assert '<span class="verdict contradicted">contradicted</span>' in made
+    assert '<a href="sql/studies/index_placement.sql.txt">' in made
+    assert "<strong>bold</strong>" in made
+
+
+def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None:
+    text = "# First\n\n::: {.callout-note}\n## Heed\n\nOne.\n\n- two\n:::\n"
+    assert '<div class="callout-title"> Heed </div> <p>One.</p> <ul> <li>two</li> </ul>' in page(source, first=text)
+    typeset = pandoc(Book(source, "T", "S", {"first.qmd": text}, {"run": "r", "version": "1"}), "typst", "--to=typst")
+    assert "#callout[Heed][" in typeset
+    assert typeset.index("#callout[") < typeset.index("One.") < typeset.index("- two")
+
+
+def executed(folder: Path, source: str, *outputs: nbformat.NotebookNode) -> Path:
+    path = folder / "show-x.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source, outputs=list(outputs))]), path)
+    return path
+
+
+def shown(data: dict[str, object]) -> nbformat.NotebookNode:
+    output: nbformat.NotebookNode = nbformat.v4.new_output("display_data", data=data)
+    return output
+
+
+CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>"})
+TEXT = shown({"text/markdown": "It is *so*."})
+
+
+def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path / "figures")
+    assert made.startswith("::: {#fig-x}")
+    assert made.endswith("It is *so*.\n\n:::\n")
+    assert made.count("</script>") == 1
+    assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
+    assert '#image("figures/fig-x.svg", width: 100%)' in made
+    assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
+
+
+def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
+    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path) == "It is *so*.\n"
+
+
+def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
+    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path) == "\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "outputs", "rule"),
+    [
+        ("show()", [CHART, TEXT], "under a label"),
+        ("#| label: fig-x\nshow()", [CHART], "under a label"),
+        ("#| label: pic-x\nshow()", [CHART, TEXT], "must begin with fig- or tbl-"),
+        ("show()", [nbformat.v4.new_output("error", ename="E", evalue="no luck", traceback=[])], "no luck"),
+        ("show()", [shown({"text/plain": "<object>"})], "figures, tables and sentences only"),
+    ],
+    ids=["no label", "no caption", "wrong label", "error", "other"],
+)
+def test_a_notebook_that_is_no_chapter_is_refused(tmp_path: Path, source: str, outputs: list[nbformat.NotebookNode], rule: str) -> None:
+    with pytest.raises(InputError, match=r"show-x\.ipynb") as caught:
+        chapter(executed(tmp_path, source, *outputs), tmp_path)
+    assert rule in str(caught.value)
+
+
+def test_a_chapter_that_was_not_executed_is_named(tmp_path: Path) -> None:
+    with pytest.raises(MissingError, match="chapter show-x"):
+        chapter(tmp_path / "show-x.ipynb", tmp_path)

@@ -1,0 +1,54 @@
+"""What the README promises a reader is what the project does."""
+
+import os
+import re
+import tomllib
+
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.paths import home
+from tierwise.core.profiles import names
+from tierwise.core.toml import validate
+from tierwise.core.words import Substrate
+
+README = (home() / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"(?ms)^```{language}\n(.*?)^```", README)
+
+
+def test_continuous_integration_runs_the_two_commands() -> None:
+    commands = (home() / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert blocks("sh")[0] == "make report\nmake test\n"
+    assert {"make check", "make test", "PROFILE=smoke make report"} <= set(commands)
+    assert os.access(home() / ".ci" / "run", os.X_OK)
+
+
+def test_every_make_target_that_it_names_exists() -> None:
+    targets = set(re.findall(r"(?m)^([a-z]+):", (home() / "Makefile").read_text(encoding="utf-8")))
+    assert set(re.findall(r"\bmake ([a-z]+)\b(?=[` \n])", README.replace("make rows", ""))) <= targets
+
+
+def test_every_profile_is_explained() -> None:
+    assert [name for name in names() if f"`{name}`" not in README and f"PROFILE={name}" not in README] == []
+
+
+def test_its_example_of_a_pair_is_one() -> None:
+    pair = validate(tomllib.loads(blocks("toml")[0]), Pair, where="README.md")
+    assert pair.name == "mine"
+    assert pair.tiers.keys() == {"hdd", "ssd"}
+    assert pair.substrate is Substrate.MEASURED
+
+
+def test_the_pairs_that_it_names_exist() -> None:
+    for name in set(re.findall(r"TIERS=(\w+)", README)) - {"mine"}:
+        try:
+            load_pair(name)
+        except InputError as error:
+            raise AssertionError(f"the README names TIERS={name}") from error
+
+
+def test_it_says_that_the_conda_route_was_not_run() -> None:
+    route = next(line for line in README.splitlines() if "conda env create" in line)
+    assert "not run" in route
