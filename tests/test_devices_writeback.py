@@ -116,3 +116,10 @@ def test_reads_do_not_wait_for_a_full_cache() -> None:
 def test_a_cache_does_not_slow_down_reads() -> None:
     plain, cached = build(array_of("raid10", 4, member=FLASH)), build(array_of("raid10", 4, cache(battery=True), member=FLASH))
     assert iops(cached, anywhere(cached, 2_000), depth=8) == pytest.approx(iops(plain, anywhere(plain, 2_000), depth=8))
+
+
+def test_what_the_cache_takes_has_passed_the_controller_first() -> None:
+    """A write that finds room at once still goes through the controller's limit, as every other request does."""
+    model = build(array_of("raid0", 4, cache(battery=True, size_kib=64 * KIB), max_iops=5_000))
+    took = drive(model, iter([(WRITE, number * PAGE_BYTES, PAGE_BYTES) for number in range(500)]), depth=8)
+    assert statistics.mean(took[50:]) == pytest.approx(8 / 5_000, rel=0.1)

@@ -3,6 +3,7 @@
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.cloud import Cloud
+from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, CloudSpec, DeviceSpec, HddSpec, SsdSpec
@@ -27,11 +28,20 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceMod
         case CloudSpec():
             return Cloud(spec)
         case ArraySpec():
-            count = int(spec.members.base)
-            array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch) for number in range(count)])
-            if not spec.write_cache:
-                return array
-            return WriteBack(spec.write_cache, array, row_bytes=array.row_bytes, depth=count * _writes_at_once(spec.member))
+            return _array(spec, seed, stretch)
+
+
+def _array(spec: ArraySpec, seed: int, stretch: float) -> DeviceModel:
+    """Drives, before them the cache, before that the limits of the controller, as far as there are such."""
+    count = int(spec.members.base)
+    array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch) for number in range(count)])
+    model: DeviceModel = array
+    if spec.write_cache:
+        model = WriteBack(spec.write_cache, array, row_bytes=array.row_bytes, depth=count * _writes_at_once(spec.member))
+    if spec.max_iops or spec.max_rate:
+        limits = {name: limit.base if limit else None for name, limit in (("max_iops", spec.max_iops), ("max_rate", spec.max_rate))}
+        model = Controller(model, **limits)
+    return model
 
 
 def _writes_at_once(spec: HddSpec | SsdSpec | CloudSpec) -> int:
