@@ -36,6 +36,7 @@ lab: $(ENV)/.ready
 
 # Run every benchmark of benchmarks/, one after the other
 bench: $(ENV)/.ready
+	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r benchmarks/requirements.txt || echo "bench: without libCacheSim"
 	for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit; done
 
 # Run the long tests

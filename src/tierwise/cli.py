@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,20 @@ from tierwise.core.errors import TierwiseError
 from tierwise.core.progress import say
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+validating = typer.Typer(no_args_is_help=True, help="Hold a model against measurements.")
+simulating = typer.Typer(no_args_is_help=True, help="Run a model alone.")
+app.add_typer(validating, name="validate")
+app.add_typer(simulating, name="simulate")
+
+
+class Format(StrEnum):
+    """How an answer is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="for people, or for programs")]
 
 
 @app.callback()
@@ -41,13 +56,13 @@ def report(  # noqa: PLR0917  each is an option with a name
 @app.command()
 def claims(
     run: Annotated[str, typer.Option(help="run id; the newest complete one by default")] = "",
-    format: Annotated[str, typer.Option(help="table or json")] = "table",  # noqa: A002  the option's name
+    form: FormatOption = Format.TABLE,
 ) -> None:
     """Say of each published claim whether it holds here."""
     from tierwise.analysis.verdicts import as_json, as_text, judge  # noqa: PLC0415
 
     verdicts = judge(paths.raw(), run or None)
-    print(json.dumps(as_json(verdicts), indent=2) if format == "json" else as_text(verdicts))
+    print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
 
 
 @app.command()
@@ -72,6 +87,35 @@ def clean() -> None:
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
     remove_workspace()
+
+
+@validating.command("device")
+def validate_device(
+    trace: Annotated[Path, typer.Option(help="requests with measured service times")],
+    model: Annotated[Path, typer.Option(help="the drive's extracted parameters")],
+    seek: Annotated[Path, typer.Option(help="the drive's seek curve")],
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Predict the service times of a real drive's trace, and say how far they are from the measured ones."""
+    from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
+
+    found = validate(trace, model, seek)
+    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
+
+
+@simulating.command("trace")
+def simulate_trace(
+    file: Path,
+    pages: Annotated[int, typer.Option(help="size of the cache")],
+    policy: Annotated[str, typer.Option(help="lru, clock or two-list")] = "lru",
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Replay a page trace (lines of: start blocks x request) through a cache."""
+    from tierwise.simulate import page_trace  # noqa: PLC0415
+
+    found = page_trace.simulate_trace(file, pages, policy)
+    text = f"{found['requests']:,} requests, {found['misses']:,} misses, hit ratio {found['hit_ratio']:.2%}"
+    print(json.dumps(found, indent=2) if form is Format.JSON else text)
 
 
 def main() -> None:

@@ -45,5 +45,5 @@ def validate(table: object, model: type[Model], *, where: str) -> Model:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or None
-        value = None if first["type"] == "missing" else first["input"]
+        value = None if first["type"] == "missing" or field is None else first["input"]  # without a field: the whole table
         raise InputError(where, field=field, value=value, rule=first["msg"]) from error

@@ -1,10 +1,14 @@
 """The device models by their descriptions: the one way in for whoever drives a device."""
 
+from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
+from tierwise.devices.cloud import Cloud
+from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec
+from tierwise.devices.spec import ArraySpec, CloudSpec, DeviceSpec, HddSpec, SsdSpec
 from tierwise.devices.ssd import Ssd
+from tierwise.devices.writeback import WriteBack
 
 __all__ = ["DeviceModel", "Operation", "build"]
 
@@ -17,9 +21,29 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceMod
     """
     match spec:
         case HddSpec():
-            return Hdd(spec, seed=seed, stretch=stretch)
+            return Hdd.of(spec, seed=seed, stretch=stretch)
         case SsdSpec():
-            return Ssd(spec)
+            ssd = Ssd(spec)
+            return WriteBack(spec.write_cache, ssd, row_bytes=PAGE_BYTES, depth=_writes_at_once(spec)) if spec.write_cache else ssd
+        case CloudSpec():
+            return Cloud(spec)
         case ArraySpec():
-            members = int(spec.members.base)
-            return Array(spec, [build(spec.member, seed=seed * members + number, stretch=stretch) for number in range(members)])
+            return _array(spec, seed, stretch)
+
+
+def _array(spec: ArraySpec, seed: int, stretch: float) -> DeviceModel:
+    """Drives, before them the cache, before that the limits of the controller, as far as there are such."""
+    count = int(spec.members.base)
+    array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch) for number in range(count)])
+    model: DeviceModel = array
+    if spec.write_cache:
+        model = WriteBack(spec.write_cache, array, row_bytes=array.row_bytes, depth=count * _writes_at_once(spec.member))
+    if spec.max_iops or spec.max_rate:
+        limits = {name: limit.base if limit else None for name, limit in (("max_iops", spec.max_iops), ("max_rate", spec.max_rate))}
+        model = Controller(model, **limits)
+    return model
+
+
+def _writes_at_once(spec: HddSpec | SsdSpec | CloudSpec) -> int:
+    """How many writes of a cache a drive is given at a time: half its channels are left to reads; an arm goes to one place."""
+    return max(1, int(spec.channels.base) // 2) if isinstance(spec, SsdSpec) else 1

@@ -1,49 +1,57 @@
-"""A flash drive: requests wait for a channel, then share one link to the host; first in, first out."""
+"""A flash drive: requests wait for a channel, then for the link to the host; first in, first out."""
 
 import math
-from heapq import heappop, heappush, heapreplace
+from heapq import heapreplace
 
+from tierwise.core.units import KIB
+from tierwise.devices.foretold import Foretold
+from tierwise.devices.gate import Gate
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import SsdSpec
 
+_RATED_BYTES = 4 * KIB
+"""Data sheets state random writes of this size."""
 
-class Ssd:
-    """The drive of `spec`. A request holds a channel until its last byte has gone over the link."""
+
+class Ssd(Foretold):
+    """The drive of `spec` without its write cache. A request holds a channel until its last byte has gone over the link.
+
+    Reads follow each other on the link and so do writes, each at their rate and as if the others were not there. A write that does
+    not continue the one before it costs, beside its transfer, what is missing to `random_write_iops`: blocks are moved and erased.
+    """
 
     def __init__(self, spec: SsdSpec):
+        super().__init__()
         self.capacity_bytes = int(spec.capacity.base)
-        self._latency_s = {
-            Operation.READ: spec.read_latency.base,
-            Operation.WRITE: spec.write_latency.base,
-            Operation.FLUSH: spec.flush_latency.base,
-        }
-        self._rate = {Operation.READ: spec.read_rate.base, Operation.WRITE: spec.write_rate.base, Operation.FLUSH: math.inf}
+        self._read_s, self._write_s, self._flush_s = spec.read_latency.base, spec.write_latency.base, spec.flush_latency.base
+        self._read_rate, self._write_rate = spec.read_rate.base, spec.write_rate.base
         self._channels = int(spec.channels.base)
+        self._reads = Gate(spec.max_read_iops.base) if spec.max_read_iops else None
+        random_s = 1 / spec.random_write_iops.base if spec.random_write_iops else 0.0
+        self._random_s = max(0.0, random_s - _RATED_BYTES / self._write_rate)
         self.reset()
 
     def reset(self) -> None:
+        super().reset()
         self._free_s = [-math.inf] * self._channels  # a heap: when each channel is free
-        self._link_s = -math.inf
+        self._read_until_s = -math.inf  # when everything asked so far has gone over the link
         self._written_s = -math.inf  # when everything written so far is down
-        self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
+        self._write_end = -1
+        if self._reads:
+            self._reads.reset()
 
-    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:  # noqa: ARG002 - flash has no distances
-        if operation is Operation.FLUSH:
-            done_s = max(now_s, self._written_s) + self._latency_s[operation]
-        else:
-            found_s = max(now_s, self._free_s[0]) + self._latency_s[operation]
-            self._link_s = done_s = max(found_s, self._link_s) + size_bytes / self._rate[operation]
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        if operation is Operation.READ:
+            enter_s = self._reads.enter(now_s) if self._reads else now_s
+            found_s = max(enter_s, self._free_s[0]) + self._read_s
+            self._read_until_s = done_s = max(found_s, self._read_until_s) + size_bytes / self._read_rate
             heapreplace(self._free_s, done_s)
-            if operation is Operation.WRITE:
-                self._written_s = done_s
-        heappush(self._done, (done_s, tag))
-
-    def next_event_s(self) -> float:
-        return self._done[0][0] if self._done else math.inf
-
-    def advance(self, now_s: float) -> list[tuple[int, float]]:
-        done = []
-        while self._done and self._done[0][0] <= now_s:
-            done_s, tag = heappop(self._done)
-            done.append((tag, done_s))
-        return done
+        elif operation is Operation.WRITE:
+            ready_s = max(now_s, self._free_s[0]) + self._write_s
+            extra_s = 0.0 if address_bytes == self._write_end else self._random_s
+            self._written_s = done_s = max(ready_s, self._written_s + extra_s) + size_bytes / self._write_rate
+            self._write_end = address_bytes + size_bytes
+            heapreplace(self._free_s, done_s)
+        else:
+            done_s = max(now_s, self._written_s) + self._flush_s
+        self._will_be_done(done_s, tag)

@@ -1,0 +1,48 @@
+"""A volume over a network: a latency, and limits of requests and bytes a second that were paid for."""
+
+import math
+
+from tierwise.devices.foretold import Foretold
+from tierwise.devices.gate import Gate
+from tierwise.devices.protocol import Operation
+from tierwise.devices.spec import CloudSpec
+
+
+class Cloud(Foretold):
+    """The volume of `spec`. A request counts as often as its size asks; one that continues the request before it only for its share."""
+
+    def __init__(self, spec: CloudSpec):
+        super().__init__()
+        self.capacity_bytes = int(spec.capacity.base)
+        self._read_s, self._write_s = spec.read_latency.base, spec.write_latency.base
+        self._io_bytes = spec.io_size.base
+        self._iops, self._rate = Gate(spec.max_iops.base), Gate(spec.max_rate.base)
+        burst = spec.burst
+        self._credits = Gate(burst.baseline.base, saved=burst.credits.base) if burst else None
+        self.reset()
+
+    def reset(self) -> None:
+        super().reset()
+        for gate in (self._iops, self._rate, self._credits):
+            if gate:
+                gate.reset()
+        self._end = -1  # of the request before
+        self._written_s = -math.inf
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        if operation is Operation.FLUSH:
+            self._will_be_done(max(now_s, self._written_s), tag)
+            return
+        requests = size_bytes / self._io_bytes
+        if address_bytes != self._end:
+            requests = math.ceil(requests)
+        self._end = address_bytes + size_bytes
+        enter_s = max(self._iops.enter(now_s, requests), self._rate.enter(now_s, size_bytes))
+        if self._credits:
+            enter_s = max(enter_s, self._credits.enter(now_s, requests * self._io_bytes))
+        if operation is Operation.READ:
+            done_s = enter_s + self._read_s
+        else:
+            done_s = enter_s + self._write_s
+            self._written_s = max(self._written_s, done_s)
+        self._will_be_done(done_s, tag)

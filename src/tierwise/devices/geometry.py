@@ -1,0 +1,145 @@
+"""Where on the platters an address lies.
+
+A place is measured in *turns*: how far the platter has turned when everything before it has been read in order. The fraction
+of that number is the angle of the place, and reading from one place to a later one takes exactly their difference.
+"""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Spot = tuple[float, float]
+"""Turns and cylinder."""
+
+
+class Geometry(Protocol):
+    """Addresses in bytes and places of one drive."""
+
+    capacity_bytes: int
+
+    def spot(self, address_bytes: int) -> Spot:
+        """Where `address_bytes` lies."""
+
+    def end(self, address_bytes: int) -> Spot:
+        """Where what lies before `address_bytes` ends; `spot` is further on, where a skew or spares lie between."""
+
+    def address(self, turns: float) -> int:
+        """What has been read completely when the platter has turned that far: the inverse of `end`, rounded down."""
+
+
+class Spiral:
+    """A data sheet's drive: one long track whose rate falls linearly from address 0 to the capacity.
+
+    Track and cylinder switches are thought to be hidden by skew and to be part of the sustained rates.
+    """
+
+    def __init__(self, capacity_bytes: int, turn_s: float, outer_rate: float, inner_rate: float, surfaces: int):
+        self.capacity_bytes = capacity_bytes
+        self._scale = outer_rate * turn_s  # bytes of the outermost turn
+        self._slope = (inner_rate - outer_rate) / capacity_bytes * turn_s
+        self._surfaces = surfaces
+        self.cylinders = self.spot(capacity_bytes)[1]
+
+    def spot(self, address_bytes: int) -> Spot:
+        # The turns are the integral of 1 / (bytes of a turn).
+        slope, share = self._slope, address_bytes / self._scale
+        turns = math.log1p(slope * share) / slope if slope else share
+        return turns, turns / self._surfaces
+
+    end = spot
+
+    def address(self, turns: float) -> int:
+        if self._slope == 0:
+            return int(turns * self._scale)
+        return int(math.expm1(self._slope * turns) * self._scale / self._slope)
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Cylinders with equally long tracks. Lengths are in sectors; `slips` count from the start of the zone and are passed over."""
+
+    first_cylinder: int
+    last_cylinder: int
+    track_sectors: int
+    track_skew: float
+    cylinder_skew: float
+    offset: float = 0.0  # of the first sector from the angle 0
+    unused_front: int = 0
+    region_sectors: int = 0  # sectors, spares included, after which `region_spares` follow; 0: no such regions
+    region_spares: int = 0
+    slips: tuple[int, ...] = ()
+
+
+class _Band:
+    """A zone in its place among the others: first sector (as the host counts them) and first turn."""
+
+    def __init__(self, zone: Zone, surfaces: int, first: int, turn: int):
+        self.surfaces, self.first = surfaces, first
+        self.cylinder = zone.first_cylinder
+        self.sectors, self.front, self.slips = zone.track_sectors, zone.unused_front, list(zone.slips)
+        physical = (zone.last_cylinder - zone.first_cylinder + 1) * surfaces * zone.track_sectors
+        self.region = zone.region_sectors or physical
+        self.used = max(1, self.region - zone.region_spares)  # sectors of a region that hold data
+        regions, rest = divmod(physical, self.region)
+        self.count = max(0, regions * self.used + max(0, rest - zone.region_spares) - zone.unused_front)
+        self.turn = turn + zone.offset / zone.track_sectors
+        self.track_turn = 1 + zone.track_skew / zone.track_sectors
+        self.cylinder_turn = surfaces + ((surfaces - 1) * zone.track_skew + zone.cylinder_skew) / zone.track_sectors
+        self.end_turn = math.ceil(self.turn + (zone.last_cylinder - zone.first_cylinder + 1) * self.cylinder_turn)
+
+    def spot(self, sector: int) -> Spot:
+        """Of the host's `sector`."""
+        track, rest = divmod(self._physical(sector - self.first), self.sectors)
+        cylinder, head = divmod(track, self.surfaces)
+        turns = self.turn + cylinder * self.cylinder_turn + head * self.track_turn + rest / self.sectors
+        return turns, self.cylinder + cylinder
+
+    def _physical(self, sector: int) -> int:
+        """Of the host's `sector` of this band, counted from the band's start: spares and slipped sectors are passed over."""
+        sector += self.front
+        region = sector // self.used
+        slipped = bisect_right(self.slips, sector) - bisect_left(self.slips, region * self.used) if self.slips else 0
+        return min(sector + region * (self.region - self.used) + slipped, (region + 1) * self.region - 1)
+
+    def logical(self, physical: int) -> int:
+        """The inverse, near enough for what a head passes by: slips, a few sectors of a zone, are not counted."""
+        region, rest = divmod(physical, self.region)
+        return min(self.count, max(0, region * self.used + min(rest, self.used) - self.front))
+
+
+class Zoned:
+    """A drive whose zones are known, sector by sector; equal addresses always lie at equal angles."""
+
+    def __init__(self, zones: Sequence[Zone], *, surfaces: int, sector_bytes: int, sectors: int):
+        self._sector_bytes = sector_bytes
+        self._bands: list[_Band] = []
+        first = turn = 0
+        for zone in zones:
+            band = _Band(zone, surfaces, first, turn)
+            self._bands.append(band)
+            first, turn = first + band.count, band.end_turn
+        self.zoned_sectors = first
+        self.capacity_bytes = sectors * sector_bytes
+        self.track_skew_turns = max(zone.track_skew / zone.track_sectors for zone in zones)
+        self._firsts = [band.first for band in self._bands]
+        self._turns = [band.turn for band in self._bands]
+
+    def spot(self, address_bytes: int) -> Spot:
+        sector = address_bytes // self._sector_bytes
+        return self._bands[bisect_right(self._firsts, sector) - 1].spot(sector)
+
+    def end(self, address_bytes: int) -> Spot:
+        sector = max(0, -(-address_bytes // self._sector_bytes) - 1)
+        band = self._bands[bisect_right(self._firsts, sector) - 1]
+        turns, cylinder = band.spot(sector)
+        return turns + 1 / band.sectors, cylinder
+
+    def address(self, turns: float) -> int:
+        band = self._bands[max(0, bisect_right(self._turns, turns) - 1)]
+        cylinder, rest = divmod(max(0.0, turns - band.turn), band.cylinder_turn)
+        head = min(int(rest / band.track_turn), band.surfaces - 1)
+        sector = min(int((rest - head * band.track_turn) * band.sectors + 1e-6), band.sectors)
+        physical = (int(cylinder) * band.surfaces + head) * band.sectors + sector
+        return (band.first + band.logical(physical)) * self._sector_bytes

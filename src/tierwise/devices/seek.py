@@ -1,0 +1,38 @@
+"""How long the arm takes: seek curves over the distance in cylinders."""
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+
+from tierwise.devices.spec import HddSpec
+
+SeekCurve = Callable[[float], float]
+"""Cylinders (a positive distance) -> seconds."""
+
+
+def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
+    """Through the data sheet's three times: ``a + b sqrt(x) + c x``, x the share of the `cylinders`."""
+    fixed_s, root_s, linear_s = spec.curve_s
+
+    def seek_s(distance: float) -> float:
+        share = min(1.0, distance / cylinders)
+        return fixed_s + root_s * math.sqrt(share) + linear_s * share
+
+    return seek_s
+
+
+def measured_curve(points: Sequence[tuple[float, float]]) -> SeekCurve:
+    """Through (cylinders, seconds), rising distances, straight between them; beyond the last point the last slope goes on, if it rises."""
+    distances, times_s = [distance for distance, _ in points], [time_s for _, time_s in points]
+    last = len(points) - 1
+
+    def seek_s(distance: float) -> float:
+        after = min(bisect_left(distances, distance), last)
+        if after == 0 or distances[after] == distance:
+            return times_s[after]
+        slope = (times_s[after] - times_s[after - 1]) / (distances[after] - distances[after - 1])
+        if distance > distances[after]:
+            return times_s[after] + max(0.0, slope) * (distance - distances[after])
+        return times_s[after - 1] + slope * (distance - distances[after - 1])
+
+    return seek_s

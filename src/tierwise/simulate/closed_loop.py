@@ -1,0 +1,157 @@
+"""A fixed number of threads that read pages one after the other through a page cache in front of a device.
+
+The loop between two events of the device is compiled. Flash is served in it, too, by the same recurrence as `devices.ssd.Ssd` (a test holds
+them equal), because a thousand seconds of it are 1e8 operations; any other device is driven through its `DeviceModel`.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import KIB
+from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.spec import SsdSpec
+from tierwise.simulate import kernels
+from tierwise.simulate.kernels import Floats, Ints
+from tierwise.simulate.page_cache import PageCache
+
+_NO_PAGES: Final = np.empty(0, np.int64)
+
+LATENCY_EDGES_S: Final[Floats] = kernels.FIRST_EDGE_S * 2 ** (np.arange(kernels.BINS + 1) / kernels.BINS_PER_OCTAVE)
+"""Bin i of a latency histogram lies between edges i and i + 1; what is beyond either end is in the first or last bin."""
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of a thread: a read that finds its page, one that does not (beside the device's time), and between two reads."""
+
+    hit_s: float
+    fault_s: float = 0.0
+    think_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Means over a stretch of time; a miss is an operation that waited for the device, be it for another thread's read."""
+
+    reads_per_s: float
+    miss_ratio: float
+    device_iops: float
+
+
+@dataclass(frozen=True)
+class Series:
+    """What came of a simulation, by intervals of `interval_s`; an operation counts where it ended, a device read where it was asked for."""
+
+    interval_s: float
+    operations: Ints
+    misses: Ints
+    device_reads: Ints
+    latencies: Ints
+    """Operations by latency, bins as in `LATENCY_EDGES_S`."""
+
+    def rates(self, from_s: float = 0.0) -> Rates:
+        """Means from the first interval that begins at `from_s` or later to the end.
+
+        Raises:
+            InputError: no interval begins then.
+        """
+        first = math.ceil(from_s / self.interval_s)
+        if not 0 <= first < len(self.operations):
+            raise InputError("simulation", field="from_s", value=from_s, rule="must leave at least one interval")
+        operations, misses, reads = (int(part[first:].sum()) for part in (self.operations, self.misses, self.device_reads))
+        lasted_s = (len(self.operations) - first) * self.interval_s
+        return Rates(operations / lasted_s, misses / operations if operations else math.nan, reads / lasted_s)
+
+
+def run_threads(
+    pages: Iterator[Ints],
+    cache: PageCache,
+    device: DeviceModel | SsdSpec,
+    *,
+    threads: int,
+    duration_s: float,
+    costs: Costs,
+    page_bytes: int = 4 * KIB,
+    interval_s: float = 10.0,
+) -> Series:
+    """Let `threads` threads read the page numbers of `pages`, dealt in the order in which the threads come for them.
+
+    Whoever finds a page still on its way waits for the read that brings it. The run ends after `duration_s`, or with `pages`.
+
+    Args:
+        pages: chunks of page numbers, such as `zipfian_pages` yields.
+        device: a model, or the description of flash, which is then served in compiled code.
+        duration_s: a multiple of `interval_s`.
+
+    Raises:
+        InputError: a number that cannot be, or a page beyond the cache's file.
+    """
+    _check(threads, duration_s, interval_s, costs)
+    model = None if isinstance(device, SsdSpec) else device
+    loop = kernels.Loop(
+        table=cache.table,
+        window=cache.read_around,
+        clock=np.zeros((threads, 3)),
+        reads=np.full((threads, 3), kernels.NOBODY, np.int64),
+        busy_s=np.full(kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
+        times_s=_times_s(device, page_bytes) if isinstance(device, SsdSpec) else (0.0, 0.0, 0.0),
+        spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
+        interval_s=interval_s,
+        series=np.zeros((round(duration_s / interval_s), 3), np.int64),
+        latencies=np.zeros(kernels.BINS, np.int64),
+    )
+    loop.clock[:, kernels.DUE] = -math.inf
+    chunk, at, ended = _NO_PAGES, 0, False
+    while True:
+        if at == len(chunk) and not ended:
+            chunk, at = _next_chunk(pages, cache), 0
+            ended = not len(chunk)
+        event_s = model.next_event_s() if model else math.inf
+        if not ended:
+            at, thread = kernels.run(loop, chunk, at, min(event_s, duration_s))
+            if thread != kernels.NOBODY and model:
+                first, end = loop.reads[thread, :2].tolist()
+                model.submit(loop.clock[thread, kernels.BEGAN], thread, Operation.READ, first * page_bytes, (end - first) * page_bytes)
+                continue
+            if at == len(chunk):
+                continue
+        if model is None or event_s >= duration_s:
+            break
+        for tag, done_s in model.advance(event_s):
+            kernels.deliver(loop, tag, done_s)
+    operations, misses, reads = loop.series.T
+    return Series(interval_s, operations, misses, reads, loop.latencies)
+
+
+def _times_s(flash: SsdSpec, page_bytes: int) -> tuple[float, float, float]:
+    gap_s = 1 / flash.max_read_iops.base if flash.max_read_iops else 0.0
+    return gap_s, flash.read_latency.base, page_bytes / flash.read_rate.base
+
+
+def _check(threads: int, duration_s: float, interval_s: float, costs: Costs) -> None:
+    def refuse(field: str, value: float, rule: str) -> InputError:
+        return InputError("simulation", field=field, value=value, rule=rule)
+
+    if threads < 1:
+        raise refuse("threads", threads, "must be 1 or more")
+    if interval_s <= 0:
+        raise refuse("interval_s", interval_s, "must be above zero")
+    if duration_s <= 0 or not math.isclose(duration_s / interval_s, round(duration_s / interval_s)):
+        raise refuse("duration_s", duration_s, f"must be a multiple of the interval, {interval_s:g} s")
+    if min(costs.hit_s, costs.fault_s, costs.think_s) < 0 or costs.hit_s + costs.think_s == 0:
+        raise refuse("costs", costs.hit_s, "times must be zero or more, and a hit must take some: else time stands still")
+
+
+def _next_chunk(pages: Iterator[Ints], cache: PageCache) -> Ints:
+    for chunk in pages:
+        if len(chunk):
+            if chunk.min() < 0 or chunk.max() >= cache.file_pages:
+                beyond = int(chunk.max() if chunk.max() >= cache.file_pages else chunk.min())
+                raise InputError("simulation", field="page", value=beyond, rule=f"must be from 0 to {cache.file_pages - 1}")
+            return chunk
+    return _NO_PAGES

@@ -1,0 +1,140 @@
+"""Real drives as files of extracted parameters (DiskSim's notation) and tables of measured seek times."""
+
+import math
+import re
+from pathlib import Path
+from typing import Final
+
+from tierwise.core.errors import InputError
+from tierwise.core.paths import short
+from tierwise.devices.geometry import Zone, Zoned
+from tierwise.devices.hdd import Mechanics
+from tierwise.devices.seek import SeekCurve, measured_curve
+from tierwise.simulate.parameter_text import Block, read_blocks
+
+SECTOR_BYTES: Final = 512
+_PER_CYLINDER, _PER_TRACK, _PER_RANGE, _PER_ZONE = frozenset({2, 4, 5, 6}), 3, 8, frozenset({9, 10})
+"""Sparing schemes, by the region that has spares; those of the others (0, 1, 7) shift no address by more than a few tracks."""
+
+
+def read_drive(model: Path, seek: Path) -> Mechanics:
+    """Geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`.
+
+    A change of track within the cylinder takes the head switch time or what the track skew allows for it, whichever is longer:
+    extracted head switch times are what is left after the skew. The order of tracks within a cylinder (mapping scheme) makes no
+    difference to any time, and a remapped defect is taken to lie where it belongs.
+
+    Raises:
+        InputError: a file is absent, cannot be parsed, or says something impossible.
+    """
+    where = short(model)
+    blocks = list(read_blocks(model).walk())
+    disk = _having(blocks, "number of data surfaces", where)
+    mechanism = _having(blocks, "rotation speed (in rpms)", where)
+    rpm = mechanism.number("Rotation speed (in rpms)")
+    if rpm <= 0:
+        raise InputError(where, field="Rotation speed (in rpms)", value=rpm, rule="must be above zero")
+    geometry = _geometry(disk, _having(blocks, "zones", where), where)
+    return Mechanics(
+        geometry=geometry,
+        seek=read_seeks(seek),
+        turn_s=60 / rpm,
+        head_switch_s=max(_milliseconds(mechanism, "Head switch time"), geometry.track_skew_turns * 60 / rpm),
+        write_settle_s=_milliseconds(mechanism, "Add. write settling delay"),
+    )
+
+
+def _having(blocks: list[Block], field: str, where: str) -> Block:
+    for block in blocks:
+        if field in block.fields:
+            return block
+    raise InputError(where, field=field, rule="no block says it", remedy="give a file with a dm_disk block: surfaces, zones and mechanics")
+
+
+def _milliseconds(block: Block, name: str) -> float:
+    value = block.number(name, 0.0)
+    if value < 0:
+        raise InputError(block.where, field=name, value=value, rule="must be zero or more")
+    return value / 1e3
+
+
+def _geometry(disk: Block, layout: Block, where: str) -> Zoned:
+    surfaces = disk.whole("Number of data surfaces", least=1)
+    zones = [_zone(block, layout, surfaces) for block in layout.items("Zones") if isinstance(block, Block)]
+    if not zones:
+        raise InputError(where, field="Zones", rule="must list at least one zone in braces")
+    zones.sort(key=lambda zone: zone.first_cylinder)
+    sectors = disk.whole("Block count", least=1)
+    geometry = Zoned(zones, surfaces=surfaces, sector_bytes=SECTOR_BYTES, sectors=sectors)
+    if geometry.zoned_sectors < 0.95 * sectors:
+        raise InputError(where, field="Block count", value=sectors, rule=f"the zones hold {geometry.zoned_sectors} blocks only")
+    return geometry
+
+
+def _zone(zone: Block, layout: Block, surfaces: int) -> Zone:
+    first, last = zone.whole("First cylinder number"), zone.whole("Last cylinder number")
+    if last < first:
+        raise InputError(zone.where, field="Last cylinder number", value=last, rule=f"must not be below the zone's first, {first}")
+    track = zone.whole("Blocks per track", least=1)
+    unit = track if layout.text("Skew units", "sectors").lower().startswith("rev") else 1
+    region, spares = _spares(zone, layout, track, surfaces)
+    slips = sorted(int(slip) for slip in zone.items("slips") if isinstance(slip, str) and slip.isdigit())
+    return Zone(
+        first_cylinder=first,
+        last_cylinder=last,
+        track_sectors=track,
+        track_skew=zone.number("Skew for track switch", 0.0) * unit,
+        cylinder_skew=zone.number("Skew for cylinder switch", 0.0) * unit,
+        offset=zone.number("Offset of first block", 0.0),
+        unused_front=zone.whole("Empty space at zone front", 0),
+        region_sectors=region,
+        region_spares=spares,
+        slips=tuple(slips),
+    )
+
+
+def _spares(zone: Block, layout: Block, track: int, surfaces: int) -> tuple[int, int]:
+    """(sectors of a region, spares at its end); spares at the front of a cylinder are counted at its end, a shift of a few sectors."""
+    scheme, spares = layout.whole("Sparing scheme used", 0), zone.whole("Number of spares", 0)
+    if scheme == _PER_TRACK:
+        region = track
+    elif scheme in _PER_CYLINDER:
+        region = track * surfaces
+    elif scheme == _PER_RANGE:
+        region = track * surfaces * layout.whole("Rangesize for sparing", 1, least=1)
+    elif scheme in _PER_ZONE:
+        region = 0
+    else:
+        return 0, 0
+    if spares >= (region or math.inf):
+        raise InputError(zone.where, field="Number of spares", value=spares, rule=f"a region of {region} blocks cannot hold so many")
+    return region, spares
+
+
+def read_seeks(path: Path) -> SeekCurve:
+    """A table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings.
+
+    Raises:
+        InputError: the file is absent, a time or distance is impossible, or it holds no pair.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
+    points: dict[float, float] = {}
+    for number, line in enumerate(lines, start=1):
+        fields = re.split(r"[\s,;:]+", line.partition("#")[0].strip(" \t,;"))
+        if not fields[0][:1].isdigit():
+            continue
+        try:
+            distance, time_ms = float(fields[0]), float(fields[1])
+        except (ValueError, IndexError):
+            rule = "must be a distance in cylinders and a time in milliseconds"
+            raise InputError(f"{short(path)} line {number}", value=line, rule=rule) from None
+        if not (0 <= time_ms < math.inf):
+            raise InputError(f"{short(path)} line {number}", field="seek time", value=time_ms, rule="must be zero or more milliseconds")
+        if distance > 0:
+            points[distance] = time_ms / 1e3
+    if not points:
+        raise InputError(short(path), rule="holds no pair of cylinders and milliseconds")
+    return measured_curve(sorted(points.items()))

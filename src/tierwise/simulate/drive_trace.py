@@ -1,0 +1,78 @@
+"""Recorded requests to a real drive with their measured service times, and what the model of that drive says to them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tierwise.core.errors import InputError
+from tierwise.core.paths import short
+from tierwise.devices.hdd import Electronics, Hdd, Mechanics
+from tierwise.devices.protocol import Operation
+from tierwise.simulate.drive_files import SECTOR_BYTES
+
+
+@dataclass(frozen=True)
+class Request:
+    """One row of a trace."""
+
+    operation: Operation
+    address_bytes: int
+    size_bytes: int
+    measured_s: float
+    idle_s: float  # from this completion to the next issue
+
+
+_OPERATIONS = {"R": Operation.READ, "W": Operation.WRITE}
+
+
+def read_trace(path: Path, capacity_bytes: int) -> list[Request]:
+    """The rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at.
+
+    Raises:
+        InputError: the file is absent or empty, or a row is not of that form or lies beyond `capacity_bytes`.
+    """
+    try:
+        lines = path.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError as error:
+        raise InputError(short(path), rule=f"cannot be read: {error.strerror}") from None
+    rows = ((number, line) for number, line in enumerate(lines, start=1) if line.partition("#")[0].strip())
+    requests = [_request(line, f"{short(path)} line {number}", capacity_bytes) for number, line in rows]
+    if not requests:
+        raise InputError(short(path), rule="holds no request")
+    return requests
+
+
+def _request(line: str, where: str, capacity_bytes: int) -> Request:
+    try:
+        operation, _, block, sectors, service_us, idle_us, *_ = line.split()
+        request = Request(
+            operation=_OPERATIONS[operation[:1].upper()],
+            address_bytes=int(block) * SECTOR_BYTES,
+            size_bytes=int(sectors) * SECTOR_BYTES,
+            measured_s=float(service_us) / 1e6,
+            idle_s=float(idle_us) / 1e6,
+        )
+    except (ValueError, KeyError):
+        raise InputError(where, value=line, rule="must be `R|W flag LBN sectors service_us idle_us`") from None
+    if not (0 <= request.measured_s < math.inf and 0 <= request.idle_s < math.inf):
+        raise InputError(where, value=line, rule="times must be zero or more microseconds")
+    if request.address_bytes < 0 or request.size_bytes <= 0 or request.address_bytes + request.size_bytes > capacity_bytes:
+        raise InputError(where, value=line, rule=f"must lie within the drive's {capacity_bytes // SECTOR_BYTES} blocks")
+    return request
+
+
+def predict(requests: Sequence[Request], mechanics: Mechanics, electronics: Electronics, *, seed: int = 0) -> list[float]:
+    """Service time in seconds of each request; measured ones are not looked at.
+
+    A request is issued when the one before it has completed in the model and the recorded idle time has passed.
+    """
+    drive, now_s, took_s = Hdd(mechanics, electronics, seed=seed), 0.0, []
+    for request in requests:
+        drive.submit(now_s, 0, request.operation, request.address_bytes, request.size_bytes)
+        while not (done := drive.advance(drive.next_event_s())):
+            pass
+        took_s.append(done[0][1] - now_s)
+        now_s = done[0][1] + request.idle_s
+        drive.advance(now_s)  # what it does meanwhile
+    return took_s

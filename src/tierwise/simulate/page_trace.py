@@ -1,0 +1,132 @@
+"""Page traces in the format of the ARC paper: ``start blocks x request`` a line, plain or packed.
+
+Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003. A line asks for `blocks` pages from page `start` on; the
+other two numbers are not used. Empty lines are skipped.
+"""
+
+import re
+from pathlib import Path
+from typing import Final, TypedDict
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tierwise.core.errors import InputError
+from tierwise.core.paths import short
+from tierwise.core.units import MIB
+from tierwise.simulate.compiled import compiled
+from tierwise.simulate.page_cache import POLICIES, replay
+
+_CODECS: Final = {".zst": "zstd", ".gz": "gzip", ".bz2": "bz2"}
+_FIELDS: Final = ("start", "blocks", "x", "request")
+_MOST_DIGITS: Final = 15
+_MOST_BLOCKS: Final = 2**24
+_REMEDY: Final = "one request a line: start blocks x request"
+
+
+class TraceResult(TypedDict):
+    """What ``tierwise simulate trace`` prints."""
+
+    requests: int
+    misses: int
+    hit_ratio: float
+
+
+def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
+    """Replay the trace `path` through a cache of `pages` pages, empty at first; every page of a line is one request.
+
+    Raises:
+        InputError: a file that is absent or cannot be unpacked, a malformed line, an unknown policy, fewer than one page.
+    """
+    if policy not in POLICIES:
+        raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
+    if pages < 1:
+        raise InputError("--pages", value=pages, rule="must be 1 or more")
+    result = replay(read_page_trace(path), pages, policy)
+    return {"requests": result.requests, "misses": result.misses, "hit_ratio": result.hit_ratio}
+
+
+def read_page_trace(path: Path) -> NDArray[np.int64]:
+    """The page numbers that `path` asks for, in order.
+
+    Raises:
+        InputError: the file is absent, cannot be unpacked or holds no request, or a line breaks a rule (the first one is named).
+    """
+    text = np.frombuffer(_unpacked(path), np.uint8)
+    requests = np.empty((np.count_nonzero(text == ord("\n")) + 1, 2), np.int64)
+    count, broken = _parse(text, requests)
+    if broken >= 0:
+        raise _fault(text, broken, short(path))
+    if not count:
+        raise InputError(short(path), rule="holds no request", remedy=_REMEDY)
+    return _pages(requests[:count], int(requests[:count, 1].sum()))
+
+
+def _unpacked(path: Path) -> bytes:
+    codec = _CODECS.get(path.suffix)
+    try:
+        if codec is None:
+            return path.read_bytes()
+        parts = []
+        with path.open("rb") as raw, pa.CompressedInputStream(raw, codec) as content:
+            while part := content.read(16 * MIB):
+                parts.append(part)
+        return b"".join(parts)
+    except FileNotFoundError:
+        raise InputError(short(path), rule="no such file") from None
+    except OSError as error:  # pyarrow's own are of this kind
+        raise InputError(short(path), rule=f"cannot be read: {error.strerror or error}", remedy="name a whole file") from error
+
+
+@compiled
+def _parse(text: NDArray[np.uint8], requests: NDArray[np.int64]) -> tuple[int, int]:
+    """Fill `requests` with (start, blocks); returns how many, and where the first malformed line begins, or -1."""
+    count, at, size = 0, 0, len(text)
+    while at < size:
+        line, fields, faults = at, 0, 0
+        while at < size and text[at] != 10:
+            if text[at] == 32 or text[at] == 9 or text[at] == 13:
+                at += 1
+                continue
+            begin, number = at, np.int64(0)
+            while at < size and 48 <= text[at] <= 57:
+                number = number * 10 + np.int64(text[at] - 48)
+                at += 1
+            faults += fields > 3 or not 0 < at - begin <= _MOST_DIGITS or (fields == 1 and not 1 <= number <= _MOST_BLOCKS)
+            if not faults and fields < 2:
+                requests[count, fields] = number
+            fields += 1
+            if at < size and text[at] != 32 and text[at] != 9 and text[at] != 13 and text[at] != 10:  # the field goes on
+                faults += 1
+                at += 1
+        at += 1
+        if fields and (fields != 4 or faults):
+            return count, line
+        count += fields > 0
+    return count, -1
+
+
+def _fault(text: NDArray[np.uint8], begin: int, where: str) -> InputError:
+    """What is wrong with the line that begins at byte `begin`."""
+    line = text[begin : begin + 4096].tobytes().split(b"\n")[0].decode("ascii", "replace")
+    where = f"{where} line {np.count_nonzero(text[:begin] == 10) + 1}"
+    fields = [field for field in re.split("[ \t\r]", line) if field]
+    if len(fields) != len(_FIELDS):
+        return InputError(where, value=line[:80], rule=f"must have four fields, not {len(fields)}", remedy=_REMEDY)
+    for name, field in zip(_FIELDS, fields, strict=True):
+        if not (field.isascii() and field.isdigit()) or len(field) > _MOST_DIGITS:
+            rule = f"must be a whole number of zero or more, of at most {_MOST_DIGITS} digits"
+            return InputError(where, field=name, value=field[:80], rule=rule, remedy=_REMEDY)
+    return InputError(where, field="blocks", value=fields[1], rule=f"must be from 1 to {_MOST_BLOCKS}", remedy=_REMEDY)
+
+
+@compiled
+def _pages(requests: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    pages = np.empty(total, np.int64)
+    at = 0
+    for row in range(len(requests)):
+        for block in range(requests[row, 1]):
+            pages[at] = requests[row, 0] + block
+            at += 1
+    return pages

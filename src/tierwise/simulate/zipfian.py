@@ -1,0 +1,71 @@
+"""YCSB's scrambled Zipfian: which item is read next, with popular ones strewn over all items.
+
+A rank is drawn by Gray's method (Quickly generating billion-record synthetic databases, SIGMOD 1994) from a Zipfian with theta 0.99 over
+1e10 items, hashed, and taken modulo the number of items. Read in YCSB's source (github.com/brianfrankcooper/YCSB at d9faaac:
+ScrambledZipfianGenerator, ZipfianGenerator, Utils.fnvhash64):
+
+- the formula's item count is 1e10 + 1 (YCSB's bounds are inclusive), its zeta constant that of 1e10;
+- the hash is FNV-1a of the eight octets, lowest first: xor, then multiply (FNV-1 is the other way round; YCSB calls its own "FNV64");
+- the sum is a signed number and its absolute value is taken, so 63 bits remain, before the remainder;
+- several ranks fall on one item, and some items are never drawn.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tierwise.core.errors import InputError
+from tierwise.simulate.compiled import compiled
+
+THETA: Final = 0.99
+RANKS: Final = 10_000_000_000
+ZETA: Final = 26.46902820178302
+"""Sum of i^-theta over 1 to `RANKS`, as YCSB has it."""
+
+_ALPHA: Final = 1 / (1 - THETA)
+_SECOND: Final = 1 + 0.5**THETA
+_ETA: Final = (1 - (2 / (RANKS + 1)) ** (1 - THETA)) / (1 - _SECOND / ZETA)
+_OFFSET_BASIS: Final = np.uint64(0xCBF29CE484222325)
+_PRIME: Final = np.uint64(1099511628211)
+
+
+@compiled
+def rank_of(chance: float) -> int:
+    """The rank, from 0, that YCSB draws where its uniform number of [0, 1) is `chance`."""
+    share = chance * ZETA
+    if share < 1:
+        return 0
+    if share < _SECOND:
+        return 1
+    return int((RANKS + 1) * (_ETA * chance - _ETA + 1) ** _ALPHA)
+
+
+@compiled
+def fnv_of(number: int) -> int:
+    """YCSB's hash of a number of zero or more: 63 bits."""
+    rest, value = np.uint64(number), _OFFSET_BASIS
+    for _ in range(8):
+        value = (value ^ (rest & np.uint64(255))) * _PRIME
+        rest >>= np.uint64(8)
+    return int(abs(np.int64(value)))
+
+
+@compiled
+def scrambled(chances: NDArray[np.float64], items: int) -> NDArray[np.int64]:
+    """The items, from 0 to `items` - 1, for uniform numbers of [0, 1)."""
+    drawn = np.empty(len(chances), np.int64)
+    for at in range(len(chances)):
+        drawn[at] = fnv_of(rank_of(chances[at])) % items
+    return drawn
+
+
+def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, chunk: int = 2**16) -> Iterator[NDArray[np.int64]]:
+    """Chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages."""
+    if items < 1 or items_per_page < 1:
+        raise InputError("zipfian", field="items", value=(items, items_per_page), rule="items and items_per_page must be 1 or more")
+    chance = np.random.default_rng(seed)
+    while True:
+        drawn = scrambled(chance.random(chunk), items)
+        yield drawn if items_per_page == 1 else drawn // items_per_page

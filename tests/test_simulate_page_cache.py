@@ -1,0 +1,181 @@
+"""Page caches against textbook versions of the same rule, and against the published results of a real trace."""
+
+from collections import OrderedDict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from support import shared
+from tierwise.core.errors import InputError
+from tierwise.simulate.page_cache import CacheResult, PageCache, replay
+from tierwise.simulate.page_trace import read_page_trace, simulate_trace
+
+Pages = NDArray[np.int64]
+
+
+def skewed(requests: int, pages: int, seed: int = 1) -> Pages:
+    """Page 0 often, the last one rarely."""
+    chance = np.random.default_rng(seed)
+    return (pages * chance.random(requests) ** 3).astype(np.int64)
+
+
+def misses_of_textbook_lru(trace: Pages, pages: int) -> int:
+    cache: OrderedDict[int, None] = OrderedDict()
+    misses = 0
+    for page in trace.tolist():
+        if page in cache:
+            cache.move_to_end(page)
+            continue
+        misses += 1
+        if len(cache) == pages:
+            cache.popitem(last=False)
+        cache[page] = None
+    return misses
+
+
+def misses_of_textbook_clock(trace: Pages, pages: int) -> int:
+    frames, used, hand, misses = [-1] * pages, [False] * pages, 0, 0
+    for page in trace.tolist():
+        if page in frames:
+            used[frames.index(page)] = True
+            continue
+        misses += 1
+        while used[hand]:
+            used[hand] = False
+            hand = (hand + 1) % pages
+        frames[hand] = page
+        hand = (hand + 1) % pages
+    return misses
+
+
+@pytest.mark.parametrize("pages", [1, 2, 17, 100])
+def test_lru_and_clock_are_the_textbooks(pages: int) -> None:
+    trace = skewed(5000, 150)
+    assert replay(trace, pages, "lru") == CacheResult(5000, misses_of_textbook_lru(trace, pages))
+    assert replay(trace, pages, "clock") == CacheResult(5000, misses_of_textbook_clock(trace, pages))
+
+
+@pytest.mark.parametrize(
+    ("pages", "hit_percent", "misses"),
+    [(1000, 32.83, 614_023), (2000, 42.47, 525_910), (5000, 53.65, 423_702), (10_000, 60.70, 359_239), (15_000, 64.63, 323_294)],
+)
+def test_lru_on_the_oltp_trace_is_as_published(pages: int, hit_percent: float, misses: int) -> None:
+    """Hit ratios: Megiddo and Modha, FAST 2003. Misses: counted by libCacheSim 0.3.5 on the same file."""
+    result = simulate_trace(shared("realdata", "traces", "OLTP.lis.zst"), pages)
+    assert round(100 * result["hit_ratio"], 2) == hit_percent
+    assert (result["requests"], result["misses"]) == (914_145, misses)
+
+
+def test_clock_on_the_oltp_trace_misses_as_often_as_libcachesim_counts() -> None:
+    assert replay(read_page_trace(shared("realdata", "traces", "OLTP.lis.zst")), 5000, "clock").misses == 422_067
+
+
+@pytest.mark.parametrize("policy", ["lru", "clock", "two-list"])
+def test_a_page_misses_once_where_all_fit(policy: str) -> None:
+    trace = skewed(5000, 150)
+    assert replay(trace, 150, policy).misses == len(np.unique(trace))
+
+
+@pytest.mark.parametrize("policy", ["lru", "clock", "two-list"])
+def test_the_numbers_of_pages_do_not_matter(policy: str) -> None:
+    trace = skewed(3000, 150)
+    far_apart = (trace + 7) * 10**12
+    assert replay(far_apart, 40, policy) == replay(trace, 40, policy)
+
+
+@pytest.mark.parametrize("policy", ["lru", "clock", "two-list"])
+def test_a_cache_never_holds_more_than_its_pages(policy: str) -> None:
+    cache = PageCache(150, 20, policy, read_around=8)
+    for page in skewed(3000, 150).tolist():
+        cache.access(page)
+        assert page in cache
+        assert len(cache) <= 20
+    assert len(cache) == sum(page in cache for page in range(150)) == 20
+
+
+def test_pages_used_twice_outlive_a_scan_with_two_lists_and_not_with_lru() -> None:
+    def kept(policy: str) -> int:
+        cache = PageCache(1000, 100, policy)
+        for page in [*range(40)] * 2 + [*range(100, 900)]:
+            cache.access(page)
+        return sum(page in cache for page in range(40))
+
+    assert (kept("lru"), kept("two-list")) == (0, 40)
+
+
+def test_a_page_read_along_with_another_has_not_been_used() -> None:
+    cache = PageCache(1000, 100, "two-list", read_around=8)
+    for page in (20, 20, 21, *range(100, 900)):  # 20 was used twice, 21 once
+        cache.access(page)
+    assert 20 in cache
+    assert 21 not in cache
+
+
+def test_a_page_that_comes_back_soon_becomes_active_at_once() -> None:
+    def survives(gap: int) -> bool:
+        """Whether page 50, evicted and asked for again after `gap` more evictions, outlives a scan of a cache of 10."""
+        cache = PageCache(1000, 10, "two-list")
+        for page in [0, 1, 2, 3] * 3:  # four active pages
+            cache.access(page)
+        for page in [50, *range(100, 106 + gap), 50, *range(500, 520)]:
+            cache.access(page)
+        return 50 in cache
+
+    assert survives(gap=2)
+    assert not survives(gap=8)
+
+
+def test_active_pages_that_are_not_used_go_in_the_end() -> None:
+    cache = PageCache(1000, 10, "two-list")
+    for page in [*range(10)] * 3 + [page for page in range(20, 60) for _ in range(3)]:
+        cache.access(page)
+    assert not any(page in cache for page in range(10))
+
+
+def test_read_around_takes_a_centred_window_that_ends_with_the_file() -> None:
+    cache = PageCache(100, 64, read_around=32)
+    assert cache.access(50) == (34, 66)
+    assert cache.access(34) is None
+    assert cache.access(66) == (66, 82)  # what is there already is not read again
+    assert cache.access(3) == (0, 32)
+    assert cache.access(99) == (83, 100)
+    assert PageCache(100, 64).access(50) == (50, 51)
+
+
+def test_read_around_pays_where_neighbours_follow() -> None:
+    trace = np.arange(10_000)
+    assert replay(trace, 100, read_around=32).misses == pytest.approx(10_000 / 16, rel=0.01)
+    assert replay(trace, 100).misses == 10_000
+
+
+def test_without_pages_everything_misses() -> None:
+    cache = PageCache(10, 0)
+    assert [cache.access(page) for page in (3, 3)] == [(3, 4), (3, 4)]
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [((10, 5, "fifo"), "policy"), ((0, 5), "file_pages"), ((10, -1), "pages")],
+)
+def test_a_cache_that_cannot_be_is_refused(arguments: tuple[int, int], field: str) -> None:
+    with pytest.raises(InputError, match=field):
+        PageCache(*arguments)
+
+
+def test_a_window_or_a_page_that_cannot_be_is_refused() -> None:
+    with pytest.raises(InputError, match="read_around is 32"):
+        PageCache(100, 31, read_around=32)
+    with pytest.raises(InputError, match="page is 100"):
+        PageCache(100, 31).access(100)
+    with pytest.raises(InputError, match="must be at least one"):
+        replay(np.empty(0, np.int64), 10)
+
+
+def test_options_that_cannot_be_are_named_as_they_were_typed(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--pages is 0"):
+        simulate_trace(tmp_path / "absent", 0)
+    with pytest.raises(InputError, match="--policy is 'arc'"):
+        simulate_trace(tmp_path / "absent", 1, "arc")

@@ -1,0 +1,165 @@
+"""Flash in front of a disk: what comes to it, what leaves it, and what that does to response times."""
+
+import math
+
+import pytest
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import KIB, MIB
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.spec import load_device
+from tierwise.simulate.closed_loop import Costs, run_threads
+from tierwise.simulate.page_cache import PageCache
+from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC, SsdCache, SsdCachePolicy
+from tierwise.simulate.zipfian import zipfian_pages
+
+READ, WRITE, FLUSH = Operation
+DISK_S, FLASH_S = 10e-3, 100e-6
+BLOCK = 8 * KIB
+
+
+class Fixed:
+    """A device that takes the same time for everything, however much there is to do; `log` is what it was asked."""
+
+    def __init__(self, service_s: float, capacity_bytes: int):
+        self.capacity_bytes, self._service_s = capacity_bytes, service_s
+        self.log: list[tuple[Operation, int, int]] = []
+        self.reset()
+
+    def reset(self) -> None:
+        self._out: list[tuple[float, int]] = []
+        self.log.clear()
+
+    def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
+        self.log.append((operation, address_bytes, size_bytes))
+        self._out.append((now_s + self._service_s, tag))
+
+    def next_event_s(self) -> float:
+        return min(self._out)[0] if self._out else math.inf
+
+    def advance(self, now_s: float) -> list[tuple[int, float]]:
+        done = sorted(entry for entry in self._out if entry[0] <= now_s)
+        self._out = [entry for entry in self._out if entry[0] > now_s]
+        return [(tag, done_s) for done_s, tag in done]
+
+
+class Pair:
+    """An `SsdCache` whose requests come a second apart."""
+
+    def __init__(self, policy: SsdCachePolicy, *, cache_blocks: int = 4):
+        self.disk, self.flash = Fixed(DISK_S, 100 * MIB), Fixed(FLASH_S, 50 * MIB)
+        self.model: DeviceModel = SsdCache(self.disk, self.flash, policy, cache_bytes=cache_blocks * policy.block_bytes)
+        self._now_s = 0.0
+
+    def took_s(self, operation: Operation, address: int = 0, size: int = BLOCK) -> float:
+        """Response time of one request; what it sets off in the background is done when the next one comes."""
+        self._now_s += 1.0
+        self.model.submit(self._now_s, 0, operation, address, size)
+        ((tag, done_s),) = [entry for step in range(1, 100) for entry in self.model.advance(self._now_s + step * 1e-3)]
+        assert tag == 0
+        return done_s - self._now_s
+
+    def reads(self, *blocks: int, size: int = BLOCK) -> str:
+        """Where each of these blocks was read from: d or f."""
+        return "".join("f" if self.took_s(READ, block * size, size) == pytest.approx(FLASH_S) else "d" for block in blocks)
+
+
+def test_dm_cache_copies_the_whole_block_at_its_second_read() -> None:
+    pair = Pair(DM_CACHE)
+    assert [pair.took_s(READ, address) for address in (0, BLOCK)] == pytest.approx([DISK_S, DISK_S])
+    assert pair.disk.log == [(READ, 0, BLOCK), (READ, BLOCK, BLOCK), (READ, 0, 256 * KIB)]
+    assert pair.flash.log == [(WRITE, 0, 256 * KIB)]
+    assert pair.took_s(READ, 5 * BLOCK) == pytest.approx(FLASH_S)
+    assert pair.flash.log[-1] == (READ, 5 * BLOCK, BLOCK)
+
+
+def test_l2arc_takes_what_was_read_at_once_and_reads_nothing_for_it() -> None:
+    pair = Pair(L2ARC)
+    assert pair.reads(3, 3) == "df"
+    assert pair.disk.log == [(READ, 3 * BLOCK, BLOCK)]
+    assert pair.flash.log == [(WRITE, 0, BLOCK), (READ, 0, BLOCK)]
+
+
+def test_l2arc_takes_in_no_part_of_a_block() -> None:
+    pair = Pair(L2ARC)
+    assert [pair.took_s(READ, 0, BLOCK // 2) for _ in range(3)] == pytest.approx([DISK_S] * 3)
+
+
+def test_what_is_partly_on_flash_comes_from_the_disk() -> None:
+    pair = Pair(L2ARC)
+    pair.took_s(READ, 0)
+    assert pair.took_s(READ, 0, 2 * BLOCK) == pytest.approx(DISK_S)
+    assert pair.took_s(READ, 0, 2 * BLOCK) == pytest.approx(FLASH_S)
+
+
+def test_dm_cache_drops_what_was_used_least_recently_and_l2arc_what_came_first() -> None:
+    size = DM_CACHE.block_bytes
+    promoting = Pair(DM_CACHE, cache_blocks=2)
+    promoting.reads(0, 0, 1, 1, 0, 2, 2, size=size)
+    assert promoting.reads(0, 1, size=size) == "fd"
+    feeding = Pair(L2ARC, cache_blocks=2)
+    feeding.reads(0, 1, 0, 2)
+    assert feeding.reads(1, 0) == "fd"
+
+
+def test_dm_cache_writes_to_both_and_l2arc_forgets() -> None:
+    promoting = Pair(DM_CACHE)
+    promoting.reads(0, 0)
+    assert promoting.took_s(WRITE) == pytest.approx(DISK_S)
+    assert promoting.flash.log[-1] == (WRITE, 0, BLOCK)
+    assert promoting.reads(0) == "f"
+    feeding = Pair(L2ARC)
+    feeding.reads(0, 0)
+    assert feeding.took_s(WRITE) == pytest.approx(DISK_S)
+    assert feeding.reads(0, 0) == "df"
+
+
+def test_a_write_that_overtakes_a_filling_spoils_it() -> None:
+    pair = Pair(L2ARC)
+    pair.model.submit(0.0, 1, READ, 0, BLOCK)  # begins to fill
+    pair.model.submit(FLASH_S / 2, 2, WRITE, 0, BLOCK)
+    assert [tag for tag, _ in pair.model.advance(0.1)] == [1, 2]
+    assert pair.reads(0, 0) == "df"
+
+
+def test_the_feed_keeps_its_rate() -> None:
+    pair = Pair(
+        SsdCachePolicy(BLOCK, uses=1, copies=False, least_recent_goes=False, writes_through=False, fill_rate=10 * BLOCK), cache_blocks=100
+    )
+    for tag in range(30):
+        pair.model.submit(0.0, tag, READ, tag * BLOCK, BLOCK)
+    pair.model.advance(0.5)
+    assert len(pair.flash.log) == pytest.approx(10, abs=1)
+
+
+def test_a_flush_goes_to_the_disk_alone() -> None:
+    pair = Pair(DM_CACHE)
+    assert pair.took_s(FLUSH, 0, 0) == pytest.approx(DISK_S)
+    assert pair.flash.log == []
+
+
+def test_reset_forgets_what_is_cached() -> None:
+    pair = Pair(L2ARC)
+    pair.reads(0, 0)
+    pair.model.reset()
+    assert pair.reads(0, 0) == "df"
+
+
+@pytest.mark.parametrize("policy", [DM_CACHE, L2ARC])
+def test_flash_speeds_up_a_disk_that_threads_read(policy: SsdCachePolicy) -> None:
+    def reads_per_s(device: DeviceModel) -> float:
+        memory, pages = PageCache(400, 50), zipfian_pages(400, seed=1)
+        costs = Costs(hit_s=1e-6)
+        run = run_threads(pages, memory, device, threads=4, duration_s=6.0, costs=costs, page_bytes=BLOCK, interval_s=2.0)
+        return run.rates(from_s=4.0).reads_per_s
+
+    disk = load_device("sata-7k2")
+    alone = reads_per_s(build(disk))
+    assert reads_per_s(SsdCache(build(disk), build(load_device("crucial-m4")), policy)) > 3 * alone
+
+
+@pytest.mark.parametrize("cache_bytes", [BLOCK - 1, 51 * MIB])
+def test_a_cache_that_does_not_fit_its_flash_is_refused(cache_bytes: int) -> None:
+    with pytest.raises(InputError, match=f"cache_bytes is {cache_bytes}"):
+        SsdCache(Fixed(DISK_S, 100 * MIB), Fixed(FLASH_S, 50 * MIB), L2ARC, cache_bytes=cache_bytes)
