@@ -1,0 +1,1 @@
+"""What would have happened: devices and caches driven without a server, by models alone."""
