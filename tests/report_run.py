@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from rows import make_manifest, make_rows
+from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make_rows
 from tierwise.core import paths
 from tierwise.core.toml import read_table
 from tierwise.core.words import IoArm, Substrate
@@ -19,10 +19,25 @@ ESTIMATES: Final = {
     code: {"scan": "Index Scan using pob on census", "rows": 1_800, "total_cost": 5_321.25, "found_rows": found}
     for code, found in (("12", 5_444), ("72", 1_013), ("32", 472), ("33", 903))
 }
+PREDICTIONS: Final = [
+    {
+        "trial": f"arm=direct/index={index}/start={start}/table={table}",
+        "reference": f"arm=direct/index=ssd/start={start}/table=ssd",
+        "step": 0,
+        "substrate": "simulated",
+        "requests": 18_017,
+        "blocks": list(range(5)),
+        "devices_s": [0.1] * 5,
+        "predicted_s": [ELAPSED_S["cold"][start] * (TABLE_ON_SSD[start] if table == "ssd" else 1)] * 5,
+    }
+    for table, index in PLACEMENTS
+    for start in CROSS
+]
 FACTS: Final[dict[str, Any]] = {
     "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
     "cold_blocks": {state: {"census": heap, "pob": 9, "census_pkey": 1} for state, heap in (("FL", 2_790), ("PR", 640), ("NV", 402))},
     "planner": {"statistics_target": 10, "correlation": 0.512, "published_switches": ESTIMATES, "today": ESTIMATES},
+    "predictions": PREDICTIONS,
 }
 PROVENANCE: Final = {
     "source": "synthetic",

@@ -22,10 +22,8 @@ from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
 from tierwise.postgres.workspace import open_workspace
+from tierwise.recorders import strace
 from tierwise.tiers.mounting import DEVICE, require_fuse
-
-CAP_SYS_ADMIN: Final = 21
-"""Bit of the capability that mount(2) asks for (capabilities(7))."""
 
 LITTLE_MEMORY_BYTES: Final = 2 * GIB
 """Assumed: below this the server, the daemons and a notebook kernel push each other out."""
@@ -105,24 +103,17 @@ def _postgresql() -> Finding:
 
 
 def _fuse() -> Finding:
-    cost = "disks cannot be emulated, and the published claims are judged on emulated disks: no verdicts"
+    """Without FUSE the placements are simulated from recorded block sequences, which needs strace."""
     try:
         require_fuse()
-        os.close(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
     except MissingError as error:
-        return Finding("FUSE", State.MISSING, f"{error.what} is missing", cost, error.remedy)
-    except OSError as error:
-        return Finding("FUSE", State.MISSING, f"{DEVICE}: {error.strerror}", cost, _as_root(f"chmod 666 {DEVICE}"))
-    if os.geteuid():
-        return Finding("FUSE", State.OK, f"{DEVICE}, mounted through fusermount3")
-    if _may_mount():
-        return Finding("FUSE", State.OK, f"{DEVICE}, mounted directly as root")
-    return Finding("FUSE", State.MISSING, "root may not mount here", cost, "docker run --device /dev/fuse --cap-add SYS_ADMIN")
-
-
-def _may_mount() -> bool:
-    capabilities = next(line for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines() if line.startswith("CapEff:"))
-    return bool(int(capabilities.split()[1], 16) >> CAP_SYS_ADMIN & 1)
+        detail = f"{error.what} is missing: {error.why}"
+        if recorder := strace.obstacle():
+            cost = f"disks can be neither emulated nor simulated from recorded block sequences ({recorder})"
+            return Finding("FUSE", State.MISSING, detail, cost, error.remedy)
+        cost = "disks are simulated from recorded block sequences, not emulated; verdicts then say `simulated`"
+        return Finding("FUSE", State.OPTIONAL, detail, cost, error.remedy)
+    return Finding("FUSE", State.OK, f"{DEVICE}, mounted {'through fusermount3' if os.geteuid() else 'directly as root'}")
 
 
 def _work_folder() -> Iterator[Finding]:

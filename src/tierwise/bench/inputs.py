@@ -14,7 +14,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.tiers.open import device_files
 
-METHOD = ("core", "devices", "tiers", "postgres", "datasets", "bench", "studies", "timings")
+METHOD = ("core", "devices", "simulate", "tiers", "postgres", "recorders", "datasets", "bench", "studies", "timings")
 """Packages whose code decides what is measured; a change in one of them is another experiment."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
+from tierwise.bench.recording import Recorder, Span
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import CacheState, IoArm, Substrate
@@ -45,6 +46,7 @@ class Session:
 
     connection: Connection
     relations: Sequence[str]
+    main_files: Mapping[str, Path]
     resident_pages: dict[str, int]
     direct_io: bool | None
 
@@ -59,9 +61,11 @@ class Lab:
     dataset_source: str
     work: Path
     cluster: Cluster
+    stretch: float = 1.0  # of seek distances, for the size of the data
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     datasets: dict[str, DatasetLike] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
+    recorder: Recorder = field(default_factory=Recorder)  # of the trial that is measured now
     memory: dict[str, Any] = field(default_factory=dict)  # what a study found out in `prepare` and wants in `measure`
 
     def note_dataset(self, dataset: DatasetLike) -> None:
@@ -115,10 +119,11 @@ class Lab:
             with self.cluster.connect() as connection:
                 for command in setup:
                     connection.execute(sql.SQL(command))
+                main_files = cold.main_files(connection, relations)
                 cold.warm_catalogues(connection, statement)
                 for tier in self.tiers.values():
                     tier.delays(True)
-                yield Session(connection, relations, resident_pages, direct_io)
+                yield Session(connection, relations, main_files, resident_pages, direct_io)
         finally:
             self.cluster.stop()
 
@@ -138,10 +143,15 @@ class Lab:
         for tier in self.tiers.values():
             tier.reset_io()
         started_at = datetime.now(UTC)
-        with BlockCounter(session.connection, session.relations) as counter:
-            started_s = time.perf_counter()
+        with (
+            self.recorder.watching(session.connection.info.backend_pid),
+            BlockCounter(session.connection, session.relations) as counter,
+        ):
+            started_s = time.monotonic()
             row = session.connection.execute(sql.SQL(statement)).fetchone()
-            elapsed_s = time.perf_counter() - started_s
+            ended_s = time.monotonic()
+        elapsed_s = ended_s - started_s
+        self.recorder.note(Span(cache, started_s, ended_s, counter.storage_s), session.main_files)
         tier_io = tuple(_tier_io(name, tier) for name, tier in self.tiers.items())
         overshoot_s = sum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in tier_io)
         proof: dict[str, Any] = {}
@@ -177,10 +187,6 @@ class Lab:
         if tier.name not in known:
             known[tier.name] = cold.direct_io_probe(tier.directory)
         return known[tier.name]
-
-
-def _below(directory: Path, files: Sequence[Path]) -> list[Path]:
-    return [path for path in files if path.is_relative_to(directory.resolve())]
 
 
 def _tier_io(name: str, tier: Tier) -> TierIo:

@@ -1,27 +1,31 @@
 """Run one study: its trials on its source's pair and on the reader's, block by block, resumable after any kill."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from pathlib import Path
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.lab import Lab
+from tierwise.bench.observation import observe
 from tierwise.bench.order import Turn, interleave
+from tierwise.bench.prediction import traced
 from tierwise.bench.runs import open_run, update
 from tierwise.bench.study import Study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress
-from tierwise.core.words import IoArm
+from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
+from tierwise.recorders import strace
 from tierwise.tiers import reclaim as mounts
 from tierwise.tiers.directory import calibrate
+from tierwise.tiers.mounting import require_fuse
 from tierwise.tiers.open import open_tier
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, frame
@@ -46,9 +50,11 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, census: str) -> Inputs
     if tiers and tiers not in {pair.name for pair in pairs}:
         pairs.append(load_pair(tiers))
     chosen = load_profile(profile)
+    possible = possible_pairs(pairs)
+    simulated = any(tier.substrate is Substrate.SIMULATED for pair in possible for tier in pair.tiers.values())
     return Inputs(
-        profile=chosen.model_copy(update={"arms": possible_arms(chosen, binaries)}),
-        pairs=tuple(pairs),
+        profile=chosen.model_copy(update={"arms": possible_arms(chosen, binaries, simulated=simulated)}),
+        pairs=possible,
         reader_pair=tiers or None,
         seed=seed,
         dataset_source=census,
@@ -56,8 +62,32 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, census: str) -> Inputs
     )
 
 
-def possible_arms(profile: Profile, binaries: Binaries) -> tuple[IoArm, ...]:
-    """The profile's arms that this server can do: one without direct I/O serves the buffered arm instead."""
+def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """`pairs` as this machine can have them: where nothing can be mounted, what would be emulated is simulated.
+
+    Raises:
+        MissingError: it can do neither.
+    """
+    try:
+        require_fuse()
+    except MissingError as no_fuse:
+        simulated = tuple(pair.simulated() for pair in pairs)
+        obstacle = None if simulated == tuple(pairs) else strace.obstacle()
+        if obstacle:
+            why = f"disks are emulated through the one ({no_fuse}), or simulated from what the other records ({obstacle})"
+            raise MissingError("FUSE, and strace in its place,", why=why, remedy="apt-get install strace") from no_fuse
+        return simulated
+    return tuple(pairs)
+
+
+def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
+    """The profile's arms that this machine can do.
+
+    A server without direct I/O serves the buffered arm instead. A simulated tier has the server's own reads replayed, which
+    with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
+    """
+    if simulated:
+        return (IoArm.DIRECT,)
     if binaries.supports_direct_io:
         return profile.arms
     return (IoArm.BUFFERED,)
@@ -88,11 +118,11 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, inputs.seed, inputs.dataset_source, work, cluster)
-    stretch = 1.0 / study.published_share(lab)
+    lab.stretch = 1.0 / study.published_share(lab)
     with ExitStack() as stack:
         tiers = {}
         for name, spec in pair.tiers.items():
-            tier = open_tier(name, spec, work=work / name, stretch=stretch, seed=inputs.seed, owner=(account.uid, account.gid))
+            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=(account.uid, account.gid))
             stack.callback(tier.stop)
             tier.start()
             tiers[name] = tier
@@ -129,7 +159,7 @@ def _calibrate(pair: Pair, lab: Lab, folder: Path) -> None:
 
 
 def _measure(study: Study, lab: Lab, left: list[Turn], total: int, folder: Path) -> None:
-    progress = Progress(f"{study.name} on {lab.pair.name}", total, already=total - len(left))
+    progress = Progress(f"{study.name} on {lab.pair.name} ({lab.pair.substrate})", total, already=total - len(left))
     prepared: str | None = None
     for turn in left:
         if turn.trial.preparation != prepared:
@@ -145,22 +175,24 @@ def _measure(study: Study, lab: Lab, left: list[Turn], total: int, folder: Path)
             block=turn.block,
             sequence=turn.sequence,
         )
-        write_part(folder, frame(origin, list(study.measure(turn.trial, lab))))
+        write_part(folder, frame(origin, observe(study, turn, lab, folder)))
         progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
 
 
 def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: Path) -> None:
     """Check the complete rows and add the study to the manifest."""
-    study.check(read_parts(folder, study.name))
+    rows = read_parts(folder, study.name)
+    study.check(rows)
     manifest = load_manifest(folder)
+    trials = {turn.trial.key: turn.trial for turn in turns}
     record = StudyRecord(
         name=study.name,
         pair=lab.pair.name,
-        trials=tuple(sorted({turn.trial.key for turn in turns})),
+        trials=tuple(sorted(trials)),
         blocks=inputs.profile.blocks,
         settings=lab.settings,
         server_version=lab.cluster.server_version,
-        facts=study.describe(lab),
+        facts={**study.describe(lab), **traced(study, list(trials.values()), lab, rows, folder)},
     )
     datasets = {known.name: known for known in manifest.datasets} | {
         data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)

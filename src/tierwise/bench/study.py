@@ -36,6 +36,14 @@ class Trial:
         return Substrate.of({pair.tiers[name].substrate for name in self.tiers})
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are foretold."""
+
+    tiers: Mapping[str, str]  # relation -> tier
+    reference: str  # key of a trial
+
+
 def _no_check(rows: pl.DataFrame) -> None:
     """A study without a rule of its own."""
 
@@ -47,7 +55,8 @@ class Study:
     `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
     a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
     calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
-    the complete rows contradict themselves.
+    the complete rows contradict themselves. `placement`, where trials differ by nothing else, lets the bench predict them all from
+    the trace of one.
     """
 
     name: str
@@ -59,3 +68,4 @@ class Study:
     measure: Callable[[Trial, Lab], Iterator[Timing]]
     describe: Callable[[Lab], dict[str, Any]]
     check: Callable[[pl.DataFrame], None] = field(default=_no_check)
+    placement: Callable[[Trial], Placement] | None = None

@@ -34,7 +34,20 @@ class EmulatedTier(Strict):
         return Substrate.EMULATED
 
 
-TierSpec = Annotated[DirectoryTier | EmulatedTier, Field(discriminator="kind")]
+class SimulatedTier(Strict):
+    """A plain directory whose recorded requests are replayed through a device of ``data/devices``: an emulated tier without a mount."""
+
+    kind: Literal["simulated"]
+    device: str = Field(description="name of a file in data/devices")
+    scale: float = Field(default=1.0, gt=0, description="as of an emulated tier")
+    note: str = ""
+
+    @property
+    def substrate(self) -> Substrate:
+        return Substrate.SIMULATED
+
+
+TierSpec = Annotated[DirectoryTier | EmulatedTier | SimulatedTier, Field(discriminator="kind")]
 
 
 class Pair(Strict):
@@ -49,6 +62,14 @@ class Pair(Strict):
     def substrate(self) -> Substrate:
         """One substrate where all tiers share it, else ``mixed``."""
         return Substrate.of({tier.substrate for tier in self.tiers.values()})
+
+    def simulated(self) -> "Pair":
+        """The same pair for a machine that can mount nothing: what would be emulated is simulated."""
+        tiers = {
+            name: SimulatedTier(**{**tier.model_dump(), "kind": "simulated"}) if isinstance(tier, EmulatedTier) else tier
+            for name, tier in self.tiers.items()
+        }
+        return self.model_copy(update={"tiers": tiers})
 
 
 def load_pair(name: str) -> Pair:

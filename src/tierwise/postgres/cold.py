@@ -27,6 +27,7 @@ __all__ = [
     "evict",
     "expected_pages",
     "index_pages",
+    "main_files",
     "relation_files",
     "residency",
     "warm_catalogues",
@@ -91,6 +92,15 @@ def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
         for path in main.parent.iterdir()
         if re.fullmatch(rf"{main.name}(_(fsm|vm|init))?(\.\d+)?", path.name)
     )
+
+
+def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
+    """First file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
+    rows = conn.execute(
+        "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
+        [list(relations), [find_relation(conn, name).oid for name in relations]],
+    )
+    return {name: Path(data, path).resolve() for name, data, path in rows}
 
 
 def warm_catalogues(conn: Connection, statement: str) -> None:

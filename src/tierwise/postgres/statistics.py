@@ -33,6 +33,9 @@ class BlockCounter:
     only. The counts are the cluster's, so nobody else may use the relations meanwhile. The session must be in autocommit and in
     no transaction: PostgreSQL flushes between transactions only.
 
+    `storage_s` is how long the database's sessions waited for the storage meanwhile, by the server's own clock (`track_io_timing`;
+    zero without it).
+
     The counts are those of pg_statio_all_tables and pg_statio_all_indexes; their functions are called directly, because they
     are the same for tables and indexes.
     """
@@ -43,15 +46,18 @@ class BlockCounter:
         self._conn = conn
         self._relations = [find_relation(conn, name) for name in relations]
         self.blocks: dict[str, BlockCount] = {}
+        self.storage_s = 0.0
 
     def __enter__(self) -> Self:
         self._before = self._read()
+        self._waited_s = self._read_wait_s()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
             return
         after = self._read()
+        self.storage_s = self._read_wait_s() - self._waited_s
         self.blocks = {
             relation.name: BlockCount(
                 relation.name,
@@ -71,3 +77,12 @@ class BlockCounter:
             [[relation.oid for relation in self._relations]],
         )
         return {oid: (fetched, hit) for oid, fetched, hit in rows}
+
+    def _read_wait_s(self) -> float:
+        """Seconds that this database's sessions waited for reads and writes, up to the last flush of the counts."""
+        row = self._conn.execute(
+            "SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 "
+            "FROM pg_database WHERE datname = current_database()"
+        ).fetchone()
+        assert row is not None
+        return float(row[0])

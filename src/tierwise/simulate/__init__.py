@@ -1,1 +1,1 @@
-"""Event loop, page caches, workloads, and replay of recorded access traces against the device models."""
+"""Models alone: caches, traces and loops over the device models, without a server or a disk."""

@@ -6,13 +6,14 @@ table, loaded in file order, and each copy has one index on ``pob``, which is mo
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
 import polars as pl
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Placement, Study, Trial
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
@@ -146,6 +147,13 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
         assert_plan(planned(session.connection, statement(start)), ["Aggregate", "Index Scan using pob on census"])
 
 
+def placement(trial: Trial) -> Placement:
+    """Table with its primary key, and index; all are predicted from both on ssd, where waiting alters the host's own time least."""
+    table, index = str(trial.cell["table"]), str(trial.cell["index"])
+    reference = replace(trial, cell={**trial.cell, "table": "ssd", "index": "ssd"})
+    return Placement({"census": table, "census_pkey": table, "pob": index}, reference.key)
+
+
 def describe(lab: Lab) -> dict[str, Any]:
     """Sizes, pages, and what the planner makes of the published queries with and without the published switches."""
     with lab.loading() as connection:
@@ -197,4 +205,5 @@ STUDY: Final = Study(
     measure=measure,
     describe=describe,
     check=check,
+    placement=placement,
 )

@@ -30,7 +30,7 @@ class Directory:
     """A folder of our own in `directory` (absolute, or relative to `work`), on whatever disk that lies."""
 
     substrate = Substrate.MEASURED
-    device = None
+    device: str | None = None
 
     def __init__(self, name: str, directory: str, *, work: Path, owner: tuple[int, int]):
         self.name = name
@@ -63,6 +63,16 @@ class Directory:
 
     def reset_io(self) -> None:
         """Nothing."""
+
+
+class Simulated(Directory):
+    """The stand-in for an emulated tier where nothing can be mounted: a folder in `work`, and the device that is replayed afterwards."""
+
+    substrate = Substrate.SIMULATED
+
+    def __init__(self, name: str, device: str, *, work: Path, owner: tuple[int, int]):
+        super().__init__(name, ".", work=work, owner=owner)
+        self.device = device
 
 
 class Calibration(Strict):

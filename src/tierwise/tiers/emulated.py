@@ -48,6 +48,11 @@ class Mount:
         """The daemon's."""
         return self._daemon.pid if self._daemon else None
 
+    @property
+    def path_s(self) -> float:
+        """The time of the way to the daemon and back, found when it was first started."""
+        return self._path_s or 0.0
+
     def start(self, *, cache: bool) -> None:
         """Mount, delays off; `cache` lets the kernel keep pages."""
         load_device(self._device)  # a bad file is told here, not in the daemon's log
@@ -207,7 +212,8 @@ class Emulated:
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
         if not (self._cached or cached):
-            return  # a mount past the page cache has nothing to forget
+            self._mount.call("forget")  # a mount past the page cache has no pages
+            return
         delayed = self._delayed
         self.stop()
         self._cached = self._cached if cached is None else cached
@@ -223,6 +229,11 @@ class Emulated:
     def requests(self) -> pl.DataFrame:
         """The log of requests since the last reset: see `Mount.requests`."""
         return self._mount.requests()
+
+    @property
+    def path_s(self) -> float:
+        """What a request needs on its way besides the device: its `time_s` in the log is dated back by this."""
+        return self._mount.path_s
 
     @property
     def daemon_pid(self) -> int | None:

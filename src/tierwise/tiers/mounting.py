@@ -16,8 +16,12 @@ import psutil
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 
 DEVICE: Final = Path("/dev/fuse")
+NUMBER: Final = os.makedev(10, 229)
+"""Of the device, on every Linux: another file of that name is none."""
 KIND: Final = "fuse.tierwise"
 """File system type of every mount of this study, as /proc/self/mountinfo shows it."""
+
+CAP_SYS_ADMIN: Final = 21
 
 _NOSUID_NODEV: Final = 2 | 4
 _DETACH: Final = 2
@@ -26,14 +30,21 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 def require_fuse() -> None:
     """Nothing, or a `MissingError` that says what to install or allow."""
-    if not DEVICE.exists():
+    if not DEVICE.exists() or DEVICE.stat().st_rdev != NUMBER:
         raise MissingError(
             str(DEVICE),
             why="emulated tiers are FUSE mounts",
             remedy="modprobe fuse (a container needs --device /dev/fuse --cap-add SYS_ADMIN)",
         )
+    try:
+        os.close(os.open(DEVICE, os.O_RDWR | os.O_CLOEXEC))
+    except OSError as error:
+        raise MissingError(f"access to {DEVICE}", why=error.strerror or str(error), remedy=f"chmod 666 {DEVICE} as root") from error
     if os.geteuid() and not shutil.which("fusermount3"):
         raise MissingError("fusermount3", why="an ordinary user mounts emulated tiers through it", remedy="apt-get install fuse3")
+    if not os.geteuid() and not _may_mount():
+        remedy = "docker run --device /dev/fuse --cap-add SYS_ADMIN"
+        raise MissingError("permission to mount", why="this root has no CAP_SYS_ADMIN", remedy=remedy)
 
 
 def mount(mountpoint: Path) -> int:
@@ -87,6 +98,13 @@ def holders(mountpoint: Path) -> list[str]:
         used = {target.relative_to(mountpoint) for target in _used_by(process.pid) if target.is_relative_to(mountpoint)}
         found += [f"{process.info['name']} (pid {process.pid}: {path})" for path in sorted(used)[:3]]
     return found
+
+
+def _may_mount() -> bool:
+    """Whether this process has CAP_SYS_ADMIN (capabilities(7)): mount(2) asks for it, and containers withhold it."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    effective = next(line.split()[1] for line in status.splitlines() if line.startswith("CapEff:"))
+    return bool(int(effective, 16) >> CAP_SYS_ADMIN & 1)
 
 
 def _used_by(pid: int) -> Iterator[Path]:

@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from tierwise.core.pairs import DirectoryTier, TierSpec
+from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
+from tierwise.devices.model import DeviceModel, build
 from tierwise.devices.spec import load_device
-from tierwise.tiers.directory import Directory
+from tierwise.tiers.directory import Directory, Simulated
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
 
@@ -21,7 +22,16 @@ def open_tier(name: str, spec: TierSpec, *, work: Path, stretch: float, seed: in
     """
     if isinstance(spec, DirectoryTier):
         return Directory(name, spec.directory, work=work, owner=owner)
+    if isinstance(spec, SimulatedTier):
+        return Simulated(name, spec.device, work=work, owner=owner)
     return Emulated(name, spec.device, work=work, stretch=spec.scale * stretch, seed=seed, owner=owner)
+
+
+def device_model(spec: TierSpec, *, stretch: float, seed: int) -> DeviceModel | None:
+    """The model behind a tier, as new, with the stretch that `open_tier` would give it; None for a real disk."""
+    if isinstance(spec, DirectoryTier):
+        return None
+    return build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch)
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:

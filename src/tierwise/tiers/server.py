@@ -71,6 +71,7 @@ class Server:
             "ping": os.getpid,
             "delays": self._transfers.delays,
             "path": self._transfers.path,
+            "forget": self._transfers.forget,
             "reset": self._transfers.reset,
             "statistics": self._transfers.statistics,
             "log": self._transfers.log,

@@ -49,7 +49,7 @@ class Tier(Protocol):
         """Take as long as the device would, or be as quick as possible (for loading); nothing on a directory."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
-        """Forget every page that the kernel holds of an emulated tier: a remount, for which the server must be down.
+        """Forget every page that the kernel holds of an emulated tier (a remount, for which the server must be down) and the device itself.
 
         `cached` says whether the kernel's page cache is used from now on (None: as before); a mount past it, before and after, is
         left as it is. Nothing on a directory, whose pages the kernel gives up file by file.

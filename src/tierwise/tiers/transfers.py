@@ -169,6 +169,12 @@ class Transfers:
         """What a request needs on its way from the program to the loop and back, which the model need not wait for."""
         self._path_s = seconds
 
+    def forget(self) -> None:
+        """The device holds nothing in its own buffers any more; not while it has requests."""
+        if self._out:
+            raise ValueError(f"{len(self._out)} requests are under way")
+        self.model.reset()
+
     def reset(self) -> None:
         """Count from zero, with an empty log."""
         self._log.clear()

@@ -1,16 +1,20 @@
-"""Chapter on source M: block reads, verdicts, planner, and the reader's own pair."""
+"""Chapter on source M: block reads, verdicts, planner, predictions, and the reader's own pair."""
 
+import json
+from statistics import median
 from typing import Any, Final
 
 from tierwise.analysis.claims import Kind
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, arms, main_arm
-from tierwise.report.formats import DASH, count, listed, number, percent, seconds, span
+from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, span
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
 
 STUDY: Final = "index_placement"
 QUERIED: Final = ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")
+AGREEMENT: Final = 0.10
+"""How near a predicted time should come to the emulated one."""
 PUBLISHED_PLANNER: Final[dict[str, dict[str, float]]] = {
     "12": {"rows": 12_800, "found_rows": 54_445, "total_cost": 36_708.78},
     "33": {"rows": 11_686, "total_cost": 33_965.20},
@@ -118,6 +122,61 @@ def planner(run: Run, pair: str) -> Table | Sentence:
         "from the run's manifest.",
         align="lrrrrrrl",
     )
+
+
+def predictions(run: Run, pair: str) -> Table | Sentence:
+    """Cold times that one placement's recorded requests foretell for all, beside what was emulated in the same block."""
+    record = run.record(STUDY, pair)
+    foretold: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
+    emulated = run.query(
+        "select trial, block, any_value(cell) as cell, any_value(elapsed_s) as elapsed_s, "
+        "list_sum([io.intended_s for io in any_value(tier_io)]) as devices_s from timings "
+        "where study = ? and pair = ? and cache = 'cold' and len(flags) = 0 group by trial, block",
+        [STUDY, pair],
+    )
+    seen = {(row["trial"], row["block"]): row for row in emulated.rows(named=True)}
+    rows, errors, n = [], [], 0
+    for one in sorted(foretold, key=lambda one: _order(one["trial"])):
+        told = zip(one["blocks"], one["predicted_s"], one["devices_s"], strict=True)
+        both = [(seen[one["trial"], block], time_s, devices_s) for block, time_s, devices_s in told if (one["trial"], block) in seen]
+        if not both:
+            continue
+        cell = json.loads(both[0][0]["cell"])
+        error = median(time_s / found["elapsed_s"] for found, time_s, _ in both) - 1
+        of_devices = median(devices_s / found["devices_s"] for found, _, devices_s in both) - 1
+        recorded = one["trial"] == one["reference"]
+        errors += [] if recorded else [(error, of_devices)]
+        n += len(both)
+        rows.append(
+            [
+                ARMS[cell["arm"]],
+                state_name(cell["state"]),
+                PLACEMENTS[cell["table"], cell["index"]],
+                count(one["requests"]),
+                seconds(median(time_s for _, time_s, _ in both)),
+                seconds(median(found["elapsed_s"] for found, _, _ in both)),
+                "recorded" if recorded else f"{100 * error:+.1f}{NBSP}%",
+                f"{100 * of_devices:+.1f}{NBSP}%",
+            ]
+        )
+    if not rows:
+        return Sentence(f"Nothing is foretold for the pair `{pair}` in this run: that takes emulated tiers to be held against.")
+    within, within_devices = (sum(abs(pair_of[part]) <= AGREEMENT for pair_of in errors) for part in (0, 1))
+    return Table(
+        ["I/O", "State", "Placement", "Requests", "Simulated", "Emulated", "Error", "Devices alone"],
+        rows,
+        "Cold counts foretold (simulated) from the requests and host times that were recorded on one placement, and emulated: medians, and "
+        "the median error of pairs from the same block, of the whole and of the devices' share, which a busy machine alters less. "
+        f"Of {count(len(errors))}, {count(within)} are within {percent(AGREEMENT)}; of the devices' shares {count(within_devices)}. "
+        f"{run.note(pair, n, 'pairs', QUERY)}",
+        align="lllrrrrr",
+    )
+
+
+def _order(trial: str) -> tuple[int, int, int]:
+    """Arm, state, placement of a trial, as they are listed elsewhere."""
+    cell = dict(part.split("=", 1) for part in trial.split("/"))
+    return list(ARMS).index(cell["arm"]), QUERIED.index(cell["start"]), list(PLACEMENTS).index((cell["table"], cell["index"]))
 
 
 def here(run: Run) -> Sentence:

@@ -1,0 +1,56 @@
+"""One trial observed: measured, its block sequence recorded once a run, and what lies on simulated tiers replayed."""
+
+from pathlib import Path
+
+import polars as pl
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.order import Turn
+from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
+from tierwise.bench.replaying import simulated
+from tierwise.bench.study import Study
+from tierwise.core.words import Substrate
+from tierwise.recorders import strace
+from tierwise.tiers.emulated import Emulated
+from tierwise.timings.schema import Timing
+from tierwise.timings.traces import TraceKey, read_trace, write_trace
+
+
+def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing]:
+    """Measure the trial of `turn`; a trace that the run has already is not recorded again.
+
+    On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
+    is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
+    the storage is taken off. Where a tier is simulated, the replayed trace gives the time.
+
+    Raises:
+        MissingError: a tier is simulated, and strace is not there or not permitted.
+    """
+    key = TraceKey(study.name, lab.pair.name, turn.trial.key)
+    known = read_trace(run_folder, key)
+    tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
+    emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
+    simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
+    if known is None and emulated == tiers:
+        log = EmulatorLog(emulated)
+        timings = _measured(study, turn, lab, log)
+        write_trace(run_folder, key, log.trace)
+        return timings
+    sequence = known
+    if known is None and (simulating or strace.obstacle() is None):
+        aside = Straced(tiers)
+        _measured(study, turn, lab, aside)
+        sequence = aside.trace
+    clock = Recorder()
+    timings = _measured(study, turn, lab, clock)
+    if sequence is None:
+        return timings
+    queries = sequence.partition_by("step", maintain_order=True)
+    if known is None:
+        write_trace(run_folder, key, pl.concat(map(with_host_time, queries, clock.spans)))
+    return simulated(timings, queries, clock.spans, lab, repetition=turn.block) if simulating else timings
+
+
+def _measured(study: Study, turn: Turn, lab: Lab, recorder: Recorder) -> list[Timing]:
+    lab.recorder = recorder
+    return list(study.measure(turn.trial, lab))

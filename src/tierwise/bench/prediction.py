@@ -1,0 +1,83 @@
+"""Times of every placement predicted from the recorded trace of one, to be held against the emulated ones."""
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.replaying import addresses, models, placed, trace_of
+from tierwise.bench.study import Study, Trial
+from tierwise.core.words import CacheState, Substrate
+from tierwise.recorders import strace
+from tierwise.simulate.replay import replay
+from tierwise.timings.traces import TraceKey, read_trace, trace_path
+
+Facts = dict[str, Any]
+
+
+def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
+    """What the manifest says of the run's traces: how many trials have one, why others have none, and what was predicted from them.
+
+    `rows`: the raw rows of the study, on any pair.
+    """
+    recorded = sum(trace_path(run_folder, TraceKey(study.name, lab.pair.name, trial.key)).exists() for trial in trials)
+    predictions = []
+    if study.placement is not None and lab.pair.substrate is Substrate.EMULATED:
+        predictions = [found for trial in trials for found in _predict(study, trial, lab, rows.filter(pair=lab.pair.name), run_folder)]
+    return {
+        "traces": {"recorded": recorded, "missing": len(trials) - recorded, "why": strace.obstacle() if recorded < len(trials) else None},
+        "predictions": predictions,
+    }
+
+
+def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
+    """The times of each cold query of `trial` that its reference foretells: the blocks asked for, and the host's times.
+
+    Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
+    that was begun before there were traces.
+    """
+    assert study.placement is not None
+    placement = study.placement(trial)
+    trace, own = (read_trace(run_folder, TraceKey(study.name, lab.pair.name, key)) for key in (placement.reference, trial.key))
+    if trace is None or own is None:
+        return []
+    where = {relation: placement.tiers.get(relation, tier) for relation, tier in placed(trace).items()}
+    laid = addresses(own, where)
+    found = []
+    for query in trace.filter(cache=str(CacheState.COLD)).partition_by("step", maintain_order=True):
+        scored = rows.filter(pl.col("flags").list.len() == 0, trial=placement.reference, step=query["step"][0])
+        replays = {}
+        for block, execution in _executions(query, scored).items():
+            started_s = random.Random(block).random()  # where platters stand when the query begins
+            replays[block] = replay(trace_of(execution), where, models(lab, seed=lab.seed), laid, started_s=started_s)
+        found.append(
+            {
+                "trial": trial.key,
+                "reference": placement.reference,
+                "step": query["step"][0],
+                "substrate": str(Substrate.SIMULATED),
+                "requests": len(query) - 1,
+                "blocks": list(replays),
+                "predicted_s": [replayed.elapsed_s for replayed in replays.values()],
+                "devices_s": [sum(replayed.latencies_s) for replayed in replays.values()],  # of the requests alone
+            }
+        )
+    return found
+
+
+def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+    """By block: the recorded `query` with the host's time of that block's execution in `rows`.
+
+    That is what is left of the elapsed time when the times that the model asked for are taken off: the path of the requests
+    belongs to it. It is spread evenly. Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has
+    that of its one recorded execution.
+    """
+    number = pl.int_range(pl.len(), dtype=pl.Int32)
+    if not query.select((pl.col("after").fill_null(-1) == number - 1).all()).item():
+        return dict.fromkeys(rows["block"], query)
+    asked_s = rows["tier_io"].list.eval(pl.element().struct.field("intended_s")).list.sum()
+    hosts_s = (rows["elapsed_s"] - asked_s) / len(query)
+    return {block: query.with_columns(think_s=pl.lit(host_s)) for block, host_s in zip(rows["block"], hosts_s, strict=True)}

@@ -1,0 +1,162 @@
+"""What each timed query asked of the storage: from the logs of emulated tiers, which costs nothing, or by strace, which disturbs it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.core.words import CacheState
+from tierwise.recorders import strace
+from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.tier import Tier
+from tierwise.timings.traces import END, TRACE
+
+SEGMENT_PAGES: Final = GIB // PAGE_BYTES
+"""Blocks of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
+
+FILE: Final = re.compile(r"(?P<node>\d+)(_(?P<fork>fsm|vm|init))?(\.(?P<segment>\d+))?")
+"""Name of a relation's file: node, fork, segment."""
+
+MainFiles = Mapping[str, Path]
+"""First file of the main fork of each relation, by its name."""
+
+
+class Span(NamedTuple):
+    """When a query ran (seconds of the monotonic clock), and how long of that the server waited for the storage."""
+
+    cache: CacheState
+    started_s: float
+    ended_s: float
+    storage_s: float
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.ended_s - self.started_s
+
+
+class Recorder:
+    """Keeps when each query of a trial ran; what it asked of the storage, only where a subclass does."""
+
+    def __init__(self) -> None:
+        self.spans: list[Span] = []
+        self.queries: list[pl.DataFrame] = []
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The queries so far, in `TRACE`'s columns."""
+        return pl.concat(self.queries)
+
+    @contextmanager
+    def watching(self, pid: int) -> Iterator[None]:  # noqa: ARG002 - for those who look at the process
+        """Around each query of the server process `pid`."""
+        yield
+
+    def note(self, span: Span, main_files: MainFiles) -> None:  # noqa: ARG002 - for those who know files
+        """A query has been run."""
+        self.spans.append(span)
+
+
+class EmulatorLog(Recorder):
+    """From the logs of `tiers`, with the times of the undisturbed query."""
+
+    def __init__(self, tiers: Mapping[str, Emulated]):
+        super().__init__()
+        self._tiers = tiers
+
+    def note(self, span: Span, main_files: MainFiles) -> None:
+        requests = [
+            {**request, "path": tier.directory.resolve() / request.pop("file"), "tier": name, "came_s": request["time_s"] + tier.path_s}
+            for name, tier in self._tiers.items()
+            for request in tier.requests().rows(named=True)
+        ]
+        requests.sort(key=lambda request: request["came_s"])
+        waits = list(waited_for([(request["came_s"], request["time_s"] + request["actual_s"]) for request in requests], span.ended_s))
+        rows = []
+        for request, (after, ready_s) in zip(requests, waits, strict=False):
+            think_s = request["time_s"] - (span.started_s if ready_s is None else ready_s)
+            rows.append({**request, "after": after, "think_s": think_s})
+        after, ready_s = waits[-1]
+        tail_s = span.ended_s - (span.started_s if ready_s is None else ready_s)
+        self.queries.append(_frame(len(self.spans), span.cache, rows, (after, tail_s), main_files))
+        super().note(span, main_files)
+
+
+class Straced(Recorder):
+    """By strace on the session's server process, which reads for itself (``io_method=sync``), one block after the other.
+
+    The order is the query's own, the times are not: `think_s` is zero until `with_host_time` fills it in from an undisturbed execution.
+    """
+
+    def __init__(self, tiers: Mapping[str, Tier]):
+        super().__init__()
+        self._directories = {tier.directory.resolve(): name for name, tier in tiers.items()}
+        self._transfers: list[strace.Transfer] = []
+
+    @contextmanager
+    def watching(self, pid: int) -> Iterator[None]:
+        with strace.recorded(pid) as self._transfers:
+            yield
+
+    def note(self, span: Span, main_files: MainFiles) -> None:
+        rows: list[dict[str, Any]] = []
+        for transfer in self._transfers:
+            tier = next((name for folder, name in self._directories.items() if transfer.path.is_relative_to(folder)), None)
+            if tier is not None:  # else it is the server's own: a catalogue, the log
+                rows.append({**transfer._asdict(), "tier": tier, "after": len(rows) - 1 if rows else None, "think_s": 0.0})
+        self.queries.append(_frame(len(self.spans), span.cache, rows, (len(rows) - 1 if rows else None, 0.0), main_files))
+        super().note(span, main_files)
+
+
+def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
+    """For each of `requests` (arrival, completion; by arrival), and for the end: the latest completion before it, as (number, time)."""
+    under_way: list[tuple[float, int]] = []  # a heap of (completion, number)
+    number: int | None = None
+    ready_s: float | None = None
+    for coming, (came_s, done_s) in enumerate([*requests, (ended_s, ended_s)]):
+        while under_way and under_way[0][0] <= came_s:
+            ready_s, number = heappop(under_way)
+        yield number, ready_s
+        heappush(under_way, (done_s, coming))
+
+
+def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
+    """The rows of one query with the host's time of `span`, an undisturbed execution, spread evenly before, between and after them."""
+    host_s = max(0.0, span.elapsed_s - span.storage_s)
+    return query.with_columns(think_s=pl.lit(host_s / len(query)))
+
+
+def _frame(
+    step: int, cache: CacheState, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles
+) -> pl.DataFrame:
+    """One query in `TRACE`'s columns; `requests` have path, tier and offset_bytes in place of relation and page."""
+    names = {(path.parent, path.name): relation for relation, path in main_files.items()}
+    pages = {relation: _pages(path) for relation, path in main_files.items()}
+    rows = []
+    for request in requests:
+        relation, first_page = _relation(request["path"], names)
+        page = first_page + request["offset_bytes"] // PAGE_BYTES
+        rows.append({**request, "relation": relation, "page": page, "relation_pages": pages.get(relation, 0)})
+    after, tail_s = end
+    rows.append({"operation": END, "after": after, "think_s": tail_s})
+    common = {"step": step, "cache": str(cache)}
+    return pl.DataFrame([{column: {**common, **row}.get(column) for column in TRACE} for row in rows], schema=TRACE)
+
+
+def _relation(path: Path, names: Mapping[tuple[Path, str], str]) -> tuple[str, int]:
+    """(name, first page) of the relation, or fork of one, that `path` is a file of; any other file is its own."""
+    found = FILE.fullmatch(path.name)
+    name = names.get((path.parent, found["node"])) if found else None
+    if found is None or name is None:
+        return path.name, 0
+    return f"{name}_{found['fork']}" if found["fork"] else name, int(found["segment"] or 0) * SEGMENT_PAGES
+
+
+def _pages(main_file: Path) -> int:
+    """Blocks in all segments of a relation's main fork."""
+    segments = (path for path in main_file.parent.glob(f"{main_file.name}*") if re.fullmatch(rf"{main_file.name}(\.\d+)?", path.name))
+    return sum(path.stat().st_size for path in segments) // PAGE_BYTES

@@ -1,0 +1,121 @@
+"""Recorded queries replayed through the device models of a pair: in place of a time that cannot be measured, or beside one that was."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.recording import Span, with_host_time
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operation, Replayed, Trace, lay_out, replay
+from tierwise.tiers.open import device_model
+from tierwise.timings.schema import TierIo, Timing
+from tierwise.timings.traces import END
+
+OTHER_SEQUENCE: Final = "sequence"
+"""Flag of a row whose scored execution read other blocks than the recorded one."""
+ALIKE: Final = 0.01
+"""Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
+
+
+def models(lab: Lab, *, seed: int) -> dict[str, DeviceModel]:
+    """A new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated."""
+    built = {name: device_model(spec, stretch=lab.stretch, seed=seed) for name, spec in lab.pair.tiers.items()}
+    return {name: model for name, model in built.items() if model is not None}
+
+
+def trace_of(query: pl.DataFrame) -> Trace:
+    """The rows of one query, ready for `replay`."""
+    *requests, end = query.rows(named=True)
+    accesses = [
+        Access(row["relation"], row["page"], row["size_bytes"], Operation[row["operation"].upper()], row["think_s"], row["after"])
+        for row in requests
+    ]
+    return Trace(accesses, end["think_s"], end["after"])
+
+
+def placed(trace: pl.DataFrame) -> dict[str, str]:
+    """Relation -> tier, as it was when `trace` was recorded."""
+    return dict(trace.filter(pl.col("operation") != END).select("relation", "tier").unique().rows())
+
+
+def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, list[int]]:
+    """Where each relation's extents lie on the device of its tier under `placement`.
+
+    Relations of the sizes that `trace` names are laid out one after the other, except where `trace` was recorded under this
+    placement on emulated devices, and so knows.
+    """
+    sizes = trace.drop_nulls("relation").group_by("relation").agg(pl.col("relation_pages").max() * PAGE_BYTES)
+    laid: dict[str, list[int]] = {}
+    for tier in set(placement.values()):
+        laid |= lay_out({relation: size for relation, size in sizes.rows() if placement[relation] == tier})
+    known = trace.drop_nulls("address_bytes").filter(pl.col("operation") != "flush").select("relation", "tier", "page", "address_bytes")
+    for relation, tier, page, address in known.rows():
+        if placement[relation] == tier:
+            extent, rest = divmod(page * PAGE_BYTES, EXTENT_BYTES)
+            laid[relation][extent] = address - rest
+    return laid
+
+
+def simulated(
+    timings: Sequence[Timing], queries: Sequence[pl.DataFrame], spans: Sequence[Span], lab: Lab, *, repetition: int
+) -> list[Timing]:
+    """`timings` of one trial with the times that its recorded `queries` take on the simulated tiers, one query after the other.
+
+    `repetition` (a block) decides where platters stand. Where the trial also touches a real disk, its share of the server's wait
+    stays in the host's time.
+    """
+    tiers = [name for name, tier in lab.tiers.items() if tier.substrate is Substrate.SIMULATED]
+    parts = [_part_on(query, tiers, span) for query, span in zip(queries, spans, strict=True)]
+    placement = placed(pl.concat(parts))
+    laid = addresses(pl.concat(parts), placement)
+    seed = random.Random(f"{lab.seed}/{repetition}").randrange(1 << 32)
+    devices = {tier: model for tier, model in models(lab, seed=seed).items() if tier in tiers}
+    clock_s, retimed = 0.0, []
+    for timing, query, part, span in zip(timings, queries, parts, spans, strict=True):
+        found = replay(trace_of(part), placement, devices, laid, started_s=clock_s)
+        clock_s += found.elapsed_s
+        retimed.append(_retimed(timing, query, span, found))
+    return retimed
+
+
+def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFrame:
+    """The requests of `query` to `tiers`, one after the other, with the host's time of `span`."""
+    part = query.filter(pl.col("tier").is_in(list(tiers)) | (pl.col("operation") == END))
+    number = pl.int_range(pl.len(), dtype=pl.Int32) - 1
+    share = (len(part) - 1) / max(1, len(query) - 1)
+    chained = part.with_columns(after=pl.when(number >= 0).then(number))
+    return with_host_time(chained, span._replace(storage_s=span.storage_s * share))
+
+
+def _retimed(timing: Timing, query: pl.DataFrame, span: Span, found: Replayed) -> Timing:
+    """`timing` as the models have it; what the real disk took is kept beside the evidence."""
+    counted = dict(query.filter(operation="read")["relation"].value_counts().rows())
+    differing = sum(abs(io.reads - counted.get(io.relation, 0)) for io in timing.relation_io)
+    same = differing <= ALIKE * sum(io.reads for io in timing.relation_io)
+    return replace(
+        timing,
+        elapsed_s=found.elapsed_s,
+        tier_io=tuple(_tier_io(io, found) for io in timing.tier_io),
+        proof={**timing.proof, "replayed": {"measured_elapsed_s": span.elapsed_s, "measured_storage_s": span.storage_s}},
+        flags=timing.flags if same else (*timing.flags, OTHER_SEQUENCE),
+    )
+
+
+def _tier_io(io: TierIo, found: Replayed) -> TierIo:
+    use = found.tiers.get(io.tier)
+    if use is None:
+        return io
+    return replace(
+        io,
+        reads=use.reads,
+        read_bytes=use.read_bytes,
+        writes=use.writes,
+        write_bytes=use.write_bytes,
+        intended_s=use.service_s,
+        actual_s=use.service_s,
+    )

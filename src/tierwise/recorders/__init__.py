@@ -1,0 +1,1 @@
+"""What a process asked of the storage, seen from outside."""

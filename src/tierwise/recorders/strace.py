@@ -1,0 +1,107 @@
+"""Reads and writes of one process, in order, by strace. Its times are not taken: stopping a process at each call disturbs them."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Literal, NamedTuple
+
+from tierwise.core.errors import MissingError
+
+Operation = Literal["read", "write", "flush"]
+
+CALLS: Final[dict[str, Operation]] = {
+    "pread64": "read",
+    "preadv": "read",
+    "preadv2": "read",
+    "pwrite64": "write",
+    "pwritev": "write",
+    "pwritev2": "write",
+    "fsync": "flush",
+    "fdatasync": "flush",
+}
+"""What is recorded, by system call."""
+
+CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)")
+"""A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192``."""
+
+PATIENCE_S: Final = 10.0
+
+
+class Transfer(NamedTuple):
+    """One call."""
+
+    operation: Operation
+    path: Path
+    offset_bytes: int
+    size_bytes: int
+
+
+def require() -> None:
+    """Nothing, or a `MissingError`: strace is not there, or may not look at another process."""
+    if shutil.which("strace") is None:
+        raise MissingError("strace", why="it is not on PATH", remedy="apt-get install strace")
+    with subprocess.Popen(["sleep", str(PATIENCE_S)]) as other:
+        try:
+            with recorded(other.pid):
+                pass
+        finally:
+            other.kill()
+
+
+def obstacle() -> str | None:
+    """Why nothing can be recorded; None where it can."""
+    try:
+        require()
+    except MissingError as missing:
+        return str(missing)
+    return None
+
+
+@contextmanager
+def recorded(pid: int) -> Iterator[list[Transfer]]:
+    """While open, what process `pid` reads and writes by position is recorded; the list fills when it closes.
+
+    Raises:
+        MissingError: strace is not permitted to attach.
+    """
+    transfers: list[Transfer] = []
+    with tempfile.TemporaryDirectory(prefix="tierwise-strace-") as folder:
+        said = Path(folder, "calls")
+        command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-s", "0", "-o", str(said)]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}) as strace:
+            assert strace.stderr is not None
+            answer = strace.stderr.readline()
+            if "attached" not in answer:
+                strace.wait(PATIENCE_S)
+                raise MissingError(
+                    "permission to trace",
+                    why=f"strace may not attach to a process ({answer.strip()})",
+                    remedy="sysctl kernel.yama.ptrace_scope=0 as root (a container needs --cap-add SYS_PTRACE)",
+                )
+            try:
+                yield transfers
+            finally:
+                strace.send_signal(signal.SIGINT)  # it detaches
+                strace.wait(PATIENCE_S)
+        transfers += parse(said.read_text(encoding="utf-8", errors="replace"))
+
+
+def parse(text: str) -> Iterator[Transfer]:
+    """The calls of strace's output (``-y``, no times) that succeeded."""
+    for line in text.splitlines():
+        found = CALL.match(line)
+        if found is None or found["call"] not in CALLS:
+            continue
+        path = Path(found["path"].encode("latin-1", "replace").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace"))
+        operation = CALLS[found["call"]]
+        if operation == "flush":
+            yield Transfer(operation, path, 0, 0)
+        else:
+            behind = 2 if found["call"].endswith("v2") else 1  # flags follow the offset
+            yield Transfer(operation, path, int(found["arguments"].split(", ")[-behind]), int(found["result"]))

@@ -1,0 +1,71 @@
+"""Recorded block sequences: what each query of a trial asked of the storage, kept with the run, once for each trial.
+
+``data/raw/<run id>/traces/<study>/<pair>/<trial>.parquet``, the trial's key being folders and file name. A query's rows are in the
+order of issue; its last row, `end`, closes it.
+"""
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing
+
+END: Final = "end"
+
+TRACE: Final[dict[str, Any]] = {
+    "step": pl.Int32,  # of the trial, as in the raw rows
+    "cache": pl.String,  # cold, hot, cross, none
+    "operation": pl.String,  # read, write, flush; end: the query's last row
+    "relation": pl.String,  # name as in pg_class, with its fork where that is not the main one; null at the end
+    "tier": pl.String,  # where it lay while this was recorded; null at the end
+    "relation_pages": pl.Int64,  # of 8 KiB, in the whole relation
+    "page": pl.Int64,  # in the relation, over all its segments
+    "size_bytes": pl.Int64,
+    "address_bytes": pl.Int64,  # on the emulated device; null where none was
+    "after": pl.Int32,  # number (from 0, within the query) of the request whose completion this one waited for; null: the query's start
+    "think_s": pl.Float64,  # from that completion to this issue: the host's time
+    "intended_s": pl.Float32,  # what the device model asked for; null where none did
+    "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
+}
+"""Columns of a trace file."""
+
+
+class TraceKey(NamedTuple):
+    """Whose trace it is."""
+
+    study: str
+    pair: str
+    trial: str
+
+
+def trace_path(run_folder: Path, key: TraceKey) -> Path:
+    """Where the trace of a trial lies."""
+    return run_folder / "traces" / key.study / key.pair / f"{key.trial}.parquet"
+
+
+def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
+    """Keep the trace of one trial, whole or not at all; one that is there is replaced."""
+    _check(rows, str(trace_path(run_folder, key).relative_to(run_folder.parent)))
+    with replacing(trace_path(run_folder, key)) as part:
+        rows.write_parquet(part)
+
+
+def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
+    """The trace of one trial; None where none was recorded. `InputError` where the file is not one."""
+    path = trace_path(run_folder, key)
+    if not path.exists():
+        return None
+    where = str(path.relative_to(run_folder.parent))
+    try:
+        rows = pl.read_parquet(path, hive_partitioning=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(where, rule=f"must be a Parquet file ({error})", remedy="remove it") from error
+    _check(rows, where)
+    return rows
+
+
+def _check(rows: pl.DataFrame, where: str) -> None:
+    if dict(rows.schema) != TRACE:
+        raise InputError(where, field="columns", value=str(dict(rows.schema)), rule=f"must be {TRACE}", remedy="remove it")

@@ -1,0 +1,103 @@
+"""The emulator's log of one placement of `index_placement` foretells the emulated times of the others."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from statistics import median
+
+import polars as pl
+import pytest
+
+from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.runs import complete, open_run
+from tierwise.report.chapters import index_placement as chapter
+from tierwise.report.display import Table
+from tierwise.report.run import open_run as open_for_report
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.store import read_rows
+from tierwise.timings.traces import TraceKey, read_trace
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated"),
+]
+BLOCKS = 2
+
+
+@dataclass(frozen=True)
+class Emulated:
+    """A run on source M's pair."""
+
+    raw: Path
+    manifest: Manifest
+    rows: pl.DataFrame
+
+
+@pytest.fixture(scope="module")
+def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
+    raw = tmp_path_factory.mktemp("replay") / "raw"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_WORK", str(workspace))
+        patch.setenv("TIERWISE_RAW", str(raw))
+        asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+        asked = replace(asked, profile=asked.profile.model_copy(update={"blocks": BLOCKS}))
+        begun = open_run(asked, fresh=True)
+        measure_study("index_placement", asked, raw / begun.run_id)
+        yield Emulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
+
+
+def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
+    (study,) = run.manifest.studies
+    assert study.facts["traces"] == {"recorded": 12, "missing": 0, "why": None}
+    for trial in study.trials:
+        trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
+        assert trace is not None
+        timed = run.rows.filter(trial=trial, block=0).sort("step")
+        for step, elapsed_s, relations in timed.select("step", "elapsed_s", "relation_io").iter_rows():
+            query = trace.filter(step=step)
+            assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(elapsed_s, rel=1e-4)
+            asked = dict(query.filter(operation="read")["relation"].value_counts().rows())
+            assert asked == {io["relation"]: io["reads"] for io in relations if io["reads"]}
+
+
+def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
+    """The devices' share within a tenth in the median; the host's share of two blocks on a busy machine is less certain."""
+    emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
+    predictions = run.manifest.studies[0].facts["predictions"]
+    assert {one["trial"] for one in predictions} == set(run.manifest.studies[0].trials)
+    whole, devices = {}, {}
+    for one in predictions:
+        rows = [emulated[one["trial"], block] for block in one["blocks"]]
+        if one["trial"] == one["reference"] or not rows:
+            continue  # flagged executions foretell nothing
+        whole[one["trial"]] = median(told / row["elapsed_s"] for told, row in zip(one["predicted_s"], rows, strict=True)) - 1
+        asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
+        devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1
+    assert len(whole) >= 6
+    assert median(map(abs, devices.values())) < 0.10, devices
+    assert median(map(abs, whole.values())) < 0.20, whole
+    assert max(map(abs, whole.values())) < 0.60, whole
+
+
+def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> None:
+    """The first request to the disks has to wait for a platter, whatever the trial before had read."""
+    for trial in run.manifest.studies[0].trials:
+        trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
+        assert trace is not None
+        first = trace.filter(tier="hdd", step=0)["intended_s"].head(1).to_list()
+        assert not first or first[0] > 0.2e-3, trial
+
+
+def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
+    table = chapter.predictions(open_for_report(run.manifest.run_id), "source-m")
+    assert isinstance(table, Table)
+    listed = [(row[1], row[2]) for row in table.rows]
+    places = ("both on HDD", "index on SSD", "table on SSD", "both on SSD")
+    assert listed == [both for both in product(("Florida", "Puerto Rico", "Nevada"), places) if both in listed], "all that is not flagged"
+    assert {row[-2] for row in table.rows if row[2] == "both on SSD"} == {"recorded"}
+    assert "are within 10.0" in table.caption
+    assert run.manifest.run_id in table.caption
+    assert {one["substrate"] for one in run.manifest.studies[0].facts["predictions"]} == {"simulated"}

@@ -1,0 +1,168 @@
+"""A machine without FUSE: the placements are simulated from recorded block sequences, and every number says so."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.analysis.verdicts import judge
+from tierwise.bench.loop import gather_inputs, measure_study, possible_pairs
+from tierwise.bench.runs import complete, open_run
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.words import IoArm, Substrate
+from tierwise.recorders import strace
+from tierwise.report.chapters import index_placement as chapter
+from tierwise.report.display import Sentence
+from tierwise.report.run import open_run as open_for_report
+from tierwise.tiers import mounting
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.store import read_rows
+from tierwise.timings.traces import TraceKey, read_trace
+
+BLOCKS = 2
+HIDE = "mount --bind /dev/null /dev/fuse && exec "
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """A run of a machine without FUSE."""
+
+    raw: Path
+    manifest: Manifest
+    rows: pl.DataFrame
+
+    def cold(self, table: str, index: str) -> pl.DataFrame:
+        return self.rows.filter(pl.col("cache") == "cold", pl.col("trial").str.contains(f"index={index}/.*table={table}"))
+
+
+@pytest.fixture
+def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No /dev/fuse, for this process."""
+    monkeypatch.setattr(mounting, "DEVICE", tmp_path / "fuse")
+
+
+@pytest.fixture(scope="module")
+def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulated]:
+    """A real server, really traced, on a two-hundredth of the rows."""
+    if said := strace.obstacle():
+        pytest.skip(said)
+    raw = tmp_path_factory.mktemp("without-fuse") / "raw"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_WORK", str(workspace))
+        patch.setenv("TIERWISE_RAW", str(raw))
+        patch.setattr(mounting, "DEVICE", raw / "fuse")
+        small = load_profile("smoke").model_copy(update={"blocks": BLOCKS, "fraction": 0.005})
+        patch.setattr("tierwise.bench.loop.load_profile", lambda _: small)
+        asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+        begun = open_run(asked, fresh=True)
+        measure_study("index_placement", asked, raw / begun.run_id)
+        yield Simulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
+
+
+@pytest.mark.slow
+def test_every_row_and_every_tier_of_it_is_simulated(run: Simulated) -> None:
+    assert len(run.rows) == 12 * BLOCKS * 3
+    assert run.rows["substrate"].unique().to_list() == ["simulated"]
+    tiers = run.rows["tier_io"].explode().struct.unnest()
+    assert tiers["substrate"].unique().to_list() == ["simulated"]
+    assert set(tiers["device"]) == {"sata-7k2-x6", "mtron-3025"}
+    assert tiers["intended_s"].equals(tiers["actual_s"])
+    flagged = run.rows.filter(pl.col("flags").list.len() > 0)
+    assert len(flagged) <= 4, "with so few shared buffers another page may leave them"
+    assert flagged.filter(cache="cold").is_empty()
+    assert {tier["kind"] for tier in run.manifest.pairs["source-m"]["tiers"].values()} == {"simulated"}
+
+
+@pytest.mark.slow
+def test_cold_is_still_proved_and_the_models_see_what_the_server_missed(run: Simulated) -> None:
+    for text, relations, tiers in run.rows.filter(cache="cold").select("proof", "relation_io", "tier_io").iter_rows():
+        proof = json.loads(text)
+        assert proof["server_was_down"]
+        assert set(proof["resident_pages"].values()) == {0}
+        assert proof["misses"] == proof["expected"]
+        for tier in tiers:
+            assert tier["reads"] == sum(io["reads"] for io in relations if io["tier"] == tier["tier"])
+
+
+@pytest.mark.slow
+def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
+    for text, elapsed_s, tiers in run.rows.select("proof", "elapsed_s", "tier_io").iter_rows():
+        measured = json.loads(text)["replayed"]
+        host_s = max(0.0, measured["measured_elapsed_s"] - measured["measured_storage_s"])
+        assert elapsed_s == pytest.approx(host_s + sum(tier["intended_s"] for tier in tiers))
+    hdd, ssd = (run.cold(tier, tier)["elapsed_s"].sum() for tier in ("hdd", "ssd"))
+    assert hdd > 3 * ssd
+    assert run.cold("hdd", "hdd")["elapsed_s"].n_unique() == 3 * BLOCKS, "a block is a seed"
+
+
+@pytest.mark.slow
+def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
+    (study,) = run.manifest.studies
+    assert study.facts["traces"] == {"recorded": 12, "missing": 0, "why": None}
+    assert study.facts["predictions"] == []
+    trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", study.trials[0]))
+    assert trace is not None
+    assert trace.filter(pl.col("cache") == "cold")["relation"].head(1).is_in(["census", "census_pkey", "pob"]).all()
+    assert trace["actual_s"].null_count() == len(trace), "what strace disturbs is not kept"
+
+
+@pytest.mark.slow
+def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdicts = {claim.id: claim for claim in judge(run.raw, run.manifest.run_id)}
+    assert {claim.substrate for claim in verdicts.values()} == {Substrate.SIMULATED}
+    assert verdicts["M1"].pairs == BLOCKS
+    assert verdicts["M1"].verdict.startswith("undecided"), "two blocks are too few for any verdict"
+    assert verdicts["M6"].verdict == "reported"
+    monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
+    shown = open_for_report(run.manifest.run_id)
+    assert shown.facts()["substrate"] == "simulated (pair source-m)"
+    told = chapter.predictions(shown, "source-m")
+    assert isinstance(told, Sentence)
+    assert "emulated tiers" in told.text
+
+
+def test_a_pair_keeps_its_devices_and_its_real_disks(hidden: None) -> None:
+    if said := strace.obstacle():
+        pytest.skip(said)
+    (local,) = possible_pairs([load_pair("local")])
+    assert {name: tier.substrate for name, tier in local.tiers.items()} == {"hdd": Substrate.SIMULATED, "ssd": Substrate.MEASURED}
+    assert local.substrate is Substrate.MIXED
+
+
+def test_the_page_cache_is_not_simulated(hidden: None, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if said := strace.obstacle():
+        pytest.skip(said)
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    assert gather_inputs(profile="full", tiers="", seed=1, census="synthetic").profile.arms == (IoArm.DIRECT,)
+
+
+def test_without_strace_either_nothing_can_be_done_and_the_remedy_is_named(
+    hidden: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingError, match=r"FUSE, and strace in its place, is missing: .*fuse is missing.*Remedy: apt-get install strace"):
+        possible_pairs([load_pair("source-m")])
+
+
+def test_with_the_device_really_hidden_the_doctor_says_what_is_done_instead(workspace: Path) -> None:
+    command = ["unshare", "--mount", "sh", "-c", f"{HIDE} {sys.executable} -m tierwise doctor"]
+    if not shutil.which("unshare") or subprocess.run([*command[:4], f"{HIDE} true"], check=False, capture_output=True).returncode:
+        pytest.skip("no mount namespace can be made here: /dev/fuse cannot be hidden")
+    if said := strace.obstacle():
+        pytest.skip(said)
+    environment = {**os.environ, "TIERWISE_WORK": str(workspace), "PYTHONPATH": str(paths.home() / "src"), "PROFILE": "smoke"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    line = next(line for line in done.stdout.splitlines() if " FUSE " in line)
+    assert line.startswith("optional-missing")
+    assert "simulated from recorded block sequences" in done.stdout
