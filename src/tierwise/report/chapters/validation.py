@@ -92,6 +92,7 @@ def x25e_verdict() -> Sentence:
     alone = lines[0]["one_drive_s"] * 1e6
     needed = f"the drive needs about {enough} reads outstanding to come to it" if enough else "no depth tried comes to it"
     return Sentence(
-        f"Source L read 250 us from its drive. Alone a read takes {alone:.0f} us here, and {needed}; the few thousand reads in minutes "
-        "that L logged speak for about one. **The 250 us are not explained by the drive and its queue**; no parameter was moved towards them."
+        f"Source L read 250 us from its drive. Alone a read takes {alone:.0f} us here, and {needed}; the few thousand reads in "
+        "minutes that L logged speak for about one. **The 250 us are not explained by the drive and its queue**; no parameter was "
+        "moved towards them."
     )
