@@ -1,4 +1,4 @@
-"""The whole chain on a fabricated run: notebooks by papermill, page and PDF by the plain engine, the page in a browser."""
+"""The whole chain on a fabricated run: notebooks by papermill, page and PDF by either engine, the pages in a browser."""
 
 import re
 import shutil
@@ -11,8 +11,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import yaml
 from bs4 import BeautifulSoup
 
+from browsing import Scheme, browsing, hover, look, serving
 from report_run import RUN_ID, execute, rich_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
@@ -20,11 +22,22 @@ from tierwise.report import quarto
 from tierwise.report.render import render
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-DRAWN = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
-
-TOO_WIDE = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
 CAPTION = "figure.{kind} figcaption strong:first-child"
+
+# What both engines' pages must say alike, in this order.
+TOLD = {
+    "charts": ".vl-chart script",
+    "headings": "h1, h2, h3",
+    "captions": "figcaption",
+    "prose": "p, li",
+    "cells": "th, td",
+    "references": "a.xref, a.quarto-xref",
+    "citations": "[data-cites]",
+    "sources": "#refs:not([style]) .csl-entry",
+    "formulas": "annotation",
+    "verdicts": ".verdict",
+    "links": "a[href^='sql/'], a[href^='http']",
+}
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,15 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
 def bare(text: str) -> str:
     """Without white space and hyphens, which a PDF sets as it likes."""
     return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
+
+
+def pdf_text(site: Path) -> str:
+    """The PDF's bare text, without headers and footers."""
+    if not shutil.which("pdftotext"):
+        pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
+    command = ["pdftotext", "-raw", str(site / "tierwise.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
 
 
 def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> None:
@@ -151,10 +173,7 @@ def test_assumed_parameters_are_marked(built: Built) -> None:
 
 
 def test_the_pdf_says_what_the_page_says(built: Built) -> None:
-    if not shutil.which("pdftotext"):
-        pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
-    command = ["pdftotext", "-raw", str(built.site / "tierwise.pdf"), "-"]
-    pdf = bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+    pdf = pdf_text(built.site)
     cells = {tag.get_text() for tag in built.page.select("td, th")}
     captions = {tag.get_text() for kind in ("fig", "tbl") for tag in built.page.select(CAPTION.format(kind=kind))}
     headings = {tag.get_text(" ") for tag in built.page.select("section h1, section h2")}
@@ -187,45 +206,56 @@ def test_an_unknown_engine_is_refused(built: Built) -> None:
         render(run_id=RUN_ID, executed=built.executed, engine="latex")
 
 
-def test_quarto_is_asked_for_where_it_is_absent(built: Built) -> None:
-    if quarto.installed():
-        pytest.skip("Quarto is installed here")
+def test_quarto_is_asked_for_where_it_is_absent(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingError, match="ENGINE=plain"):
         render(run_id=RUN_ID, executed=built.executed, engine="quarto")
 
 
-def test_quarto_builds_the_same_figures(built: Built) -> None:
-    if not quarto.installed():
-        pytest.skip("Quarto is not on PATH, so its route cannot be run (environment.yml names it)")
-    site = render(run_id=RUN_ID, executed=built.executed, engine="quarto")
-    text = "".join(page.read_text(encoding="utf-8") for page in sorted(site.glob("*.html")))
-    assert text.count('class="vl-chart"') == len(built.page.select(".vl-chart"))
-    assert (site / "tierwise.pdf").is_file()
+@pytest.mark.parametrize("width_px", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_browser_draws_every_chart_and_nothing_is_cut_off(built: Built, width_px: int, scheme: Scheme) -> None:
+    with browsing("file:", width_px, scheme) as page:
+        assert look(page, (built.site / "index.html").as_uri(), width_px) >= 3
+        hover(page)
+
+
+@pytest.fixture(scope="module")
+def by_quarto(built: Built) -> Built:
+    """The same report by Quarto, beside the plain one."""
+    if not quarto.usable():
+        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (environment.yml names it)")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_SITE", str(built.root / "quarto" / "_site"))
+        return Built(built.root, built.executed, render(run_id=RUN_ID, executed=built.executed, engine="quarto"))
+
+
+def told(site: Path, kind: str) -> list[str]:
+    """The texts of one kind, in the book's order, without the engine's name."""
+    chapters = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
+    pages = [page for chapter in chapters if (page := site / chapter.replace(".qmd", ".html")).is_file()]
+    tags = [tag for page in pages for tag in BeautifulSoup(page.read_bytes(), "html.parser").select(f"main :is({TOLD[kind]})")]
+    texts = (" ".join(unicodedata.normalize("NFKC", tag.get_text()).split()) for tag in tags if not tag.find_parent("footer"))
+    return [re.sub(r"(?<=\d, by ).*", "", text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", TOLD)
+def test_quarto_s_pages_say_what_the_plain_page_says(built: Built, by_quarto: Built, kind: str) -> None:
+    plain = told(built.site, kind)
+    assert len(plain) >= 3
+    assert told(by_quarto.site, kind) == plain
+
+
+def test_quarto_s_pdf_says_what_the_plain_pdf_says(built: Built, by_quarto: Built) -> None:
+    plain, other = (re.sub(r"(?<=,by).*?(?=Version)", "", pdf_text(site)) for site in (built.site, by_quarto.site))
+    assert other == plain
 
 
 @pytest.mark.parametrize("width_px", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_every_chart_and_nothing_is_cut_off(built: Built, width_px: int, scheme: str) -> None:
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
-        pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
-    from playwright.sync_api import sync_playwright
-
-    complaints: list[str] = []
-    outside: list[str] = []
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme="dark" if scheme == "dark" else "light")
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith(("file:", "data:")) else outside.append(request.url))
-        page.goto((built.site / "index.html").as_uri())
-        page.wait_for_function(DRAWN, timeout=60_000)
-        assert page.locator(".vl-chart svg.marks").count() == page.locator(".vl-chart").count() >= 3
-        assert page.evaluate("document.documentElement.scrollWidth") <= width_px
-        assert page.evaluate(TOO_WIDE) == []
-        page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
-        page.wait_for_selector("#vg-tooltip-element.visible", timeout=10_000)
-        assert "placement" in page.locator("#vg-tooltip-element").inner_text()
-        chromium.close()
-    assert (complaints, outside) == ([], [])
+def test_a_browser_draws_every_chart_of_quarto_s_pages(built: Built, by_quarto: Built, width_px: int, scheme: Scheme) -> None:
+    with serving(by_quarto.site) as url, browsing(url, width_px, scheme) as page:
+        names = sorted(path.name for path in by_quarto.site.glob("*.html"))
+        assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
+        look(page, f"{url}/show-index_placement.html", width_px)
+        hover(page)

@@ -8,6 +8,7 @@ import pytest
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.report import quarto
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
@@ -59,6 +60,14 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     assert rule in caught.value.rule
 
 
+def test_quarto_names_the_chapter_of_an_unknown_label_too(source: Path, tmp_path: Path) -> None:
+    if not quarto.usable():
+        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (environment.yml names it)")
+    book = Book(source, "Title", "Subtitle", {"first.qmd": "# First\n\nSee @fig-nowhere."}, {"engine": "test", "run": "r", "version": "1"})
+    with pytest.raises(InputError, match=r"first\.qmd: reference is '@fig-nowhere'"):
+        quarto.QuartoEngine().build(book, tmp_path / "site")
+
+
 def test_a_figure_in_a_chapter_without_a_number_is_an_error(source: Path) -> None:
     with pytest.raises(InputError, match="a chapter without a number"):
         page(source, first="# First {.unnumbered}\n\n" + FIGURE % "a")
@@ -87,8 +96,8 @@ def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None
     text = "# First\n\n::: {.callout-note}\n## Heed\n\nOne.\n\n- two\n:::\n"
     assert '<div class="callout-title"> Heed </div> <p>One.</p> <ul> <li>two</li> </ul>' in page(source, first=text)
     typeset = pandoc(Book(source, "T", "S", {"first.qmd": text}, {"run": "r", "version": "1"}), "typst", "--to=typst")
-    assert "#callout[Heed][" in typeset
-    assert typeset.index("#callout[") < typeset.index("One.") < typeset.index("- two")
+    assert "#callout(title: [Heed], body: [" in typeset
+    assert typeset.index("#callout(") < typeset.index("One.") < typeset.index("- two")
 
 
 def executed(folder: Path, source: str, *outputs: nbformat.NotebookNode) -> Path:

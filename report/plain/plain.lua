@@ -5,7 +5,6 @@
 local typst = FORMAT == "typst"
 local NAMES = { fig = "Figure", tbl = "Table" }
 local CALLOUTS = { note = "Note", tip = "Tip", warning = "Warning", important = "Important", caution = "Caution" }
-local SHORT = 12 -- rows
 local texts = {} -- label -> text of a reference to it
 local counts = {} -- numbers of the headings above the current block, by level
 local tally = {} -- kind -> figures or tables so far in this chapter
@@ -51,14 +50,6 @@ local function scrolling(tbl)
   return pandoc.Div({ tbl }, pandoc.Attr("", { "table-box", #tbl.colspecs > 3 and "wide" or "narrow" }))
 end
 
--- In print a short table is not broken across pages.
-local function whole(tbl)
-  if #tbl.bodies[1].body > SHORT then
-    return { tbl }
-  end
-  return { pandoc.RawBlock("typst", "#block(breakable: false, above: 1.7em, below: 1.9em)["), tbl, pandoc.RawBlock("typst", "]") }
-end
-
 -- A div with a label: the body, then one paragraph that is the caption.
 local function build_float(div, where)
   local kind, caption = div.identifier:sub(1, 3), div.content[#div.content]
@@ -76,7 +67,7 @@ local function build_float(div, where)
   if typst and div.content[1].t == "Table" then
     local tbl = div.content[1]
     tbl.caption.long, tbl.identifier = { pandoc.Plain(line) }, div.identifier
-    return whole(tbl)
+    return { tbl }
   end
   local body = kind == "tbl" and { scrolling(div.content[1]) } or div.content
   return { pandoc.Figure(body, { pandoc.Plain(line) }, pandoc.Attr(div.identifier, { kind })) }
@@ -88,10 +79,10 @@ local function build_callout(div, kind)
     title = div.content:remove(1).content
   end
   if typst then
-    local open = pandoc.Plain({ pandoc.RawInline("typst", "#callout[") })
+    local open = pandoc.Plain({ pandoc.RawInline("typst", "#callout(title: [") })
     open.content:extend(title)
-    open.content:insert(pandoc.RawInline("typst", "]["))
-    return pandoc.Blocks({ open }) .. div.content .. { pandoc.RawBlock("typst", "]") }
+    open.content:insert(pandoc.RawInline("typst", "], body: ["))
+    return pandoc.Blocks({ open }) .. div.content .. { pandoc.RawBlock("typst", "])") }
   end
   local heading = pandoc.Div({ pandoc.Plain(title) }, pandoc.Attr("", { "callout-title" }))
   div.content:insert(1, heading)

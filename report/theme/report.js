@@ -3,7 +3,13 @@
   "use strict";
   const LEAST_PLOT_PX = 120;
   const ON_DARK = { '"#0072b2"': '"#56b4e9"' }; // Okabe and Ito's lighter blue
-  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const preferred = matchMedia("(prefers-color-scheme: dark)");
+
+  // Quarto's page has a switch, which sets a class; the plain page follows the reader's system.
+  function dark() {
+    const chosen = document.body.classList;
+    return chosen.contains("quarto-dark") || (preferred.matches && !chosen.contains("quarto-light"));
+  }
 
   const colour = (name) => getComputedStyle(document.body).getPropertyValue(name).trim();
 
@@ -23,12 +29,12 @@
   }
 
   async function draw(place) {
-    const source = Object.entries(dark.matches ? ON_DARK : {}).reduce((text, pair) => text.replaceAll(...pair), place.source);
+    const source = Object.entries(dark() ? ON_DARK : {}).reduce((text, pair) => text.replaceAll(...pair), place.source);
     const spec = JSON.parse(source);
     if (spec.usermeta?.chrome_px) fit(spec, Math.max(LEAST_PLOT_PX, place.clientWidth - spec.usermeta.chrome_px));
     paint(spec.config);
     const actions = { export: { svg: true, png: true }, source: false, compiled: false, editor: false };
-    await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark.matches ? "dark" : "light" } });
+    await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark() ? "dark" : "light" } });
     place.classList.add("drawn");
   }
 
@@ -40,7 +46,12 @@
       place.source = place.querySelector('script[type="application/json"]').textContent;
       await draw(place);
     }
-    dark.addEventListener("change", () => places.forEach(draw));
+    preferred.addEventListener("change", () => places.forEach(draw));
+    let shown = dark();
+    new MutationObserver(() => {
+      if (dark() !== shown) places.forEach(draw);
+      shown = dark();
+    }).observe(document.body, { attributeFilter: ["class"] });
     let width = innerWidth;
     addEventListener("resize", () => {
       if (innerWidth !== width) places.forEach(draw);

@@ -40,10 +40,10 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
 
 
 def choose(engine: str) -> Engine:
-    """The engine by its name; ``auto`` is Quarto where it is installed."""
+    """The engine by its name; ``auto`` is Quarto where one that serves is installed."""
     if engine not in ENGINES:
         raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}")
-    wants_quarto = engine == "quarto" or (engine == "auto" and quarto.installed())
+    wants_quarto = engine == "quarto" or (engine == "auto" and quarto.usable())
     return quarto.QuartoEngine() if wants_quarto else PlainEngine()
 
 

@@ -1,0 +1,74 @@
+"""Look at a built report in a headless browser."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Final, Literal
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+DRAWN: Final = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
+TOO_WIDE: Final = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
+
+Scheme = Literal["light", "dark"]
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Nothing: what the browser asked for is looked at there."""
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """The address at which this machine alone can read `folder`."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextmanager
+def browsing(url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
+    """A browser's page; anything on its console, or asked of another place than `url`, fails the test."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
+    from playwright.sync_api import sync_playwright
+
+    complaints: list[str] = []
+    outside: list[str] = []
+    with sync_playwright() as play:
+        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
+        yield page
+        chromium.close()
+    assert (complaints, outside) == ([], [])
+
+
+def look(page: "Page", url: str, width_px: int) -> int:
+    """Open `url`; the number of its charts, each drawn, none cut off."""
+    page.goto(url)
+    page.wait_for_function(DRAWN, timeout=60_000)
+    charts = page.locator(".vl-chart").count()
+    assert page.locator(".vl-chart svg.marks").count() == charts
+    assert page.evaluate("document.documentElement.scrollWidth") <= width_px
+    assert page.evaluate(TOO_WIDE) == []
+    return charts
+
+
+def hover(page: "Page") -> None:
+    """A point says what it is."""
+    page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
+    page.wait_for_selector("#vg-tooltip-element.visible", timeout=10_000)
+    assert "placement" in page.locator("#vg-tooltip-element").inner_text()
