@@ -15,14 +15,19 @@ from tierwise.core.words import IoArm, Substrate
 
 RUN_ID: Final = "20260102-030405-quick-abcdef"
 RATIOS: Final = {("hot", "FL"): 0.78, ("hot", "PR"): 0.80, ("hot", "NV"): 0.03}
+VARIANTS: Final[list[dict[str, Any]]] = [
+    {"variant": "published", "ratios": RATIOS},
+    {"variant": "heap-cached", "states": ("NV",), "pace": 0.05, "ratios": {("cold", "NV"): 0.8}},
+]
+"""As the profile ``smoke`` measures them."""
 ESTIMATES: Final = {
     code: {"scan": "Index Scan using pob on census", "rows": 1_800, "total_cost": 5_321.25, "found_rows": found}
     for code, found in (("12", 5_444), ("72", 1_013), ("32", 472), ("33", 903))
 }
 PREDICTIONS: Final = [
     {
-        "trial": f"arm=direct/index={index}/start={start}/table={table}",
-        "reference": f"arm=direct/index=ssd/start={start}/table=ssd",
+        "trial": f"arm=direct/index={index}/start={start}/table={table}/variant=published",
+        "reference": f"arm=direct/index=ssd/start={start}/table=ssd/variant=published",
         "step": 0,
         "substrate": "simulated",
         "requests": 18_017,
@@ -33,10 +38,45 @@ PREDICTIONS: Final = [
     for table, index in PLACEMENTS
     for start in CROSS
 ]
+SAMPLES: Final = [
+    {
+        "order": order,
+        "statistics_target": target,
+        "correlation": [correlation] * 5,
+        "distinct": [200.0] * 5,
+        "most_common": [target] * 5,
+        "estimates": {
+            code: {
+                "scan": ["Index Scan using pob on census"] * 5,
+                "rows": [rows / 50] * 5,
+                "total_cost": [cost / 50] * 5,
+                "rows_at_published_size": [rows - 100, rows, rows, rows, rows + 100],
+                "cost_at_published_size": [cost] * 5,
+            }
+            for code in ("12", "33")
+        },
+    }
+    for order, correlation, target, rows, cost in (
+        ("state", 0.51, 10, 12_200.0, 35_000.0),
+        ("state", 0.51, 100, 54_000.0, 135_000.0),
+        ("random", 0.02, 10, 12_200.0, 47_000.0),
+    )
+]
+EXPLAINED: Final = {
+    "12": {"rows": 12_800.0, "total_cost": 36_708.78, "cost_uncorrelated": 48_000.0, "cost_correlated": 5_600.0, "correlation": 0.509},
+    "33": {"rows": 11_686.0, "total_cost": 33_965.2, "cost_uncorrelated": 44_000.0, "cost_correlated": 5_100.0, "correlation": 0.501},
+}
 FACTS: Final[dict[str, Any]] = {
     "size_bytes": {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000},
     "cold_blocks": {state: {"census": heap, "pob": 9, "census_pkey": 1} for state, heap in (("FL", 2_790), ("PR", 640), ("NV", 402))},
-    "planner": {"statistics_target": 10, "correlation": 0.512, "published_switches": ESTIMATES, "today": ESTIMATES},
+    "planner": {
+        "statistics_target": 10,
+        "correlation": 0.512,
+        "published_switches": ESTIMATES,
+        "today": ESTIMATES,
+        "explained": EXPLAINED,
+        "samples": SAMPLES,
+    },
     "predictions": PREDICTIONS,
 }
 PROVENANCE: Final = {
@@ -54,9 +94,10 @@ def rich_run(
     """A complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
     pairs = {"source-m": Substrate.EMULATED, **({"local": Substrate.MIXED} if here else {})}
     rows = pl.concat(
-        make_rows(run_id=run_id, ratios=RATIOS, pair=pair, substrate=substrate, arm=arm, seed=seed)
+        make_rows(run_id=run_id, pair=pair, substrate=substrate, arm=arm, seed=seed, **variant)
         for seed, (pair, substrate) in enumerate(pairs.items())
         for arm in arms
+        for variant in VARIANTS
     )
     folder = raw / run_id
     folder.mkdir(parents=True)

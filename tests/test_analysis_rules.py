@@ -180,7 +180,7 @@ def test_the_reason_of_an_undecided_claim_is_said() -> None:
     assert combine([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2)[1] == "neither inside nor outside: PR"
     assert combine([state(CONFIRMED)], 2)[1] == "not every state was measured"
     disagreeing = [state(CONFIRMED), state(CONTRADICTED, arm=IoArm.BUFFERED)]
-    assert combine(disagreeing, 1)[1] == "the arms disagree: buffered contradicted, direct confirmed"
+    assert combine(disagreeing, 1)[1] == "the I/O arms disagree: buffered contradicted, direct confirmed"
 
 
 def test_the_deciding_state_is_the_furthest_outside() -> None:

@@ -66,7 +66,7 @@ def test_the_numbers_of_a_claim_are_those_of_its_deciding_state(tmp_path: Path) 
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
-    assert (verdict.pairs, verdict.flagged, verdict.arms) == (5, 0, (IoArm.DIRECT,))
+    assert (verdict.pairs, verdict.flagged, verdict.rests_on) == (5, 0, (IoArm.DIRECT,))
     assert [state.verdict for state in verdict.states] == ["confirmed", "contradicted", "confirmed"]
 
 
@@ -135,13 +135,13 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
 def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED, arm=arm, seed=seed) for seed, arm in enumerate(IoArm)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.arms, len(verdict.states)) == ("confirmed", (IoArm.BUFFERED, IoArm.DIRECT), 6)
+    assert (verdict.verdict, verdict.rests_on, len(verdict.states)) == ("confirmed", (IoArm.BUFFERED, IoArm.DIRECT), 6)
 
 
 def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict == "undecided (the arms disagree: buffered contradicted, direct confirmed)"
+    assert verdict.verdict == "undecided (the I/O arms disagree: buffered contradicted, direct confirmed)"
     assert verdict.deciding_arm is IoArm.BUFFERED
 
 
@@ -269,7 +269,7 @@ def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path)
     objects = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))
     assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for one in objects:
-        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "arms"} <= one.keys()
+        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
         assert one["substrate"] == "emulated"
         assert all(state["substrate"] == "emulated" for state in one["states"])
     assert [one["bounds"] for one in objects] == [[0.03, 0.1], [1.0, None], [None, 0.2], [0.7, 0.85], [None, 0.05], None]

@@ -1,4 +1,4 @@
-"""What a run holds about a claim: series of values from the studies' views, and facts from the manifest."""
+"""What a run holds about a claim: series of values and reads from the studies' views, and facts from the manifest."""
 
 import re
 from typing import Any, Final
@@ -10,6 +10,14 @@ from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest
+
+VARIANT: Final = "variant"
+"""Column of a study's view that names what differs from the published protocol, in views that have variants."""
+PUBLISHED: Final = "published"
+"""The variant that a claim is judged on."""
+
+READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
+"""Columns of a view ``<study>_through``."""
 
 _CLAIM_ID: Final = re.compile(r"\b[LMVHR][1-9][0-9]*\b")
 
@@ -25,6 +33,27 @@ def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) ->
         for arm, greater in states[order.greater].items()
         if arm in states[order.than]
     ]
+
+
+def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
+    """Every variant but the published one that the run measured on `pair` in a study of `claim`."""
+    studies = sorted({state.study for state in claim.states if VARIANT in state.select})
+    found = {
+        name
+        for study in studies
+        for (name,) in connection.execute(f"select distinct {VARIANT} from {study} where pair = ?", [pair]).fetchall()
+    }
+    return sorted(found - {PUBLISHED})
+
+
+def under(claim: Claim, variant: str) -> Claim:
+    """The same claim, its states looked up in the rows of `variant`; a state of a study that has none stays as it is."""
+    return claim.model_copy(update={"states": tuple(_under(state, variant) for state in claim.states)})
+
+
+def reads_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm) -> dict[str, dict[str, dict[str, Any]]]:
+    """State -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has variants."""
+    return {state.name: _state_reads(connection, state, pair, arm) for state in claim.states if VARIANT in state.select}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
@@ -49,13 +78,29 @@ def fitted_claims(record: object) -> set[str]:
     return set()
 
 
+def _state_reads(connection: duckdb.DuckDBPyConnection, state: State, pair: str, arm: IoArm) -> dict[str, dict[str, Any]]:
+    columns = ", ".join(READS)
+    rows = connection.execute(
+        f"select placement, {columns} from {state.study}_through where pair = ? and arm = ? and {_chosen(state)} order by placement",
+        [pair, arm, *state.select.values()],
+    ).fetchall()
+    return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
+
+
+def _under(state: State, variant: str) -> State:
+    return state.model_copy(update={"select": {**state.select, VARIANT: variant}}) if VARIANT in state.select else state
+
+
+def _chosen(state: State) -> str:
+    return " and ".join(f"{column} = ?" for column in state.select)
+
+
 def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str) -> dict[IoArm, Series]:
-    chosen = " and ".join(f"{column} = ?" for column in state.select)
     rows = connection.execute(
         f"""
         select arm, block, substrate, coalesce(flagged, false), {state.value}::double
         from {state.study}
-        where pair = ? and {chosen} and ({state.value} is not null or flagged)
+        where pair = ? and {_chosen(state)} and ({state.value} is not null or flagged)
         order by arm, block
         """,
         [pair, *state.select.values()],

@@ -15,6 +15,8 @@ from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_esti
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 
+DISAGREE: Final = "the I/O arms disagree: "
+"""How the reason begins where more of the same measuring decides nothing."""
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie."""
 
@@ -101,7 +103,7 @@ def combine(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str
     by_arm = {arm: _of_arm([state for state in states if state.arm is arm], expected) for arm in arms}
     if len({verdict for verdict, _ in by_arm.values()}) == 1:
         return by_arm[arms[0]]
-    return Verdict.UNDECIDED, "the arms disagree: " + ", ".join(f"{arm} {verdict}" for arm, (verdict, _) in by_arm.items())
+    return Verdict.UNDECIDED, DISAGREE + ", ".join(f"{arm} {verdict}" for arm, (verdict, _) in by_arm.items())
 
 
 def deciding(states: Sequence[StateVerdict], bounds: Bounds | None) -> StateVerdict:

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import duckdb
 import polars as pl
 
-from tierwise.analysis import evidence, rules
-from tierwise.analysis.claims import Claim, Facts, Kind, load_claims
-from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis import rules
+from tierwise.analysis.claims import Claim, Kind, load_claims
+from tierwise.analysis.judging import Judge, Judgement
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
-from tierwise.core.toml import Strict
-from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 
@@ -28,7 +26,7 @@ TABLE_COLUMNS: Final[dict[str, Any]] = {
     "high": pl.Float64,
     "substrate": pl.String,
     "deciding_state": pl.String,
-    "arms": pl.String,
+    "rests_on": pl.String,
     "pairs": pl.Int64,
     "flagged": pl.Int64,
     "verdict": pl.String,
@@ -39,32 +37,6 @@ TABLE_COLUMNS: Final[dict[str, Any]] = {
     "here_verdict": pl.String,
 }
 """Columns of `claims_table`."""
-
-DECISIVE_PROFILE: Final = "full"
-"""The profile that measures most; what it leaves undecided stays so."""
-
-
-class Judgement(Strict):
-    """What one pair of tiers says of one claim.
-
-    `estimate`, `low` and `high` are those of `deciding_state` in `deciding_arm`, the state furthest outside the bounds,
-    else the one with the widest interval; `substrate` is that of all states together.
-    """
-
-    pair: str
-    substrate: Substrate | None = None
-    verdict: str
-    reason: str = ""
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    pairs: int = 0
-    flagged: int = 0
-    deciding_state: str | None = None
-    deciding_arm: IoArm | None = None
-    arms: tuple[IoArm, ...] = ()
-    states: tuple[StateVerdict, ...] = ()
-    evidence: Any = None
 
 
 class ClaimVerdict(Judgement):
@@ -106,8 +78,8 @@ def judge(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
         manifest = load_manifest(raw / chosen)
         verdicts = []
         for claim in published.claims:
-            own = _on_pair(connection, manifest, claim, pair_of[claim.source])
-            here = _on_pair(connection, manifest, claim, manifest.reader_pair, whole_pair=True) if manifest.reader_pair else None
+            own = Judge(connection, manifest, pair_of[claim.source]).judge(claim)
+            here = Judge(connection, manifest, manifest.reader_pair, whole_pair=True).judge(claim) if manifest.reader_pair else None
             verdicts.append(_verdict(claim, own, manifest, here))
         return verdicts
 
@@ -124,6 +96,7 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
         lines.append(f"{verdict.id:4}{verdict.verdict}")
         lines.append(f"    {verdict.statement}")
         lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}")
+        lines += [f"    arms {told}" for told in _arms(verdict)]
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict}; {_finding(verdict.here)}")
     run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
@@ -139,7 +112,7 @@ def _table_row(verdict: ClaimVerdict) -> dict[str, Any]:
     here = verdict.here or Judgement(pair="", verdict="")
     shown = ("estimate", "low", "high", "substrate", "verdict")
     own = verdict.model_dump(mode="json", include=set(TABLE_COLUMNS))
-    return {**own, "arms": ", ".join(verdict.arms), **{f"here_{name}": getattr(here, name) or None for name in shown}}
+    return {**own, "rests_on": ", ".join(verdict.rests_on), **{f"here_{name}": getattr(here, name) or None for name in shown}}
 
 
 def _finding(judgement: Judgement) -> str:
@@ -154,10 +127,18 @@ def _finding(judgement: Judgement) -> str:
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 
 
+def _arms(judgement: Judgement) -> list[str]:
+    """A line for each outcome, with the arms that had it and their estimates."""
+    of: dict[str, list[str]] = {}
+    for name, arm in judgement.arms.items():
+        of.setdefault(arm.verdict.split(" (")[0], []).append(name if arm.estimate is None else f"{name} {arm.estimate:.3g}")
+    return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
+
+
 def _verdict(claim: Claim, own: Judgement, manifest: Manifest | None = None, here: Judgement | None = None) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
-        **own.model_dump(),
+        **dict(own),
         **claim.model_dump(include={"id", "statement", "kind", "how", "where", "bounds_how"}),
         source=claim.source,
         bounds=None if bounds is None else (bounds.lower, bounds.upper),
@@ -175,54 +156,3 @@ def _bounds_text(claim: Claim) -> str:
     if claim.bounds is None:
         return "no bounds"
     return f"{claim.bounds}{'*' if claim.bounds_how == 'assumed' else ''}"
-
-
-def _on_pair(connection: duckdb.DuckDBPyConnection, manifest: Manifest, claim: Claim, pair: str, *, whole_pair: bool = False) -> Judgement:
-    """Judge `claim` on `pair`; with `whole_pair` all tiers of the pair must share a substrate, not only the claim's."""
-    if claim.facts is not None:
-        return _reported(connection, manifest, claim.facts, pair, whole_pair=whole_pair)
-    series = evidence.series_of(connection, claim, pair)
-    if not series:
-        return Judgement(pair=pair, verdict=Verdict.NOT_MEASURED, reason="no row of this run is about it")
-    substrate = Substrate.of({part for one in series for part in one.substrates})
-    withheld = None
-    if claim.id in evidence.fitted_claims(manifest.pairs.get(pair)):
-        withheld = Verdict.INPUT
-    elif Substrate.MIXED in {substrate, evidence.pair_substrate(connection, pair) if whole_pair else substrate}:
-        withheld = Verdict.MIXED
-    states = [rules.judge_series(claim, one, withheld) for one in series]
-    verdict, reason = (withheld, "") if withheld else rules.combine(states, len(claim.orders or claim.states))
-    decider = rules.deciding(states, rules.needed_bounds(claim))
-    return Judgement(
-        pair=pair,
-        substrate=substrate,
-        verdict=_words(verdict, reason, manifest),
-        reason=reason,
-        estimate=decider.estimate,
-        low=decider.low,
-        high=decider.high,
-        pairs=decider.pairs,
-        flagged=sum(state.flagged for state in states),
-        deciding_state=decider.state,
-        deciding_arm=decider.arm,
-        arms=tuple(sorted({state.arm for state in states})),
-        states=tuple(states),
-    )
-
-
-def _reported(connection: duckdb.DuckDBPyConnection, manifest: Manifest, facts: Facts, pair: str, *, whole_pair: bool) -> Judgement:
-    found = evidence.facts_of(manifest, facts, pair)
-    if found is None:
-        return Judgement(pair=pair, verdict=Verdict.NOT_MEASURED, reason=f"the run has no {facts.key} of {facts.study}")
-    substrate = evidence.pair_substrate(connection, pair)
-    verdict = Verdict.MIXED if whole_pair and substrate is Substrate.MIXED else Verdict.REPORTED
-    return Judgement(pair=pair, substrate=substrate, verdict=verdict, evidence=found)
-
-
-def _words(verdict: Verdict, reason: str, manifest: Manifest) -> str:
-    """`verdict`, and where it is undecided, what would decide it."""
-    if verdict is not Verdict.UNDECIDED:
-        return str(verdict)
-    if reason.startswith("the arms disagree") or manifest.profile.get("name") == DECISIVE_PROFILE:
-        return f"{verdict} ({reason})"
-    return f"{verdict} (needs PROFILE={DECISIVE_PROFILE})"

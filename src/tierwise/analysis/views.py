@@ -20,10 +20,11 @@ def studies() -> list[str]:
 
 
 def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
-    """`timings.store.connect` with the views that each study's SQL creates, the first of which bears its name.
+    """`timings.store.connect` with the views that each study's SQL creates, one of which bears its name.
 
     What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``arm``,
     ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
+    A study that varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
     """
     connection = connect(raw, run_id)
     for study in studies():

@@ -43,6 +43,13 @@ def percent(share: float) -> str:
     return f"{number(100 * share)}{NBSP}%"
 
 
+def percents(shares: Iterable[float]) -> str:
+    """The range of shares: ``'97.9 to 99.8 %'``, ``'98.1 %'`` where both ends read alike."""
+    ends = [*shares]
+    low, high = percent(min(ends)), percent(max(ends))
+    return low if low == high else f"{low.removesuffix(f'{NBSP}%')} to {high}"
+
+
 def interval(low: float, high: float) -> str:
     """``'0.968 to 0.991'``; an open end is said in words."""
     if math.isinf(high):

@@ -3,13 +3,37 @@
 import re
 from typing import Final
 
+from tierwise.analysis.judging import ArmVerdict, Judgement
 from tierwise.analysis.rules import StateVerdict
-from tierwise.analysis.verdicts import ClaimVerdict, Judgement
-from tierwise.report.formats import DASH, count, interval, number
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.report.formats import DASH, NBSP, count, interval, number
 
 STATES: Final = {"FL": "Florida", "PR": "Puerto Rico", "NV": "Nevada"}
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
+
+VARIANTS: Final = {
+    "published": ("As published", "everything cold"),
+    "memory-0.05": (f"Memory 5{NBSP}%", "shared buffers of 5 % of table and index"),
+    "memory-1.2": (f"Memory 120{NBSP}%", "shared buffers larger than table and index"),
+    "heap-cached": ("Table cached", "the table in memory, shown to be there; the index cold"),
+    "asymmetric": (
+        "Cached for SSD only",
+        "the table cold while the index lay on HDD, cached while it lay on SSD",
+    ),
+    "deduplicated": ("Index deduplicated", "today's index build, each value once"),
+    "grown": ("Index grown", "the index filled by inserts in the file's order, not built at once"),
+    "shuffled": ("Rows shuffled", "the rows in random order, not state by state"),
+    "index-only": ("Index-only scan", "after VACUUM: the count reads the index alone"),
+    "bitmap": ("Bitmap scan", "today's plan without VACUUM: the table's blocks in their order"),
+}
+"""Variant of a study's protocol -> its name, and what it differs in."""
+
+
+def arm_label(arm: str) -> str:
+    """``heap-cached/buffered`` -> ``Table cached, buffered``."""
+    variant, _, io = arm.partition("/")
+    return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
 
 
 def state_name(state: str) -> str:
@@ -26,7 +50,7 @@ def marked(verdict: str) -> str:
     return f"**{verdict[:cut]}**{verdict[cut:]}"
 
 
-def estimated(what: Judgement | StateVerdict) -> str:
+def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
     """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         return f"none (all {count(what.flagged)} pairs flagged)" if what.flagged else DASH
@@ -52,7 +76,7 @@ def claim_sentence(claim: ClaimVerdict) -> str:
     if not claim.states:
         return f"{head} Verdict: {marked(claim.verdict)}."
     states = "; ".join(
-        f"{state_name(state.state)} {estimated(state)}" + (f" with {ARMS[state.arm]}" if len(claim.arms) > 1 else "")
+        f"{state_name(state.state)} {estimated(state)}" + (f" with {ARMS[state.arm]}" if len(claim.rests_on) > 1 else "")
         for state in claim.states
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""

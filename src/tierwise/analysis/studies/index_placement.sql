@@ -1,14 +1,17 @@
 -- Source M's question: what does the place of the index, and of the table, do to a count by pob?
--- Reads the view `timings`.
+-- Reads the view `timings`. The first two are tables, because every claim and arm asks them again.
 
 -- One row an observation: its time beside the blocks asked of the storage (reads) or found in shared
--- buffers (hits), of the heap `census` and of the index `pob`; the primary key's one page is left out.
+-- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
+-- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says whence, or why not.
+-- `variant` names what differs from the published protocol; rows older than the word are of that protocol.
 -- `state` is the state queried; in the cross test the pair of states (FL->PR: PR after FL was cold and hot).
-create temp view index_placement_observations as
+create temp table index_placement_observations as
 select
     run_id,
     pair,
     arm,
+    coalesce(cell ->> 'variant', 'published') as variant,
     cache,
     if(cache = 'cross', (cell ->> 'start') || '->' || (cell ->> 'state'), cell ->> 'state') as state,
     block,
@@ -17,16 +20,50 @@ select
     substrate,
     elapsed_s,
     result_rows,
-    coalesce(list_sum([io.reads for io in relation_io if io.relation = 'census']), 0)::bigint as heap_reads,
-    coalesce(list_sum([io.hits for io in relation_io if io.relation = 'census']), 0)::bigint as heap_hits,
-    coalesce(list_sum([io.reads for io in relation_io if io.relation = 'pob']), 0)::bigint as index_reads,
-    coalesce(list_sum([io.hits for io in relation_io if io.relation = 'pob']), 0)::bigint as index_hits,
+    [io for io in relation_io if io.relation = 'census'] as heap_io,
+    [io for io in relation_io if io.relation = 'pob'] as index_io,
+    [io for io in relation_io if io.relation not in ('census', 'pob')] as other_io,
+    coalesce(list_sum([io.reads for io in heap_io]), 0)::bigint as heap_reads,
+    coalesce(list_sum([io.hits for io in heap_io]), 0)::bigint as heap_hits,
+    coalesce(list_sum([io.reads for io in index_io]), 0)::bigint as index_reads,
+    coalesce(list_sum([io.hits for io in index_io]), 0)::bigint as index_hits,
+    coalesce(list_sum([io.reads for io in other_io]), 0)::bigint as other_reads,
+    list_sum([io.io_s for io in heap_io]) as heap_io_s,
+    list_sum([io.io_s for io in index_io]) as index_io_s,
+    list_sum([io.io_s for io in other_io]) as other_io_s,
+    list_distinct([io.io_basis for io in relation_io]) as io_basis,
+    trial,
+    step,
     sequence,
     flags
 from timings
 where study = 'index_placement';
 
--- One row for each pair of tiers, arm, cache, state and block: the times of the four placements (table, then index),
+-- The same rows by the arms that are compared, which adds `asymmetric`: measured nowhere by itself, but what comes out when
+-- the eviction works for the index on hdd alone. Its index on ssd is the one of `heap-cached`, its index on hdd the truly
+-- cold one with the same memory (`memory-1.2`, where that was not measured the published one).
+create temp table index_placement_arms as
+with
+kept as (
+    from index_placement_observations
+    where variant = 'heap-cached' and table_tier = 'hdd' and index_tier = 'ssd'
+),
+evicted as (
+    from index_placement_observations
+    where variant in ('memory-1.2', 'published') and table_tier = 'hdd' and index_tier = 'hdd'
+),
+same_memory as (
+    from evicted
+    semi join kept using (run_id, pair, arm, cache, state, block)
+    qualify variant = min(variant) over (partition by run_id, pair, arm, cache, state)
+)
+from index_placement_observations
+union all by name
+select * replace ('asymmetric' as variant) from kept
+union all by name
+select * replace ('asymmetric' as variant) from same_memory;
+
+-- One row for each pair of tiers, I/O arm, variant, cache, state and block: the times of the four placements (table, then index),
 -- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one block.
 -- `substrate` and `flagged` speak of the two observations behind the ratio.
 create temp view index_placement as
@@ -34,6 +71,7 @@ select
     run_id,
     pair,
     arm,
+    variant,
     cache,
     state,
     block,
@@ -51,5 +89,30 @@ select
         'mixed'
     ) as substrate,
     coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged
-from index_placement_observations
-group by run_id, pair, arm, cache, state, block;
+from index_placement_arms
+group by run_id, pair, arm, variant, cache, state, block;
+
+-- Through which reads: one row for each pair of tiers, I/O arm, variant, cache, state and placement with the table on hdd, as
+-- medians over the blocks; a flag speaks of a time and leaves the counts as they are.
+create temp view index_placement_through as
+select
+    run_id,
+    pair,
+    arm,
+    variant,
+    cache,
+    state,
+    table_tier || '/' || index_tier as placement,
+    median(heap_reads) as heap_reads,
+    median(index_reads) as index_reads,
+    median(other_reads) as other_reads,
+    median(heap_io_s) as heap_io_s,
+    median(index_io_s) as index_io_s,
+    median(other_io_s) as other_io_s,
+    list_sort(list_distinct(flatten(list(io_basis)))) as io_basis,
+    median(elapsed_s) as elapsed_s,
+    any_value(trial) as trial,
+    any_value(step) as step
+from index_placement_arms
+where table_tier = 'hdd'
+group by run_id, pair, arm, variant, cache, state, table_tier, index_tier;

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from tierwise.analysis.claims import Kind
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, arms, main_arm
-from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, span
+from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, io_arms, main_arm
+from tierwise.report.formats import NBSP, count, listed, percent, seconds, span
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
 
@@ -15,12 +15,6 @@ STUDY: Final = "index_placement"
 QUERIED: Final = ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")
 AGREEMENT: Final = 0.10
 """How near a predicted time should come to the emulated one."""
-PUBLISHED_PLANNER: Final[dict[str, dict[str, float]]] = {
-    "12": {"rows": 12_800, "found_rows": 54_445, "total_cost": 36_708.78},
-    "33": {"rows": 11_686, "total_cost": 33_965.20},
-}
-"""EXPLAIN output in source M, by place of birth."""
-PLACES: Final = {"12": "Florida", "72": "Puerto Rico", "32": "Nevada", "33": "New Hampshire"}
 
 
 def cold_times(run: Run, pair: str) -> Sentence:
@@ -28,7 +22,7 @@ def cold_times(run: Run, pair: str) -> Sentence:
     arm = main_arm(run, pair)
     rows = run.query(
         "select table_tier, index_tier, median(elapsed_s) from index_placement_observations "
-        "where pair = ? and cache = 'cold' and state = 'FL' and arm = ? group by all",
+        "where variant = 'published' and pair = ? and cache = 'cold' and state = 'FL' and arm = ? group by all",
         [pair, arm],
     )
     medians = {(table, index): seconds(time_s) for table, index, time_s in rows.iter_rows()}
@@ -42,7 +36,7 @@ def reads(run: Run, pair: str) -> Table:
         """
         select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
                min(heap_hits + index_hits), max(heap_hits + index_hits), count(*)
-        from index_placement_observations where pair = ? group by arm, cache, state
+        from index_placement_observations where variant = 'published' and pair = ? group by arm, cache, state
         """,
         [pair],
     ).rows()
@@ -51,7 +45,7 @@ def reads(run: Run, pair: str) -> Table:
         [ARMS[arm], cache, state_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
         for arm, cache, state, *numbers in rows
     ]
-    several = len(arms(run, pair)) > 1
+    several = len(io_arms(run, pair)) > 1
     header = ["I/O", "Cache", "State", "Table blocks read", "Index blocks read", "Blocks found cached", "n"]
     return Table(
         header if several else header[1:],
@@ -66,7 +60,7 @@ def share_of_index(run: Run, pair: str) -> Sentence:
     """How much of a cold count's reading is the index: the most that a faster index could save."""
     rows = run.query(
         "select state, median(index_reads), median(heap_reads) from index_placement_observations "
-        "where pair = ? and cache = 'cold' group by state",
+        "where variant = 'published' and pair = ? and cache = 'cold' group by state",
         [pair],
     ).rows()
     rows.sort(key=lambda row: QUERIED.index(row[0]))
@@ -90,38 +84,6 @@ def verdicts(run: Run) -> Sentence:
         if claim.source == "M"
     )
     return Sentence("\n\n".join(told))
-
-
-def planner(run: Run, pair: str) -> Table | Sentence:
-    """M6: what the planner estimates with the published switches and today, beside the published figures."""
-    record = run.record(STUDY, pair)
-    facts: dict[str, Any] = (record.facts.get("planner") or {}) if record else {}
-    estimates: dict[str, dict[str, Any]] = facts.get("published_switches") or {}
-    if not estimates:
-        return Sentence(f"This run has no planner figures for the pair `{pair}`.")
-    rows = []
-    for code, here_ in estimates.items():
-        published = PUBLISHED_PLANNER.get(code, {})
-        rows.append(
-            [
-                PLACES.get(code, f"pob = {code}"),
-                count(here_["rows"]),
-                count(here_["found_rows"]),
-                number(here_["rows"] / here_["found_rows"]) if here_["found_rows"] else DASH,
-                number(published["rows"] / published["found_rows"]) if "found_rows" in published else DASH,
-                f"{here_['total_cost']:,.2f}",
-                f"{published['total_cost']:,.2f}" if published else DASH,
-                str(facts.get("today", {}).get(code, {}).get("scan", DASH)),
-            ]
-        )
-    return Table(
-        ["Place of birth", "Estimated", "Found", "Estimated / found", "Published", "Cost", "Published", "Scan chosen today"],
-        rows,
-        "The planner's estimates with the published switches (M6), and the scan that it chooses today without them. Costs and counts "
-        f"grow with the data; estimated over found compares. Run `{run.run_id}`, pair `{pair}`, n = {count(len(rows))} statements; "
-        "from the run's manifest.",
-        align="lrrrrrrl",
-    )
 
 
 def predictions(run: Run, pair: str) -> Table | Sentence:

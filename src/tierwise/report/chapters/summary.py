@@ -1,22 +1,28 @@
 """Chapter 1: the answer and the claims, each from the rows."""
 
 from collections import Counter
+from typing import Final
 
+from tierwise.analysis.judging import Judgement
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
-from tierwise.analysis.verdicts import ClaimVerdict, Judgement
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.report.arms import PUBLISHED, Truth, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import left_out, main_arm
-from tierwise.report.formats import DASH, NBSP, count, listed, percent
+from tierwise.report.formats import DASH, NBSP, count, listed, percents
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, STATES, bounds, estimated, marked, pairs, state_name
+
+SAVING: Final = "M1"
+"""The claim that the index on SSD saves most of a cold count's time."""
 
 
 def answer(run: Run, pair: str) -> Sentence:
     """What moving the index, the table or both does to a cold count; says so where nothing was measured."""
     times = run.query(
         "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
-        "where pair = ? and cache = 'cold' and not flagged and arm = ?",
+        "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",
         [pair, main_arm(run, pair)],
     ).drop_nulls()
     if times.is_empty():
@@ -25,13 +31,34 @@ def answer(run: Run, pair: str) -> Sentence:
     for column in ("hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"):
         groups = times.group_by("state", maintain_order=True)
         estimates = [geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for _, group in groups]
-        shares[column] = _range([share for share in estimates if share is not None])
+        shares[column] = percents([share for share in estimates if share is not None])
     return Sentence(
         f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
         f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
         f"(Range over {listed(name for state, name in STATES.items() if state in set(times['state']))}; "
         f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
     )
+
+
+def hunt(run: Run, pair: str) -> Sentence:
+    """In which arms the published saving is there."""
+    (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
+    limit = claim.bounds[1] if claim.bounds else None
+    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]
+    if limit is None or not others:
+        return Sentence("")
+    found = listed(f"*{arm.label}* ({arm.differs})" for arm in others if arm.saves(limit) is Truth.TRUE)
+    unknown = sum(arm.saves(limit) is Truth.UNKNOWN for arm in others)
+    return Sentence(
+        f"Of {count(len(others))} other ways to run the test, which change one thing each, the published saving of at least "
+        f"{100 * (1 - limit):g}{NBSP}% is there in {found or 'none'}{f'; for {count(unknown)} this run cannot tell' if unknown else ''}. "
+        "@sec-conditions says why, and what to do today."
+    )
+
+
+def confirming(claim: Judgement) -> str:
+    """The other arms that confirm `claim`."""
+    return ", ".join(arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict == Verdict.CONFIRMED) or DASH
 
 
 def tally(run: Run) -> Sentence:
@@ -48,13 +75,14 @@ def tally(run: Run) -> Sentence:
 def claims(run: Run) -> Table:
     """Every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
     reader = run.manifest.reader_pair
-    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Pairs", "Substrate", "Verdict"]
+    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Pairs", "Substrate", "Verdict", "Arms that confirm it"]
     if reader:
         header.append("And here?")
     return Table(
         header,
         [_claim_row(claim, reader) for claim in run.verdicts],
         f"Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs. "
+        f"Arms differ from the published protocol in one thing (@sec-arms). "
         f"A star marks bounds that the text does not give itself. Run `{run.run_id}`"
         + (f"; the last column is the pair `{reader}`." if reader else ".")
         + " Input: `data/published/claims.toml`.",
@@ -71,6 +99,7 @@ def _claim_row(claim: ClaimVerdict, reader: str | None) -> list[str]:
         pairs(claim),
         str(claim.substrate or DASH),
         marked(claim.verdict),
+        confirming(claim),
     ]
     if reader:
         row.append(_here(claim.here) if claim.here else DASH)
@@ -80,8 +109,3 @@ def _claim_row(claim: ClaimVerdict, reader: str | None) -> list[str]:
 def _here(judgement: Judgement) -> str:
     verdict = marked(judgement.verdict)
     return verdict if judgement.estimate is None else f"{estimated(judgement)}; {verdict}"
-
-
-def _range(shares: list[float]) -> str:
-    low, high = percent(min(shares)), percent(max(shares))
-    return low if low == high else f"{low.removesuffix(f'{NBSP}%')} to {high}"

@@ -28,20 +28,22 @@ SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 STATES: Final = tuple(map(state_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
 
 
-def arms(run: Run, pair: str) -> list[str]:
+def io_arms(run: Run, pair: str) -> list[str]:
     """The I/O arms of the run's rows on `pair`, direct first."""
-    found = set(run.query("select distinct arm from index_placement_observations where pair = ?", [pair])["arm"])
+    found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
     return [arm for arm in ARMS if arm in found]
 
 
 def main_arm(run: Run, pair: str) -> str:
     """The arm that is shown where one must do: direct, where it was measured."""
-    return next(iter(arms(run, pair)), "direct")
+    return next(iter(io_arms(run, pair)), "direct")
 
 
 def left_out(run: Run, pair: str, cache: str = "%") -> str:
     """How many flagged pairs the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
-    found = run.query("select count(*) from index_placement where pair = ? and cache like ? and flagged", [pair, cache]).item()
+    found = run.query(
+        "select count(*) from index_placement where variant = 'published' and pair = ? and cache like ? and flagged", [pair, cache]
+    ).item()
     return f"; {count(found)} flagged pairs are left out" if found else ""
 
 
@@ -51,7 +53,7 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
     times = run.query(
         f"select state as row, block + 1 as block, hdd_hdd_s, {', '.join(moved)} from index_placement "
-        "where pair = ? and arm = ? and cache = 'cold' and not flagged",
+        "where variant = 'published' and pair = ? and arm = ? and cache = 'cold' and not flagged",
         [pair, arm],
     )
     ratios = (
@@ -95,7 +97,7 @@ def times(run: Run, pair: str) -> Figure | Sentence:
 
 def other_times(run: Run, pair: str) -> Figure | Sentence:
     """The same of the other arm, where it was measured."""
-    others = [arm for arm in arms(run, pair) if arm != main_arm(run, pair)]
+    others = [arm for arm in io_arms(run, pair) if arm != main_arm(run, pair)]
     return _times(run, pair, others[0]) if others else Sentence("")
 
 
@@ -109,7 +111,7 @@ def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
         """
         select arm, cache, state as row, block + 1 as block, table_tier, index_tier, elapsed_s, 1e3 * elapsed_s as time_ms,
                if(len(flags) > 0, array_to_string(flags, ', '), 'none') as flags
-        from index_placement_observations where pair = ? and arm = ?
+        from index_placement_observations where variant = 'published' and pair = ? and arm = ?
         """,
         [pair, arm],
     )
@@ -139,7 +141,7 @@ def ratios(run: Run, pair: str) -> Figure | Sentence:
     rows = _named(
         run.query(
             "select arm, cache, state as row, block + 1 as block, ratio from index_placement "
-            "where pair = ? and not flagged and ratio is not null",
+            "where variant = 'published' and pair = ? and not flagged and ratio is not null",
             [pair],
         )
     )

@@ -1,0 +1,249 @@
+"""Every other arm of a study is judged beside the published protocol, by the same rules, with the reads behind it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rows import ELAPSED_S, HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, save_run
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.evidence import under
+from tierwise.analysis.judging import ArmVerdict
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, judge
+from tierwise.analysis.views import open_views
+from tierwise.core.words import IoArm, Substrate
+
+NEEDS_FULL = "undecided (needs PROFILE=full)"
+CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
+
+
+def everywhere(ratio: float) -> Ratios:
+    return {(cache, state): ratio for cache, states in CACHES.items() for state in states}
+
+
+def judged(folder: Path) -> dict[str, ClaimVerdict]:
+    return {verdict.id: verdict for verdict in judge(folder)}
+
+
+def saved(folder: Path, *parts: pl.DataFrame, **manifest: Any) -> dict[str, ClaimVerdict]:
+    save_run(folder, pl.concat(parts), **manifest)
+    return judged(folder)
+
+
+def estimate_of(arm: ArmVerdict, state: str) -> float:
+    (found,) = [one.estimate for one in arm.states if one.state == state]
+    assert found is not None
+    return found
+
+
+# which rows an arm has
+
+
+def test_rows_older_than_variants_are_of_the_published_protocol(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(variant=None))["M1"]
+    assert (verdict.verdict, len(verdict.states), verdict.arms) == ("contradicted", 3, {})
+
+
+def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
+    assert verdict.verdict == "contradicted"
+    assert verdict.estimate == pytest.approx(0.99, rel=0.03)
+    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"grown": "confirmed"}
+    assert estimate_of(verdict.arms["grown"], "PR") == pytest.approx(0.05, rel=0.03)
+
+
+def test_an_arm_is_named_by_its_variant_and_by_buffered_io(tmp_path: Path) -> None:
+    parts = [make_rows(arm=arm, variant=variant) for arm in IoArm for variant in ("published", "grown")]
+    verdict = saved(tmp_path, *parts)["M1"]
+    assert verdict.rests_on == (IoArm.BUFFERED, IoArm.DIRECT)
+    assert sorted(verdict.arms) == ["grown", "grown/buffered", "published/buffered"]
+    assert all(state.arm is IoArm.BUFFERED for state in verdict.arms["grown/buffered"].states)
+
+
+def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(arm=IoArm.BUFFERED), make_rows(arm=IoArm.BUFFERED, variant="grown"))["M1"]
+    assert (verdict.rests_on, list(verdict.arms)) == ((IoArm.BUFFERED,), ["grown/buffered"])
+
+
+def test_io_arms_of_the_published_protocol_that_disagree_leave_each_arm_its_own_verdict(tmp_path: Path) -> None:
+    as_published = make_rows(ratios=everywhere(0.05))
+    verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
+    assert verdict.verdict == "undecided (the I/O arms disagree: buffered contradicted, direct confirmed)"
+    assert {name: arm.verdict for name, arm in verdict.arms.items()} == dict.fromkeys(
+        ["grown/buffered", "published/buffered"], "contradicted"
+    )
+
+
+# the rules, for each arm
+
+
+def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> None:
+    arm = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("FL", "NV"), ratios=everywhere(0.05)))["M1"].arms[
+        "heap-cached"
+    ]
+    assert (arm.verdict, arm.reason, [state.state for state in arm.states]) == (NEEDS_FULL, "not every state was measured", ["FL", "NV"])
+
+
+def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: Path) -> None:
+    arms = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",), ratios=everywhere(0.8)))
+    assert (arms["M1"].arms["heap-cached"].verdict, arms["M3"].arms["heap-cached"].verdict) == ("contradicted", "contradicted")
+    assert (arms["M3"].arms["heap-cached"].deciding_state, arms["M3"].arms["heap-cached"].pairs) == ("NV->FL", 5)
+
+
+def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
+    arm = saved(tmp_path, make_rows(), make_rows(variant="grown", blocks=4))["M1"].arms["grown"]
+    assert (arm.verdict, arm.interval, arm.pairs) == (NEEDS_FULL, None, 4)
+    assert arm.estimate is not None
+
+
+def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> None:
+    grown = make_rows(variant="grown", blocks=6)
+    wild = (pl.col("trial").str.contains("index=ssd/start=FL")) & (pl.col("block") == 2) & (pl.col("cache") == "cold")
+    flags = pl.when(wild).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
+    arm = saved(tmp_path, make_rows(), grown.with_columns(flags=flags))["M1"].arms["grown"]
+    assert (arm.flagged, [(state.pairs, state.flagged) for state in arm.states]) == (1, [(5, 1), (6, 0), (6, 0)])
+
+
+def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_path: Path) -> None:
+    ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
+    found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
+    assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == ["confirmed"] * 5
+    assert [state.state for state in found["M2"].arms["grown"].states] == ["FL/PR", "FL/NV"]
+    assert (found["M6"].verdict, found["M6"].arms) == ("reported", {})
+
+
+def test_mixed_substrates_get_numbers_and_no_verdict_in_any_arm(tmp_path: Path) -> None:
+    mine = [make_rows(pair="mine", substrate=Substrate.MIXED, variant=variant, seed=1) for variant in ("published", "heap-cached")]
+    here = saved(tmp_path, make_rows(), *mine, reader_pair="mine")["M1"].here
+    assert here is not None
+    assert here.arms.keys() == {"heap-cached", "asymmetric"}
+    for arm in here.arms.values():
+        assert (arm.verdict, arm.substrate) == ("no verdict: mixed substrates", Substrate.MIXED)
+        assert None not in (arm.estimate, arm.interval)
+
+
+def test_a_claim_on_a_study_without_variants_is_asked_of_its_view_as_it_stands() -> None:
+    state = {"name": "x", "study": "another", "select": {"cache": "cold"}}
+    varied = {"name": "y", "study": "another", "select": {"cache": "cold", "variant": "published"}}
+    bounds = {"bounds": {"upper": 0.5}, "bounds_how": "stated"}
+    claim = Claim.model_validate(
+        {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "states": [state, varied], **bounds}
+    )
+    assert [one.select for one in under(claim, "grown").states] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
+
+
+# the arm that is derived
+
+
+def cold(rows: pl.DataFrame, trial: str) -> dict[int, float]:
+    chosen = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains(trial, literal=True))
+    return dict(chosen.select("block", "elapsed_s").iter_rows())
+
+
+def asymmetric_ratios(folder: Path) -> dict[int, float]:
+    with open_views(folder) as connection:
+        found = connection.execute(
+            "select block, ratio from index_placement where variant = 'asymmetric' and cache = 'cold' and state = 'NV'"
+        )
+        return dict(found.fetchall())
+
+
+@pytest.mark.parametrize(("measured", "base"), [(("published",), "published"), (("published", "memory-1.2"), "memory-1.2")])
+def test_asymmetric_is_the_cached_ssd_time_over_the_cold_hdd_time_at_the_same_memory(
+    tmp_path: Path, measured: tuple[str, ...], base: str
+) -> None:
+    rows = {variant: make_rows(variant=variant, seed=seed, sigma=0.2) for seed, variant in enumerate((*measured, "heap-cached"))}
+    save_run(tmp_path, pl.concat(rows.values()))
+    on_ssd = cold(rows["heap-cached"], "index=ssd/start=NV/table=hdd")
+    on_hdd = cold(rows[base], "index=hdd/start=NV/table=hdd")
+    assert asymmetric_ratios(tmp_path) == {block: on_ssd[block] / on_hdd[block] for block in range(5)}
+
+
+def test_asymmetric_has_the_states_of_the_cached_arm_and_its_pace(tmp_path: Path) -> None:
+    cached = make_rows(variant="heap-cached", states=("NV",), pace=0.05, ratios=everywhere(0.8))
+    found = saved(tmp_path, make_rows(), cached)
+    arm = found["M1"].arms["asymmetric"]
+    assert [state.state for state in arm.states] == ["NV"]
+    assert estimate_of(arm, "NV") == pytest.approx(0.05 * 0.8, rel=0.03)
+    assert found["M3"].arms["asymmetric"].deciding_state == "NV->FL"
+
+
+def test_there_is_no_asymmetric_arm_where_the_table_was_never_cached(tmp_path: Path) -> None:
+    assert "asymmetric" not in saved(tmp_path, make_rows(), make_rows(variant="memory-1.2"))["M1"].arms
+
+
+def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_path: Path) -> None:
+    rows = pl.concat([make_rows(), make_rows(variant="heap-cached", states=("NV",))])
+    cached = pl.col("trial").str.contains("index=ssd/start=NV/table=hdd/variant=heap-cached") & (pl.col("block") == 0)
+    evicted = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=published") & (pl.col("block") == 1)
+    beside = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=heap-cached")
+    flags = pl.when((cached | evicted | beside) & (pl.col("cache") == "cold")).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
+    save_run(tmp_path, rows.with_columns(flags=flags))
+    (state,) = judged(tmp_path)["M1"].arms["asymmetric"].states
+    assert (state.pairs, state.flagged) == (3, 2)
+
+
+# through which reads
+
+
+def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_path: Path) -> None:
+    verdict = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",)))["M1"]
+    own, cached, asymmetric = verdict.through, verdict.arms["heap-cached"].through, verdict.arms["asymmetric"].through
+    assert own is not None
+    assert own.heap_reads == {state: {"hdd/hdd": reads, "hdd/ssd": reads} for state, reads in HEAP_READS.items()}
+    assert own.index_reads["NV"] == {"hdd/hdd": INDEX_READS["NV"], "hdd/ssd": INDEX_READS["NV"]}
+    assert own.index_io_s is not None
+    assert own.index_io_s["NV"] == {f"hdd/{tier}": pytest.approx(INDEX_READS["NV"] * SERVICE_S[tier]) for tier in SERVICE_S}
+    assert own.other_reads["NV"] == {"hdd/hdd": 1, "hdd/ssd": 1}
+    assert (own.io_basis, own.reason) == ("emulator's log", None)
+    assert cached is not None
+    assert cached.heap_reads == {"NV": {"hdd/hdd": 0, "hdd/ssd": 0}}
+    assert asymmetric is not None
+    assert asymmetric.heap_reads == {"NV": {"hdd/hdd": HEAP_READS["NV"], "hdd/ssd": 0}}
+
+
+def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
+    save_run(tmp_path, make_rows(substrate=Substrate.MEASURED))
+    (told,) = [one["through"] for one in as_json(judge(tmp_path)) if one["id"] == "M1"]
+    assert (told["heap_io_s"], told["index_io_s"], told["reason"]) == (None, None, "nothing recorded it")
+    assert told["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
+
+
+# how it is told
+
+
+def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
+    for one in json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False)):
+        assert one["rests_on"] == ([] if one["id"] == "M6" else ["direct"])
+        assert one["arms"].keys() == (set() if one["id"] == "M6" else {"heap-cached", "asymmetric"})
+        for arm in one["arms"].values():
+            assert {"verdict", "states", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
+            assert len(arm["interval"]) == 2
+            assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= arm["through"].keys()
+
+
+def test_the_text_tells_the_arms_by_their_outcome(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown", seed=1)]))
+    text = as_text(judge(tmp_path))
+    assert "arms confirmed: asymmetric 0.0" in text
+    assert "arms contradicted: grown 0.9" in text
+
+
+def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Path) -> None:
+    make_run(tmp_path, run_id="a", blocks=1)
+    save_run(tmp_path, pl.concat([make_rows(run_id="b", blocks=1), make_rows(run_id="b", blocks=1, variant="heap-cached", states=("NV",))]))
+    with open_views(tmp_path) as connection:
+        counts = "select run_id, variant, count(*) from {} group by run_id, variant order by run_id, variant"
+        ratios = connection.execute(counts.format("index_placement")).fetchall()
+        observations = connection.execute(counts.format("index_placement_observations")).fetchall()
+    assert ratios == [("a", "published", 9), ("b", "asymmetric", 3), ("b", "heap-cached", 3), ("b", "published", 9)]
+    assert observations == [("a", "published", 36), ("b", "heap-cached", 6), ("b", "published", 36)]
+
+
+def test_a_cached_table_is_quicker_by_what_it_does_not_read(tmp_path: Path) -> None:
+    """The fabricated rows mean what the tests above take them to mean."""
+    rows = make_rows(variant="heap-cached", pace=0.5, blocks=1, sigma=1e-6)
+    assert cold(rows, "index=hdd/start=NV/table=hdd") == {0: pytest.approx(ELAPSED_S["cold"]["NV"] * 0.5, rel=1e-3)}

@@ -1,0 +1,251 @@
+"""What the chapter on source M says of the arms follows from the rows, whichever of them were measured."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from report_run import FACTS, SAMPLES
+from rows import Ratios, make_manifest, make_rows, save_run
+from tierwise.analysis.distances import mean_distances
+from tierwise.core import paths
+from tierwise.core.words import IoArm, Substrate
+from tierwise.report.arms import Truth, arms
+from tierwise.report.chapters import index_placement_arms as hunt
+from tierwise.report.chapters import index_placement_planner as planner
+from tierwise.report.chapters import summary
+from tierwise.report.display import Figure, Table
+from tierwise.report.figures import index_placement_arms as ratios
+from tierwise.report.figures import index_placement_reads as reads
+from tierwise.report.run import Run, open_run
+from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
+
+PAIR = "source-m"
+QUICK = ("FL", "NV")
+Opened = Callable[..., Run]
+
+
+def cold(ratio: float) -> Ratios:
+    return {("cold", state): ratio for state in ("FL", "PR", "NV")}
+
+
+@pytest.fixture
+def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+
+    def save(*parts: pl.DataFrame, **manifest: Any) -> Run:
+        save_run(tmp_path, pl.concat(parts), **manifest)
+        return open_run()
+
+    return save
+
+
+def said(run: Run) -> str:
+    return hunt.conditions(run, PAIR).text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def advised(run: Run) -> str:
+    return hunt.advice(run, PAIR).text.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def points(figure: object) -> list[dict[str, Any]]:
+    """Every row of data that a chart shows."""
+    assert isinstance(figure, Figure)
+    return [row for rows in figure.bundle()["application/vnd.vegalite.v5+json"]["datasets"].values() for row in rows]
+
+
+# when it is true
+
+
+def test_an_asymmetric_eviction_is_named_with_what_it_really_saves(opened: Opened) -> None:
+    run = opened(make_rows(), make_rows(variant="heap-cached", states=QUICK, pace=0.05, ratios=cold(0.8)))
+    text = said(run)
+    assert re.search(r"everything cold, it is not true:\*\* it leaves 9[\d.]+ to [\d.]+ % \(Florida, Puerto Rico and Nevada\)", text)
+    assert "18,000 blocks of the table and 16 of the index, and only the latter move" in text
+    truth, rest = text.split("**Where it is true:**")[1].split("**Where it is not:**")
+    assert "*Cached for SSD only*" in truth
+    assert "(Florida and Nevada)" in truth
+    assert "with the index on SSD 0 blocks of the table and 16 of the index" in truth
+    assert "with the table cached both times, that leaves" in truth
+    assert "*Table cached* leaves" in rest
+
+
+def test_a_run_of_the_published_protocol_alone_says_that_it_knows_no_other(opened: Opened) -> None:
+    text = said(opened(make_rows()))
+    assert hunt.NOWHERE in text
+    assert "Where it is not" not in text
+    assert "buffered" not in text
+
+
+def test_a_saving_as_published_is_said_to_be_true(opened: Opened) -> None:
+    assert "**As published, with everything cold, it is true:** it leaves" in said(opened(make_rows(ratios=cold(0.05))))
+
+
+def test_four_pairs_leave_it_open(opened: Opened) -> None:
+    run = opened(make_rows(blocks=4), make_rows(blocks=4, variant="grown", ratios=cold(0.05)))
+    assert "this run cannot tell" in said(run)
+    assert "**Where this run cannot tell:** *Index grown* leaves" in said(run)
+
+
+def test_the_other_way_of_io_is_said_to_agree_or_where_it_differs(opened: Opened) -> None:
+    parts = [make_rows(arm=arm) for arm in IoArm]
+    text = said(opened(*parts, make_rows(variant="grown"), make_rows(variant="grown", arm=IoArm.BUFFERED, ratios=cold(0.05))))
+    assert "**With buffered I/O** it differs in: Index grown, buffered: it is true" in text
+
+
+def test_a_pair_without_rows_has_no_answer(opened: Opened) -> None:
+    run = opened(make_rows(pair="mine"))
+    assert "no row of this run" in said(run)
+    assert advised(run) == ""
+
+
+@pytest.mark.parametrize(
+    ("ratios", "truth"), [(cold(0.05), Truth.TRUE), (cold(0.5), Truth.FALSE), ({**cold(0.05), ("cold", "PR"): 0.5}, Truth.FALSE)]
+)
+def test_one_state_above_the_limit_is_enough_to_say_no(opened: Opened, ratios: Ratios, truth: Truth) -> None:
+    (arm,) = arms(hunt.claim_of(opened(make_rows(ratios=ratios)), "M1"))
+    assert arm.saves(0.10) is truth
+
+
+# what to do today
+
+
+def test_the_table_is_moved_first_where_that_saves_more(opened: Opened) -> None:
+    assert "**Move the table first.**" in advised(opened(make_rows()))
+
+
+def test_the_index_is_moved_first_where_that_saves_more(opened: Opened) -> None:
+    assert "**Move the index first.**" in advised(opened(make_rows(ratios=cold(0.05))))
+
+
+def test_a_remedy_is_recommended_by_what_it_leaves_of_the_time(opened: Opened) -> None:
+    text = advised(opened(make_rows(), make_rows(variant="index-only", pace=0.02), make_rows(variant="bitmap", pace=1.3)))
+    assert re.search(r"\*\*VACUUM the table, so that the count reads the index alone:\*\* with all on HDD, that leaves [12]\.\d", text)
+    assert "these bring little" in text
+    assert "leave the planner its bitmap scan" in text.split("these bring little")[1]
+
+
+def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
+    text = advised(opened(make_rows(), make_rows(variant="grown", pace=2.0)))
+    assert "**Build an index anew that grew by inserts:** with all on HDD, that leaves " in text
+    assert text.rstrip(".").endswith("of the time")
+
+
+# figures and tables
+
+
+def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
+    run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
+    found = {(row["arm"], row["queried"]) for row in points(ratios.ratios_by_arm(run, PAIR)) if "queried" in row}
+    cached = {("Nevada"), ("Florida after Nevada")}
+    assert {queried for arm, queried in found if arm == "Table cached"} == cached
+    assert {queried for arm, queried in found if arm == "Cached for SSD only"} == cached
+    assert len([arm for arm, _ in found if arm == "As published"]) == 6
+
+
+def test_the_reads_are_those_of_the_state_that_most_arms_have(opened: Opened) -> None:
+    run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
+    assert reads.shown_state(run, PAIR) == "NV"
+    bars = [row for row in points(reads.reads_by_arm(run, PAIR)) if row.get("part") == "table" and row["total"] > 1]
+    assert {(row["arm"], row["place"]): row["value"] for row in bars} == {
+        ("As published", "index on HDD"): 1800,
+        ("As published", "index on SSD"): 1800,
+        ("Cached for SSD only", "index on HDD"): 1800,
+        ("Cached for SSD only", "index on SSD"): 0,
+        ("Table cached", "index on HDD"): 0,
+        ("Table cached", "index on SSD"): 0,
+    }
+
+
+def test_a_table_tells_each_arm_s_verdicts_and_reads(opened: Opened) -> None:
+    table = hunt.verdicts_by_arm(opened(make_rows(), make_rows(variant="heap-cached", pace=0.06)), PAIR)
+    assert isinstance(table, Table)
+    rows = {row[0]: [cell.replace("\N{NO-BREAK SPACE}", " ") for cell in row] for row in table.rows}
+    assert (next(iter(rows)), sorted(rows)) == ("Cached for SSD only", ["As published", "Cached for SSD only", "Table cached"])
+    assert rows["Cached for SSD only"][1].startswith("**confirmed** 0.0")
+    assert rows["Cached for SSD only"][-2:] == ["18,000 + 16", "0 + 16"]
+    assert rows["As published"][1].startswith("**contradicted** ")
+
+
+def test_the_reader_s_pair_has_a_table_of_its_own(opened: Opened) -> None:
+    mine = make_rows(pair="mine", substrate=Substrate.MIXED)
+    run = opened(make_rows(), mine, reader_pair="mine")
+    table = hunt.verdicts_here(run)
+    assert isinstance(table, Table)
+    assert "mixed" in table.rows[0][1]
+
+
+def test_the_summary_names_the_arms_that_save_and_those_that_confirm(opened: Opened) -> None:
+    run = opened(make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown"))
+    assert "Of 3 other ways" in summary.hunt(run, PAIR).text
+    assert "is there in *Cached for SSD only*" in summary.hunt(run, PAIR).text
+    assert summary.confirming(hunt.claim_of(run, "M1")) == "Cached for SSD only"
+
+
+# how far apart
+
+
+def test_distances_are_mean_steps_within_a_relation(tmp_path: Path) -> None:
+    def row(relation: str | None, page: int, step: int = 0) -> dict[str, Any]:
+        told = {
+            "step": step,
+            "cache": "cold",
+            "operation": "read" if relation else END,
+            "relation": relation,
+            "page": page,
+            "size_bytes": 8192,
+        }
+        return {column: told.get(column) for column in TRACE}
+
+    rows = [
+        row("pob", 0),
+        row("census", 10),
+        row("pob", 4),
+        row("census", 11),
+        row("census", 15),
+        row("key", 0),
+        row(None, 0),
+        row("pob", 9, 1),
+    ]
+    key = TraceKey("s", "p", "t")
+    write_trace(tmp_path / "run", key, pl.DataFrame(rows, schema=TRACE))
+    assert mean_distances(tmp_path / "run", key, 0) == {"pob": 4.0, "census": 2.5}
+    assert mean_distances(tmp_path / "run", key, 1) == {}
+    assert mean_distances(tmp_path / "run", TraceKey("s", "p", "other"), 0) == {}
+
+
+def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
+    run = opened(make_rows())
+    trial = "arm=direct/index=hdd/start=FL/table=hdd/variant=published"
+    told = {"step": 0, "cache": "cold", "operation": "read", "relation": "census", "size_bytes": 8192}
+    rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
+    write_trace(paths.raw() / run.run_id, TraceKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))
+    assert [row["blocks"] for row in points(reads.reads_by_arm(run, PAIR)) if "blocks" in row] == [30.0]
+
+
+# the planner
+
+
+def test_the_nearest_statistics_explain_the_published_estimates(opened: Opened, tmp_path: Path) -> None:
+    rows = make_rows()
+    save_run(tmp_path, rows)
+    manifest = make_manifest(rows)
+    records = (record.model_copy(update={"facts": FACTS}) for record in manifest.studies)
+    manifest.model_copy(update={"studies": tuple(records)}).save(tmp_path / manifest.run_id)
+    run = open_run()
+    text = planner.explained(run, PAIR).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert "a statistics target of 10 and rows that lie state by state" in text
+    assert "no published figure, of rows or of cost, is further than 4.88 % from an estimate" in text
+    assert "of 0.509 and 0.501 (but for its sign); here it is 0.51 with the rows state by state and 0.020 with the rows at random" in text
+    table = planner.samples(run, PAIR)
+    assert isinstance(table, Table)
+    assert len(table.rows) == 1 + len(SAMPLES)
+    assert list(table.rows[1][4:6]) == ["12,100 to 12,300", "35,000"]
+
+
+def test_a_run_without_samples_says_nothing_of_them(opened: Opened) -> None:
+    run = opened(make_rows())
+    assert (planner.explained(run, PAIR).text, getattr(planner.samples(run, PAIR), "text", None)) == ("", "")
