@@ -5,8 +5,8 @@ Every time is log-normal around a plausible figure, so that a test chooses the t
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -30,7 +30,10 @@ ELAPSED_S: Final = {  # of table and index on hdd; on ssd the table's reads take
     "hot": {"FL": 0.060, "PR": 0.020, "NV": 0.010},
     "cross": {"FL": 8.1, "PR": 5.4, "NV": 4.5},
 }
+SERVICE_S: Final = {"hdd": 4e-4, "ssd": 1e-4}
 TABLE_ON_SSD: Final = {"FL": 0.89, "PR": 0.57, "NV": 0.14}
+CACHED: Final = "heap-cached"
+"""The variant whose queries find every block of the table in shared buffers."""
 RATIO: Final = 0.99
 """Index on ssd over index on hdd where a test names no ratio."""
 
@@ -45,7 +48,15 @@ class Trial:
     table: str
     index: str
     start: str
+    variant: str | None
+    pace: float
     substrates: Mapping[str, Substrate]  # of each tier
+
+    @property
+    def cell(self) -> dict[str, str]:
+        """Its coordinates; rows older than the word have no variant."""
+        named = {"index": self.index, "start": self.start, "table": self.table}
+        return named if self.variant is None else {**named, "variant": self.variant}
 
 
 def make_run(
@@ -78,12 +89,20 @@ def make_rows(
     arm: IoArm = IoArm.DIRECT,
     seed: int = 0,
     sigma: float = 0.01,
+    variant: str | None = "published",
+    states: Sequence[str] = tuple(CROSS),
+    pace: float = 1.0,
 ) -> pl.DataFrame:
-    """Rows of every trial in every block. With `substrate` ``MIXED`` the hdd is emulated and the ssd measured."""
+    """Rows of every trial in every block; with `substrate` ``MIXED`` the hdd is emulated and the ssd measured.
+
+    A `variant` but the published one has its table on hdd, and `pace` is its time with the index on hdd over the published one. `states`
+    are the first queries.
+    """
     draw = random.Random(seed)
     mixed = {"hdd": Substrate.EMULATED, "ssd": Substrate.MEASURED}
     substrates = mixed if substrate is Substrate.MIXED else dict.fromkeys(mixed, substrate)
-    trials = [Trial(table, index, start, substrates) for table, index in PLACEMENTS for start in CROSS]
+    placements = PLACEMENTS if variant in {None, "published"} else PLACEMENTS[:2]
+    trials = [Trial(table, index, start, variant, pace, substrates) for table, index in placements for start in states]
     parts: list[pl.DataFrame] = []
     for block in range(blocks):
         for trial in draw.sample(trials, len(trials)):
@@ -93,7 +112,7 @@ def make_rows(
                 pair=pair,
                 substrate=Substrate.of({substrates[trial.table], substrates[trial.index]}),
                 arm=arm,
-                trial=f"arm={arm}/index={trial.index}/start={trial.start}/table={trial.table}",
+                trial="/".join(f"{name}={value}" for name, value in {"arm": arm, **trial.cell}.items()),
                 block=block,
                 sequence=len(parts),
             )
@@ -193,29 +212,36 @@ def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, 
         label = f"{start}->{state}" if cache is CacheState.CROSS else state
         true_ratio = ratios.get((cache, label), RATIO) if index == "ssd" else 1.0
         moved = TABLE_ON_SSD[state] if table == "ssd" and cache is not CacheState.HOT else 1.0
-        heap, pages = (0, 0) if cache is CacheState.HOT else (HEAP_READS[state], INDEX_READS[state])
+        heap, pages = (0, 0) if cache is CacheState.HOT else (0 if trial.variant == CACHED else HEAP_READS[state], INDEX_READS[state])
         key = 1 if cache is CacheState.COLD else 0  # planning reads the metapage of every index
         reads = Counter({table: heap + key}) + Counter({index: pages})
         yield Timing(
-            cell={"arm": origin.arm, "index": index, "start": start, "state": state, "table": table},
+            cell={"arm": origin.arm, "state": state, **trial.cell},
             cache=cache,
             operation=f"select count(*) from census where pob = {POB[state]}",
             started_at=STARTED + timedelta(seconds=60 * origin.sequence + 15 * step),
-            elapsed_s=ELAPSED_S[cache][state] * true_ratio * moved * draw.lognormvariate(0.0, sigma),
+            elapsed_s=ELAPSED_S[cache][state] * trial.pace * true_ratio * moved * draw.lognormvariate(0.0, sigma),
             result_rows=ROWS[state],
             relation_io=(
-                RelationIo("census", "table", table, HEAP_READS[state] - heap, heap),
-                RelationIo("pob", "index", index, INDEX_READS[state] - pages, pages),
-                RelationIo("census_pkey", "index", table, 1 - key, key),
+                _relation_io(trial, "census", HEAP_READS[state] - heap, heap),
+                _relation_io(trial, "pob", INDEX_READS[state] - pages, pages),
+                _relation_io(trial, "census_pkey", 1 - key, key),
             ),
             tier_io=tuple(_tier_io(tier, trial.substrates[tier], reads[tier]) for tier in sorted({table, index})),
             proof={"resident_pages": 0} if cache is CacheState.COLD else {},
         )
 
 
+def _relation_io(trial: Trial, relation: str, hits: int, reads: int) -> RelationIo:
+    tier = trial.index if relation == "pob" else trial.table
+    bare = RelationIo(relation, "table" if relation == "census" else "index", tier, hits, reads)
+    logged = trial.substrates[tier] is Substrate.EMULATED
+    return replace(bare, io_s=reads * SERVICE_S[tier], io_basis="emulator's log") if logged else bare
+
+
 def _tier_io(tier: str, substrate: Substrate, reads: int) -> TierIo:
     if substrate is not Substrate.EMULATED:
         return TierIo(tier, substrate, None)
-    service_s = 4e-4 if tier == "hdd" else 1e-4
+    service_s = SERVICE_S[tier]
     device = "disk" if tier == "hdd" else "flash"
     return TierIo(tier, substrate, device, reads, reads * 8192, 0, 0, reads * service_s, reads * service_s * 1.01)

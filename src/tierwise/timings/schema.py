@@ -14,7 +14,7 @@ import polars as pl
 
 from tierwise.core.words import CacheState, IoArm, Substrate
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 RELATION_IO: Final = pl.Struct(
     {
@@ -23,6 +23,8 @@ RELATION_IO: Final = pl.Struct(
         "tier": pl.String,  # name of the tier in its pair
         "hits": pl.Int64,  # blocks found in shared_buffers during the operation
         "reads": pl.Int64,  # blocks asked of the storage during the operation
+        "io_s": pl.Float64,  # sum of the times of the requests for its files, all forks; null where not known
+        "io_basis": pl.String,  # how `io_s` was found, or why it is null
     }
 )
 TIER_IO: Final = pl.Struct(
@@ -65,13 +67,15 @@ SCHEMA: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class RelationIo:
-    """Blocks of one relation during one operation."""
+    """Blocks of one relation during one operation, and the time of its requests (`None`: not known; `io_basis` says why)."""
 
     relation: str
     relation_class: str
     tier: str
     hits: int
     reads: int
+    io_s: float | None = None
+    io_basis: str = "nothing recorded it"
 
 
 @dataclass(frozen=True, slots=True)
