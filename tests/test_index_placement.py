@@ -1,20 +1,25 @@
-"""The study on other ground than source M's pair: the reader's own disk, another server, the kernel's page cache."""
+"""The study beyond the published protocol on source M's pair: its variants, the reader's own disk, another server, the page cache."""
 
 import json
 import os
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tierwise.bench.accounting import EMULATED, TRACED
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.loop import gather_inputs, measure_study, open_lab
 from tierwise.bench.runs import complete, open_run
+from tierwise.bench.study import Trial
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
-from tierwise.core.pairs import load_pair
-from tierwise.core.profiles import load_profile
-from tierwise.core.words import IoArm
+from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.profiles import Profile, Sweep, load_profile
+from tierwise.core.words import CacheState, IoArm
+from tierwise.recorders import strace
 from tierwise.studies import index_placement
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import read_rows
@@ -22,10 +27,10 @@ from tierwise.timings.store import read_rows
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 
-def small(inputs: Inputs, *, arms: tuple[IoArm, ...]) -> Inputs:
+def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
     """One block of a two-hundredth of the rows: enough to see that it works, too little to judge."""
     return Inputs(
-        profile=inputs.profile.model_copy(update={"blocks": 1, "fraction": 0.005, "arms": arms}),
+        profile=inputs.profile.model_copy(update={"blocks": 1, "fraction": 0.005, "arms": arms, "sweep": sweep}),
         pairs=inputs.pairs,
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
@@ -42,6 +47,16 @@ def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
     return complete(run.run_id), read_rows(folder)
 
 
+@pytest.fixture
+def florida(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the trials that begin with the largest state."""
+
+    def some(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+        return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell["start"] == "FL")
+
+    monkeypatch.setattr(index_placement, "STUDY", replace(index_placement.STUDY, trials=some))
+
+
 @pytest.fixture(autouse=True)
 def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
@@ -50,7 +65,7 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 @needs_fuse
-def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so() -> None:
+def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so(florida: None) -> None:
     asked = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
     assert asked.reader_pair == "local"
     only_local = Inputs(asked.profile, (load_pair("local"),), "local", 1, "synthetic", asked.server_version)
@@ -61,11 +76,21 @@ def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say
     assert run.calibrations["local/ssd"]["random_read_iops_8jobs"] > 100
     (requests,) = {tier["reads"] for row in rows["tier_io"] for tier in row if tier["tier"] == "ssd"}
     assert requests is None  # nothing counts them on a real disk
+    on_disk = [io for row in rows.filter(cache="cold")["relation_io"] for io in row if io["tier"] == "ssd"]
+    (basis,) = {io["io_basis"] for io in on_disk}
+    if obstacle := strace.obstacle():
+        assert (basis, {io["io_s"] for io in on_disk}) == (obstacle, {None})
+    else:
+        assert basis == TRACED
+        assert all(io["io_s"] > 0 for io in on_disk), "every relation was read"
+    assert {io["io_basis"] for row in rows["relation_io"] for io in row if io["tier"] == "hdd"} == {EMULATED}
 
 
 @pytest.mark.slow
 @needs_fuse
-def test_a_server_without_direct_io_is_measured_through_the_page_cache(debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_without_direct_io_is_measured_through_the_page_cache(
+    debians_15: Path, florida: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
     assert asked.profile.arms == (IoArm.BUFFERED,)
@@ -75,9 +100,59 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(debians_1
     proofs = [json.loads(text) for text in cold["proof"]]
     assert all(proof["misses"] == proof["expected"] and proof["direct_io"] is None for proof in proofs)
     assert rows["arm"].unique().to_list() == ["buffered"]
-    misses = sum(io["reads"] for row in cold["relation_io"] for io in row)
-    requests = sum(tier["reads"] for row in cold["tier_io"] for tier in row)
+    assert Counter("census" in proof["cached"] for proof in proofs) == {False: 4, True: 2}, "the heap is cached in this arm as well"
+    published = cold.filter(pl.col("trial").str.ends_with("variant=published"))
+    misses = sum(io["reads"] for row in published["relation_io"] for io in row)
+    requests = sum(tier["reads"] for row in published["tier_io"] for tier in row)
     assert requests < misses  # read-ahead: the kernel asks for more than a page at a time
+
+
+@pytest.mark.slow
+@needs_fuse
+def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor_alone(workspace: Path) -> None:
+    asked = gather_inputs(profile="full", tiers="", seed=1, census="synthetic")
+    asked = small(asked, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
+    (pair,) = asked.pairs
+    cold, hot, cross = {}, {}, {}
+    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants") as lab:
+        for trial in index_placement.trials(asked.profile, pair):
+            if (trial.cell["table"], trial.cell["index"], trial.cell["start"]) == ("hdd", "ssd", "PR"):
+                variant = str(trial.cell["variant"])
+                index_placement.prepare(trial, lab)
+                cold[variant], hot[variant], cross[variant] = index_placement.measure(trial, lab)  # raises where the plan is another one
+    assert set(cold) == set(index_placement.VARIANTS)
+    assert {timing.cache for timing in cold.values()} == {CacheState.COLD}
+    reads = {name: {io.relation: io.reads for io in timing.relation_io} for name, timing in cold.items()}
+    assert all(timing.proof["misses"] == timing.proof["expected"] == reads[name] for name, timing in cold.items())
+    assert len({timing.result_rows for timing in cold.values()}) == 1
+
+    published = reads["published"]
+    assert reads["memory-0.05"] == reads["memory-1.2"] == reads["bitmap"] == published
+    assert reads["heap-cached"] == {**published, "census": 0}
+    assert reads["index-only"] == {**published, "census": 1}, "one page of the visibility map"
+    assert reads["deduplicated"]["census"] == reads["grown"]["census"] == published["census"]
+    assert reads["shuffled"]["census"] > published["census"]
+    assert {name for name, timing in cold.items() if timing.proof["cached"]} == {"heap-cached"}
+    assert all(
+        io.reads == 0 for timing in (hot["heap-cached"], cross["heap-cached"]) for io in timing.relation_io if io.relation == "census"
+    )
+    for timing in cold.values():
+        (heap_s,) = [io.io_s for io in timing.relation_io if io.relation == "census"]
+        assert heap_s is not None
+        assert (heap_s > 0) == (timing.cell["variant"] != "heap-cached")
+
+
+@pytest.mark.parametrize(("name", "variants"), [("smoke", 2), ("quick", 4), ("full", (8 + 6) * 6)])
+def test_the_sweep_decides_what_is_measured_beside_the_published_protocol(name: str, variants: int) -> None:
+    profile = load_profile(name)
+    cells = [trial.cell for trial in index_placement.trials(profile, load_pair("source-m"))]
+    others = [cell for cell in cells if cell["variant"] != "published"]
+    assert len(cells) - len(others) == 12 * len(profile.arms)
+    assert len(others) == variants
+    assert {cell["table"] for cell in others} == {"hdd"}
+    heap_cached = {cell["start"] for cell in others if cell["variant"] == "heap-cached"}
+    assert heap_cached == {"smoke": {"NV"}, "quick": {"FL", "NV"}, "full": {"FL", "PR", "NV"}}[name]
+    assert not [cell for cell in others if cell["arm"] == "buffered" and str(cell["variant"]).startswith("memory")]
 
 
 def test_a_pair_without_the_tiers_that_the_study_compares_is_refused() -> None:

@@ -64,14 +64,14 @@ def test_the_same_command_completes_the_killed_run_and_starts_no_other(home: Hom
 
 def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.DataFrame) -> None:
     (study,) = smoke.studies
-    assert len(study.trials) == 12
+    assert len(study.trials) == 14, "the published protocol, and the heap cached for one state"
     expected = {(trial, block, step) for trial in study.trials for block in range(study.blocks) for step in range(3)}
     assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
 
 
 def test_every_cold_row_was_proved_cold(rows: pl.DataFrame) -> None:
     cold = rows.filter(pl.col("cache") == "cold")
-    assert len(cold) == 60
+    assert len(cold) == 70
     for text in cold["proof"]:
         proof = json.loads(text)
         assert proof["server_was_down"]
@@ -90,6 +90,7 @@ def test_the_server_and_the_emulator_count_the_same_reads(rows: pl.DataFrame) ->
         for tier in tiers:
             assert tier["reads"] == sum(io["reads"] for io in relations if io["tier"] == tier["tier"])
             assert tier["read_bytes"] == 8192 * tier["reads"]
+            assert tier["intended_s"] == pytest.approx(sum(io["io_s"] for io in relations if io["tier"] == tier["tier"]))
 
 
 def test_an_emulated_disk_takes_its_time(rows: pl.DataFrame) -> None:

@@ -22,11 +22,13 @@ from tierwise.postgres.cold import (
     index_pages,
     relation_files,
     residency,
+    visibility_pages,
     warm_catalogues,
 )
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
 from tierwise.postgres.statistics import BlockCount, BlockCounter
+from tierwise.postgres.warming import warm_heap
 
 RELATIONS = ["census", "pob"]
 STATES = {"FL": 12, "PR": 72, "NV": 32}
@@ -187,6 +189,30 @@ def test_heap_pages_are_counted_by_address(session: Connection) -> None:
     assert distinct_heap_pages(session, "census", "ctid >= '(3,0)' AND ctid < '(10,0)'") == 7
     assert distinct_heap_pages(session, "census", "caseid IN (1, 2, 100000)") == 2
     assert distinct_heap_pages(session, "census", "false") == 0
+
+
+def test_pages_of_the_visibility_map_are_counted_by_address(session: Connection) -> None:
+    assert visibility_pages(session, "census", "caseid IN (1, 2, 100000)") == 1, "32,672 heap pages to a page of the map"
+    assert visibility_pages(session, "census", "false") == 0
+
+
+def test_a_warmed_heap_is_whole_and_its_indexes_are_as_cold_as_before(session: Connection) -> None:
+    pages = _value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
+    assert warm_heap(session, "census") == pages
+    assert {name: len(_buffered(session, name)) for name in (*RELATIONS, "other")} == {"census": pages, "pob": 0, "other": 0}
+    warm_catalogues(session, query("PR"))
+    with BlockCounter(session, [*RELATIONS, "other"]) as counter:
+        session.execute(query("PR"))
+    assert_plan(planned(session, query("PR")), PLAN)
+    misses = {name: block.reads for name, block in counter.blocks.items()}
+    assert misses == {"census": 0, "pob": index_pages(session, "census", "pob", f"pob = {STATES['PR']}"), "other": 1}
+
+
+def test_a_heap_that_shared_buffers_cannot_hold_is_not_called_cached(census: Cluster) -> None:
+    census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=4 * MIB))
+    with census.connect() as conn, pytest.raises(EvidenceError, match=r"census is not cached: .* read \d+ of \d+ blocks again"):
+        warm_heap(conn, "census")
+    census.stop()
 
 
 def test_index_pages_want_an_index_scan(session: Connection) -> None:

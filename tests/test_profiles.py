@@ -6,7 +6,7 @@ import pytest
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import home
-from tierwise.core.profiles import load_profile, names
+from tierwise.core.profiles import Sweep, load_profile, names
 from tierwise.core.units import GB
 from tierwise.core.words import IoArm
 
@@ -42,6 +42,10 @@ def test_only_full_has_the_published_size_and_both_arms() -> None:
     assert set(full.arms) == {IoArm.DIRECT, IoArm.BUFFERED}
     assert smoke.arms == quick.arms == (IoArm.DIRECT,)
     assert smoke.free_space_bytes < quick.free_space_bytes < full.free_space_bytes
+
+
+def test_the_larger_the_profile_the_wider_its_sweep() -> None:
+    assert [load_profile(name).sweep for name in ("smoke", "quick", "full")] == [Sweep.SAMPLE, Sweep.DECIDING, Sweep.WHOLE]
 
 
 def test_an_unknown_profile_names_the_known_ones() -> None:

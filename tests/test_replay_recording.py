@@ -4,27 +4,30 @@ import os
 import shutil
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from tierwise.bench.accounting import TRACED, by_relation, with_traced_times
 from tierwise.bench.recording import Span, Straced, waited_for, with_host_time
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.words import CacheState
 from tierwise.recorders import strace
 from tierwise.tiers.directory import Directory
+from tierwise.timings.schema import RelationIo, Timing
 from tierwise.timings.traces import TRACE, TraceKey, read_trace, trace_path, write_trace
 
 KEY = TraceKey("index_placement", "source-m", "arm=direct/index=ssd/start=FL/table=hdd")
 SAID = r"""
-pread64(5</w/hdd/PG_18/5/16400>, ""..., 8192, 16384) = 8192
+pread64(5</w/hdd/PG_18/5/16400>, ""..., 8192, 16384) = 8192 <0.000061>
 preadv(5</w/hdd/PG_18/5/16400.1>, [...], 2, 8192) = 16384
 preadv2(6</w/h\303\251>, [...], 1, 24576, RWF_NOWAIT) = 4096
 pread64(6</w/x>, ""..., 8192, 0) = -1 EIO (Input/output error)
 pwrite64(7</w/y>, ""..., 8192, 0)      = 8192
-fdatasync(7</w/y>)                      = 0
+fdatasync(7</w/y>)                      = 0 <1.500000>
 strace: Process 7 detached
 """
 READER = """
@@ -49,11 +52,11 @@ def need_strace() -> None:
 def test_calls_are_read_from_what_strace_prints() -> None:
     file = Path("/w/hdd/PG_18/5/16400")
     assert list(strace.parse(SAID)) == [
-        ("read", file, 16384, 8192),
-        ("read", Path(f"{file}.1"), 8192, 16384),
-        ("read", Path("/w/hé"), 24576, 4096),
-        ("write", Path("/w/y"), 0, 8192),
-        ("flush", Path("/w/y"), 0, 0),
+        ("read", file, 16384, 8192, 0.000061),
+        ("read", Path(f"{file}.1"), 8192, 16384, None),
+        ("read", Path("/w/hé"), 24576, 4096, None),
+        ("write", Path("/w/y"), 0, 8192, None),
+        ("flush", Path("/w/y"), 0, 0, 1.5),
     ]
 
 
@@ -70,7 +73,9 @@ def test_a_real_process_is_recorded_between_attach_and_detach_and_goes_on(need_s
             assert reader.stdout.readline() == "done\n"
         reader.communicate("\n")
     assert reader.returncode == 0
-    assert [call for call in transfers if call.path == path] == [("read", path, page * PAGE_BYTES, PAGE_BYTES) for page in (3, 0, 2)]
+    reads = [call for call in transfers if call.path == path]
+    assert [call[:4] for call in reads] == [("read", path, page * PAGE_BYTES, PAGE_BYTES) for page in (3, 0, 2)]
+    assert all(call.traced_s is not None and 0 <= call.traced_s < 10 for call in reads)
 
 
 def test_without_strace_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +100,7 @@ def test_the_requests_of_a_relation_are_named_with_their_pages_over_all_segments
         (main.parent / name).write_bytes(bytes(3 * PAGE_BYTES))
     recorder = Straced({"ssd": tier})
     calls = [("16400", 8192), ("16400.1", 8192), ("16400_vm", 0), ("16401", 16384)]
-    recorder._transfers = [strace.Transfer("read", main.parent / name, offset, PAGE_BYTES) for name, offset in calls]
+    recorder._transfers = [strace.Transfer("read", main.parent / name, offset, PAGE_BYTES, 0.25) for name, offset in calls]
     recorder._transfers.append(strace.Transfer("read", tmp_path / "catalogue", 0, PAGE_BYTES))
     recorder.note(Span(CacheState.COLD, 0.0, 1.0, 0.4), {"census": main})
     trace = recorder.trace
@@ -108,6 +113,20 @@ def test_the_requests_of_a_relation_are_named_with_their_pages_over_all_segments
         ("end", None, None, None, 3),
     ]
     assert with_host_time(trace, recorder.spans[0])["think_s"].to_list() == pytest.approx([0.12] * 5)
+    assert by_relation(trace, trace["traced_s"][:-1]) == {"census": 0.75, "16401": 0.25}, "a relation's forks belong to it"
+
+
+def test_what_nothing_counts_gets_its_time_from_strace_or_says_why_not() -> None:
+    counted = RelationIo("pob", "index", "hdd", 0, 2, 0.02, "the emulator's log")
+    uncounted = RelationIo("census", "table", "ssd", 0, 1)
+    timing = Timing({}, CacheState.COLD, "q", datetime(2026, 1, 1, tzinfo=UTC), 1.0, relation_io=(counted, uncounted))
+    requests = [{"operation": "read", "relation": name, "traced_s": 0.5} for name in ("census", "census_vm", "pob")]
+    query = pl.DataFrame([*requests, {"operation": "end"}], schema=TRACE)
+    (traced,) = with_traced_times([timing], [query], None)
+    assert traced.relation_io[0] == counted
+    assert (traced.relation_io[1].io_s, traced.relation_io[1].io_basis) == (1.0, TRACED)
+    (untraced,) = with_traced_times([timing], None, "strace is missing")
+    assert (untraced.relation_io[1].io_s, untraced.relation_io[1].io_basis) == (None, "strace is missing")
 
 
 def test_a_request_follows_the_latest_completion_before_it() -> None:

@@ -37,7 +37,7 @@ def test_no_rows_are_valid() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
-        ("schema_version", 2, "must be 1"),
+        ("schema_version", 1, "must be 2"),
         ("run_id", "", "must not be empty"),
         ("study", "", "must not be empty"),
         ("pair", "", "must not be empty"),
@@ -82,10 +82,13 @@ def test_only_the_result_may_be_null() -> None:
 @pytest.mark.parametrize(
     ("column", "fields", "rule"),
     [
-        ("relation_io", {"reads": -1}, "hits and reads must be at least 0"),
-        ("relation_io", {"hits": -1}, "hits and reads must be at least 0"),
-        ("relation_io", {"reads": None}, "no field may be null"),
-        ("relation_io", {"relation": None}, "no field may be null"),
+        ("relation_io", {"reads": -1}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"hits": -1}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"reads": None}, "only io_s may be null"),
+        ("relation_io", {"io_s": -1e-9}, "hits, reads and io_s must be at least 0"),
+        ("relation_io", {"io_basis": ""}, "io_basis must say how io_s was found, or why it is null"),
+        ("relation_io", {"io_basis": None}, "only io_s may be null"),
+        ("relation_io", {"relation": None}, "only io_s may be null"),
         ("relation_io", {"relation_class": "view"}, "relation_class must be one of table, index, wal, temp"),
         ("tier_io", {"tier": None}, "tier and substrate must not be null"),
         ("tier_io", {"substrate": "guessed"}, "substrate must be one of"),
@@ -102,6 +105,10 @@ def test_a_directory_counts_nothing_and_that_is_valid() -> None:
     validate_rows(
         with_field("tier_io", device=None, reads=None, read_bytes=None, writes=None, write_bytes=None, intended_s=None, actual_s=None)
     )
+
+
+def test_a_relations_time_may_be_unknown() -> None:
+    validate_rows(with_field("relation_io", io_s=None, io_basis="strace is missing"))
 
 
 def test_a_row_stands_once() -> None:

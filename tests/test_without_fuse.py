@@ -42,7 +42,7 @@ class Simulated:
     rows: pl.DataFrame
 
     def cold(self, table: str, index: str) -> pl.DataFrame:
-        return self.rows.filter(pl.col("cache") == "cold", pl.col("trial").str.contains(f"index={index}/.*table={table}"))
+        return self.rows.filter(pl.col("cache") == "cold", pl.col("trial").str.contains(f"index={index}/.*table={table}/variant=published"))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 
 @pytest.mark.slow
 def test_every_row_and_every_tier_of_it_is_simulated(run: Simulated) -> None:
-    assert len(run.rows) == 12 * BLOCKS * 3
+    assert len(run.rows) == 14 * BLOCKS * 3
     assert run.rows["substrate"].unique().to_list() == ["simulated"]
     tiers = run.rows["tier_io"].explode().struct.unnest()
     assert tiers["substrate"].unique().to_list() == ["simulated"]
@@ -96,10 +96,12 @@ def test_cold_is_still_proved_and_the_models_see_what_the_server_missed(run: Sim
 
 @pytest.mark.slow
 def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
-    for text, elapsed_s, tiers in run.rows.select("proof", "elapsed_s", "tier_io").iter_rows():
+    for text, elapsed_s, relations, tiers in run.rows.select("proof", "elapsed_s", "relation_io", "tier_io").iter_rows():
         measured = json.loads(text)["replayed"]
         host_s = max(0.0, measured["measured_elapsed_s"] - measured["measured_storage_s"])
         assert elapsed_s == pytest.approx(host_s + sum(tier["intended_s"] for tier in tiers))
+        for tier in tiers:
+            assert tier["intended_s"] == pytest.approx(sum(io["io_s"] for io in relations if io["tier"] == tier["tier"]))
     hdd, ssd = (run.cold(tier, tier)["elapsed_s"].sum() for tier in ("hdd", "ssd"))
     assert hdd > 3 * ssd
     assert run.cold("hdd", "hdd")["elapsed_s"].n_unique() == 3 * BLOCKS, "a block is a seed"
@@ -108,7 +110,7 @@ def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
 @pytest.mark.slow
 def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
     (study,) = run.manifest.studies
-    assert study.facts["traces"] == {"recorded": 12, "missing": 0, "why": None}
+    assert study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
     assert study.facts["predictions"] == []
     trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", study.trials[0]))
     assert trace is not None

@@ -1,6 +1,5 @@
 """The lab: tiers mounted, a server that can be made cold, and a stopwatch that counts blocks. A study sees nothing else."""
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,17 +10,20 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
+from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import CacheState, IoArm
 from tierwise.postgres import cold, settings
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.placement import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.warming import warm_heap
 from tierwise.tiers.tier import Tier
-from tierwise.timings.schema import RelationIo, TierIo, Timing
+from tierwise.timings.schema import Timing
 
 OVERSHOOT_BOUND = 0.10
 """Share of an operation's time that the emulator may add beyond its model before the row gives no verdict (assumed)."""
@@ -42,13 +44,14 @@ class DatasetLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A connection to a server that was started cold."""
+    """A connection to a server that was started cold; then the heaps of `cached` were read, and no other block."""
 
     connection: Connection
     relations: Sequence[str]
     main_files: Mapping[str, Path]
     resident_pages: dict[str, int]
     direct_io: bool | None
+    cached: dict[str, int]  # blocks of each heap that was read, asserted by reading it again
 
 
 @dataclass
@@ -99,14 +102,17 @@ class Lab:
         arm: IoArm,
         shared_buffers_bytes: int,
         setup: Sequence[str],
+        cached: Sequence[str] = (),
     ) -> Iterator[Session]:
-        """A server that holds nothing of `relations`: down, caches emptied and looked at over `files`, up again.
+        """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
 
-        `setup` is run in the session (search path, planner switches), then the catalogues that `statement` wants are warmed.
+        `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
+        shared_buffers, without delay, and the catalogues that `statement` wants are warmed.
         """
         self.cluster.stop()
         cold.evict(files)
         for tier in self.tiers.values():
+            tier.delays(False)  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
             tier.empty_cache(cached=arm is IoArm.BUFFERED)
         resident_pages = {
             name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
@@ -120,10 +126,11 @@ class Lab:
                 for command in setup:
                     connection.execute(sql.SQL(command))
                 main_files = cold.main_files(connection, relations)
+                warm = {table: warm_heap(connection, table) for table in cached}
                 cold.warm_catalogues(connection, statement)
                 for tier in self.tiers.values():
                     tier.delays(True)
-                yield Session(connection, relations, main_files, resident_pages, direct_io)
+                yield Session(connection, relations, main_files, resident_pages, direct_io, warm)
         finally:
             self.cluster.stop()
 
@@ -138,7 +145,7 @@ class Lab:
     ) -> Timing:
         """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
 
-        A cold run names the blocks that it must miss (`expected`); `EvidenceError` where it was not cold.
+        A cold run names the blocks that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():
             tier.reset_io()
@@ -152,9 +159,13 @@ class Lab:
             ended_s = time.monotonic()
         elapsed_s = ended_s - started_s
         self.recorder.note(Span(cache, started_s, ended_s, counter.storage_s), session.main_files)
-        tier_io = tuple(_tier_io(name, tier) for name, tier in self.tiers.items())
-        overshoot_s = sum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in tier_io)
-        proof: dict[str, Any] = {}
+        files = {name: tier.io() for name, tier in self.tiers.items()}
+        requests = tuple(tier_io(tier, files[name]) for name, tier in self.tiers.items())
+        overshoot_s = sum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
+        for table in session.cached:
+            if counter.blocks[table].reads:
+                raise EvidenceError(f"{table} was not cached any more: {counter.blocks[table].reads} blocks were read")
+        proof: dict[str, Any] = {"cached": session.cached} if session.cached else {}
         if expected is not None:
             evidence = cold.ColdEvidence(
                 server_was_down=True,
@@ -162,6 +173,7 @@ class Lab:
                 direct_io=session.direct_io,
                 misses={name: count.reads for name, count in counter.blocks.items()},
                 expected=dict(expected),
+                cached=session.cached,
             )
             evidence.require()
             proof = evidence.model_dump(mode="json")
@@ -172,11 +184,8 @@ class Lab:
             started_at=started_at,
             elapsed_s=elapsed_s,
             result_rows=row[0] if row else None,
-            relation_io=tuple(
-                RelationIo(count.relation, str(count.relation_class), count.tier, count.hits, count.reads)
-                for count in counter.blocks.values()
-            ),
-            tier_io=tier_io,
+            relation_io=relation_io(counter.blocks.values(), self.tiers, files, session.main_files),
+            tier_io=requests,
             proof=proof,
             flags=("overshoot",) if overshoot_s > OVERSHOOT_BOUND * elapsed_s else (),
         )
@@ -187,21 +196,3 @@ class Lab:
         if tier.name not in known:
             known[tier.name] = cold.direct_io_probe(tier.directory)
         return known[tier.name]
-
-
-def _tier_io(name: str, tier: Tier) -> TierIo:
-    files = tier.io()
-    if files is None:
-        return TierIo(name, Substrate(tier.substrate), tier.device)
-    every = files.values()
-    return TierIo(
-        name,
-        Substrate(tier.substrate),
-        tier.device,
-        reads=sum(io.reads for io in every),
-        read_bytes=sum(io.read_bytes for io in every),
-        writes=sum(io.writes for io in every),
-        write_bytes=sum(io.write_bytes for io in every),
-        intended_s=math.fsum(io.intended_s for io in every),
-        actual_s=math.fsum(io.actual_s for io in every),
-    )

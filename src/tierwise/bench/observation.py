@@ -4,6 +4,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tierwise.bench.accounting import with_traced_times
 from tierwise.bench.lab import Lab
 from tierwise.bench.order import Turn
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
@@ -21,7 +22,8 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
-    the storage is taken off. Where a tier is simulated, the replayed trace gives the time.
+    the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
+    simulated, the replayed trace gives the time.
 
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
@@ -37,15 +39,17 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
         write_trace(run_folder, key, log.trace)
         return timings
     sequence = known
-    if known is None and (simulating or strace.obstacle() is None):
+    obstacle = strace.obstacle() if known is None else None
+    if known is None and (simulating or obstacle is None):
         aside = Straced(tiers)
         _measured(study, turn, lab, aside)
         sequence = aside.trace
     clock = Recorder()
     timings = _measured(study, turn, lab, clock)
     if sequence is None:
-        return timings
+        return with_traced_times(timings, None, obstacle)
     queries = sequence.partition_by("step", maintain_order=True)
+    timings = with_traced_times(timings, queries, None)
     if known is None:
         write_trace(run_folder, key, pl.concat(map(with_host_time, queries, clock.spans)))
     return simulated(timings, queries, clock.spans, lab, repetition=turn.block) if simulating else timings

@@ -34,13 +34,15 @@ def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, 
 
 
 def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
-    """The times of each cold query of `trial` that its reference foretells: the blocks asked for, and the host's times.
+    """The times of each cold query of `trial` that its reference, if it has one, foretells: the blocks asked for, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
     that was begun before there were traces.
     """
     assert study.placement is not None
     placement = study.placement(trial)
+    if placement is None:
+        return []
     trace, own = (read_trace(run_folder, TraceKey(study.name, lab.pair.name, key)) for key in (placement.reference, trial.key))
     if trace is None or own is None:
         return []

@@ -7,13 +7,14 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.bench.accounting import REPLAYED, by_relation
 from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Span, with_host_time
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.simulate.replay import EXTENT_BYTES, Access, DeviceModel, Operation, Replayed, Trace, lay_out, replay
 from tierwise.tiers.open import device_model
-from tierwise.timings.schema import TierIo, Timing
+from tierwise.timings.schema import RelationIo, TierIo, Timing
 from tierwise.timings.traces import END
 
 OTHER_SEQUENCE: Final = "sequence"
@@ -79,7 +80,7 @@ def simulated(
     for timing, query, part, span in zip(timings, queries, parts, spans, strict=True):
         found = replay(trace_of(part), placement, devices, laid, started_s=clock_s)
         clock_s += found.elapsed_s
-        retimed.append(_retimed(timing, query, span, found))
+        retimed.append(_retimed(timing, query, part, span, found))
     return retimed
 
 
@@ -92,18 +93,24 @@ def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFr
     return with_host_time(chained, span._replace(storage_s=span.storage_s * share))
 
 
-def _retimed(timing: Timing, query: pl.DataFrame, span: Span, found: Replayed) -> Timing:
-    """`timing` as the models have it; what the real disk took is kept beside the evidence."""
-    counted = dict(query.filter(operation="read")["relation"].value_counts().rows())
+def _retimed(timing: Timing, query: pl.DataFrame, part: pl.DataFrame, span: Span, found: Replayed) -> Timing:
+    """`timing` as the models have it, who replayed `part` of the query; what the real disk took is kept beside the evidence."""
+    counted = by_relation(query, (query["operation"] == "read")[:-1])
+    latencies_s = by_relation(part, found.latencies_s)
     differing = sum(abs(io.reads - counted.get(io.relation, 0)) for io in timing.relation_io)
     same = differing <= ALIKE * sum(io.reads for io in timing.relation_io)
     return replace(
         timing,
         elapsed_s=found.elapsed_s,
+        relation_io=tuple(_relation_io(io, found, latencies_s) for io in timing.relation_io),
         tier_io=tuple(_tier_io(io, found) for io in timing.tier_io),
         proof={**timing.proof, "replayed": {"measured_elapsed_s": span.elapsed_s, "measured_storage_s": span.storage_s}},
         flags=timing.flags if same else (*timing.flags, OTHER_SEQUENCE),
     )
+
+
+def _relation_io(io: RelationIo, found: Replayed, latencies_s: Mapping[str, float]) -> RelationIo:
+    return replace(io, io_s=latencies_s.get(io.relation, 0.0), io_basis=REPLAYED) if io.tier in found.tiers else io
 
 
 def _tier_io(io: TierIo, found: Replayed) -> TierIo:

@@ -55,8 +55,8 @@ class Study:
     `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
     a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
     calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
-    the complete rows contradict themselves. `placement`, where trials differ by nothing else, lets the bench predict them all from
-    the trace of one.
+    the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
+    the trace of one; None for any other trial.
     """
 
     name: str
@@ -68,4 +68,4 @@ class Study:
     measure: Callable[[Trial, Lab], Iterator[Timing]]
     describe: Callable[[Lab], dict[str, Any]]
     check: Callable[[pl.DataFrame], None] = field(default=_no_check)
-    placement: Callable[[Trial], Placement] | None = None
+    placement: Callable[[Trial], Placement | None] | None = None

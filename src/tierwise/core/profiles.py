@@ -1,5 +1,6 @@
 """Profiles: how much of the study is measured (``data/profiles/*.toml``)."""
 
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
@@ -9,6 +10,14 @@ from tierwise.core.toml import Strict, read_toml, validate
 from tierwise.core.words import IoArm
 
 Grid = TypeVar("Grid", bound=BaseModel)
+
+
+class Sweep(StrEnum):
+    """How far a study departs from its source's protocol, one factor at a time; each study decides what that means for it."""
+
+    SAMPLE = "sample"
+    DECIDING = "deciding"
+    WHOLE = "whole"
 
 
 class Profile(Strict):
@@ -21,6 +30,7 @@ class Profile(Strict):
     blocks: int = Field(ge=1, description="interleaved repetitions of every trial; a verdict needs five")
     arms: tuple[IoArm, ...] = Field(min_length=1)
     memory_fraction: float = Field(gt=0, description="shared_buffers over the size of table + index")
+    sweep: Sweep = Field(description="variants beside the published protocol: sample (does it work?), deciding (a first answer), whole")
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def study(self, name: str, grid: type[Grid]) -> Grid:

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from psycopg import sql
+from pydantic import Field
 
 from tierwise.core.errors import EvidenceError
 from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
 from tierwise.postgres.residency import direct_io_probe, drop_caches, evict, residency
@@ -30,10 +32,13 @@ __all__ = [
     "main_files",
     "relation_files",
     "residency",
+    "visibility_pages",
     "warm_catalogues",
 ]
 
 METAPAGES: Final = 1
+MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
+"""Heap blocks to a block of the visibility map: two bits each behind the page's header (HEAPBLOCKS_PER_PAGE)."""
 ONLY_INDEX_SCANS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off", "enable_tidscan": "off"}
 ONLY_INDEX_LOOKUPS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off"}
 FIRST_USER_OID: Final = 16384
@@ -47,6 +52,7 @@ class ColdEvidence(Strict):
     direct_io: bool | None  # what the probe said; None in the buffered arm
     misses: dict[str, int]  # by relation: blocks that the query asked of the storage
     expected: dict[str, int]  # by relation: distinct blocks that its plan touches
+    cached: dict[str, int] = Field(default_factory=dict)  # by relation: blocks that had been read and were found again: misses none
 
     @property
     def faults(self) -> list[str]:
@@ -124,6 +130,14 @@ def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
     """Distinct heap blocks that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
     row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
+    """Distinct blocks of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
+    query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
+    row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
     return int(row[0])
 

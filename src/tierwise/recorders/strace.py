@@ -1,4 +1,4 @@
-"""Reads and writes of one process, in order, by strace. Its times are not taken: stopping a process at each call disturbs them."""
+"""Reads and writes of one process, in order, by strace. Stopping a process at each call disturbs times: no scored one is taken here."""
 
 import os
 import re
@@ -27,8 +27,8 @@ CALLS: Final[dict[str, Operation]] = {
 }
 """What is recorded, by system call."""
 
-CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)")
-"""A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192``."""
+CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)( <(?P<took_s>[\d.]+)>)?")
+"""A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
 
 PATIENCE_S: Final = 10.0
 
@@ -40,6 +40,7 @@ class Transfer(NamedTuple):
     path: Path
     offset_bytes: int
     size_bytes: int
+    traced_s: float | None = None  # what the call took, its two stops included
 
 
 def require() -> None:
@@ -73,7 +74,7 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
     transfers: list[Transfer] = []
     with tempfile.TemporaryDirectory(prefix="tierwise-strace-") as folder:
         said = Path(folder, "calls")
-        command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-s", "0", "-o", str(said)]
+        command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", str(said)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}) as strace:
             assert strace.stderr is not None
             answer = strace.stderr.readline()
@@ -93,15 +94,16 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
 
 
 def parse(text: str) -> Iterator[Transfer]:
-    """The calls of strace's output (``-y``, no times) that succeeded."""
+    """The calls of strace's output (``-y -T``) that succeeded."""
     for line in text.splitlines():
         found = CALL.match(line)
         if found is None or found["call"] not in CALLS:
             continue
         path = Path(found["path"].encode("latin-1", "replace").decode("unicode_escape").encode("latin-1").decode("utf-8", "replace"))
         operation = CALLS[found["call"]]
+        traced_s = float(found["took_s"]) if found["took_s"] else None
         if operation == "flush":
-            yield Transfer(operation, path, 0, 0)
+            yield Transfer(operation, path, 0, 0, traced_s)
         else:
             behind = 2 if found["call"].endswith("v2") else 1  # flags follow the offset
-            yield Transfer(operation, path, int(found["arguments"].split(", ")[-behind]), int(found["result"]))
+            yield Transfer(operation, path, int(found["arguments"].split(", ")[-behind]), int(found["result"]), traced_s)

@@ -28,6 +28,7 @@ TRACE: Final[dict[str, Any]] = {
     "think_s": pl.Float64,  # from that completion to this issue: the host's time
     "intended_s": pl.Float32,  # what the device model asked for; null where none did
     "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
+    "traced_s": pl.Float32,  # what it took under strace, whose stops are in it; null where nothing was traced
 }
 """Columns of a trace file."""
 

@@ -1,0 +1,87 @@
+"""Requests and their times, counted by tier and by relation, as a raw row keeps them."""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+import polars as pl
+
+from tierwise.bench.recording import FORKS, MainFiles, file_names, relation_file
+from tierwise.core.words import Substrate
+from tierwise.postgres.statistics import BlockCount
+from tierwise.tiers.tier import FileIo, Tier
+from tierwise.timings.schema import RelationIo, TierIo, Timing
+from tierwise.timings.traces import END
+
+FileIos = Mapping[str, FileIo] | None
+
+EMULATED: Final = "the emulator's log: intended times of this query's requests"
+REPLAYED: Final = "the replay of this query's requests"
+TRACED: Final = "strace: one repetition that is not scored, its stops included"
+UNCOUNTED: Final = "nothing counts the requests of a directory"
+
+
+def tier_io(tier: Tier, files: FileIos) -> TierIo:
+    """All requests of one tier, from the counters of its files."""
+    if files is None:
+        return TierIo(tier.name, Substrate(tier.substrate), tier.device)
+    every = files.values()
+    return TierIo(
+        tier.name,
+        Substrate(tier.substrate),
+        tier.device,
+        reads=sum(io.reads for io in every),
+        read_bytes=sum(io.read_bytes for io in every),
+        writes=sum(io.writes for io in every),
+        write_bytes=sum(io.write_bytes for io in every),
+        intended_s=math.fsum(io.intended_s for io in every),
+        actual_s=math.fsum(io.actual_s for io in every),
+    )
+
+
+def relation_io(
+    blocks: Iterable[BlockCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
+) -> tuple[RelationIo, ...]:
+    """Blocks of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by tier)."""
+    names = file_names(main_files)
+    intended_s: dict[str, float] = defaultdict(float)
+    for tier, counted in files.items():
+        for path, io in (counted or {}).items():
+            intended_s[relation_file(tiers[tier].directory.resolve() / path, names).relation] += io.intended_s
+    return tuple(
+        RelationIo(
+            block.relation,
+            str(block.relation_class),
+            block.tier,
+            block.hits,
+            block.reads,
+            *((intended_s[block.relation], EMULATED) if files.get(block.tier) is not None else (None, UNCOUNTED)),
+        )
+        for block in blocks
+    )
+
+
+def by_relation(query: pl.DataFrame, values: Iterable[float | None]) -> dict[str, float]:
+    """Sums of `values`, one for each request of the recorded `query`, by relation, its forks with it."""
+    sums: dict[str, float] = defaultdict(float)
+    for relation, value in zip(query.filter(pl.col("operation") != END)["relation"], values, strict=True):
+        sums[re.sub(rf"_({FORKS})$", "", relation)] += value or 0.0
+    return sums
+
+
+def with_traced_times(timings: Sequence[Timing], queries: Sequence[pl.DataFrame] | None, obstacle: str | None) -> list[Timing]:
+    """`timings` with what strace saw of the recorded `queries`, for each relation that nothing else counts; else why it did not."""
+    if queries is None:
+        return [_filled(timing, {}, obstacle or UNCOUNTED) for timing in timings]
+    return [_filled(timing, by_relation(query, query["traced_s"][:-1]), None) for timing, query in zip(timings, queries, strict=True)]
+
+
+def _filled(timing: Timing, traced_s: Mapping[str, float], why_not: str | None) -> Timing:
+    found = [
+        io if io.io_s is not None else replace(io, io_s=None if why_not else traced_s.get(io.relation, 0.0), io_basis=why_not or TRACED)
+        for io in timing.relation_io
+    ]
+    return replace(timing, relation_io=tuple(found))

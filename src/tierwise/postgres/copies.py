@@ -1,0 +1,101 @@
+"""Copies of one table with one index, each in a schema of its own: made once, and made anew where a kill left one half made."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from psycopg import sql
+
+from tierwise.postgres.settings import Connection
+
+WHOLE: Final = "whole"
+"""Comment on a schema in which everything is made."""
+SORT_MEMORY: Final = "256MB"
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """How a copy's rows and index come to be; without arguments: the rows as they were loaded, then an index with an entry for each row."""
+
+    deduplicated: bool = False  # equal keys share an entry of the index: the default since PostgreSQL 13
+    grown: bool = False  # the index is there before the rows, and grows as they are inserted
+    shuffled: bool = False  # the rows in a random order
+    vacuumed: bool = False  # every page marked as visible to all
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedTable:
+    """What is the same in every copy. `row_id` is an integer column that the server fills in, in the order of loading."""
+
+    name: str
+    ddl: str
+    columns: Sequence[str]  # all but `row_id`
+    row_id: str
+    index: str
+    key: str
+    statistics_target: int
+    load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
+
+    def use(self, conn: Connection, tier: str, name: str, build: Build, *, seed: int) -> None:
+        """Set the search path to the copy `name` on `tier`, made where it is not there yet.
+
+        A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
+        """
+        schema = schema_of(tier, name, build)
+        if not is_whole(conn, schema):
+            if build != Build():
+                self.use(conn, tier, name, Build(), seed=seed)
+            self._make(conn, tier, schema, build, seed)
+        conn.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
+
+    def _make(self, conn: Connection, tier: str, schema: str, build: Build, seed: int) -> None:
+        named = sql.Identifier(schema)
+        with conn.transaction():
+            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
+            conn.execute(sql.SQL("SET search_path = {}").format(named))
+            conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
+            conn.execute(sql.SQL(self.ddl))
+            if build.grown:
+                self._create_index(conn, build)
+            if build == Build():
+                self.load(conn)
+            else:
+                self._copy(conn, schema_of(tier, "", Build()), seed if build.shuffled else None)
+            if not build.grown:
+                self._create_index(conn, build)
+            conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
+            conn.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.name)))
+        table = sql.Identifier(self.name)
+        conn.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))  # one full scan sets the hint bits
+        if build.vacuumed:
+            conn.execute(sql.SQL("VACUUM {}").format(table))
+        conn.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+
+    def _create_index(self, conn: Connection, build: Build) -> None:
+        names = map(sql.Identifier, (self.index, self.name, self.key))
+        storage = sql.SQL("on" if build.deduplicated else "off")
+        conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = {})").format(*names, storage))
+
+    def _copy(self, conn: Connection, schema: str, seed: int | None) -> None:
+        """Insert the rows of the copy in `schema`, in its order, or in a random one."""
+        columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in self.columns)
+        row_id = sql.Identifier(self.row_id)
+        order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
+        conn.execute(f"SET LOCAL work_mem = '{SORT_MEMORY}'")
+        conn.execute(
+            sql.SQL("INSERT INTO {} ({}) SELECT {} FROM {} ORDER BY {}").format(
+                sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
+            )
+        )
+
+
+def schema_of(tier: str, name: str, build: Build) -> str:
+    """``on_hdd`` for the plain build, ``on_hdd_grown`` for another that is called so."""
+    return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
+
+
+def is_whole(conn: Connection, schema: str) -> bool:
+    """Whether the copy in `schema` was made to its end."""
+    (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
+    return bool(comment == WHOLE)

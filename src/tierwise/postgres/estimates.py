@@ -1,0 +1,167 @@
+"""What the planner makes of a column's statistics: the cost of an index scan as a function of rows and correlation, and its inverse.
+
+After `cost_index`, `index_pages_fetched` (src/backend/optimizer/path/costsize.c) and `genericcostestimate` (selfuncs.c) of PostgreSQL,
+which have costed a single index scan alike from before 8.3 until today, with the default cost parameters, which have not changed
+either. A test holds the formula to the planner's own figures.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from psycopg import sql
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.postgres.plans import Node, planned
+from tierwise.postgres.relations import find_relation
+from tierwise.postgres.settings import Connection
+
+RANDOM_PAGE_COST: Final = 4.0
+SEQ_PAGE_COST: Final = 1.0
+CPU_TUPLE_COST: Final = 0.01
+CPU_INDEX_TUPLE_COST: Final = 0.005
+CPU_OPERATOR_COST: Final = 0.0025
+EFFECTIVE_CACHE_PAGES: Final = 4 * GIB // PAGE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class IndexScanCost:
+    """The planner's cost of fetching rows of a table through a B-tree, without its start-up part (the descent, 0.4: not in 8.3)."""
+
+    table_pages: float
+    index_pages: float
+    tuples: float
+    effective_cache_pages: float = EFFECTIVE_CACHE_PAGES
+
+    def total(self, rows: float, correlation: float) -> float:
+        """Cost of the scan that fetches `rows` rows in a table whose order has this `correlation` with the index's."""
+        uncorrelated, correlated = self.bounds(rows)
+        return uncorrelated + correlation**2 * (correlated - uncorrelated)
+
+    def bounds(self, rows: float) -> tuple[float, float]:
+        """Cost where the order of the rows has nothing to do with the index's, and where it is the same."""
+        share = rows / self.tuples
+        index = math.ceil(share * self.index_pages) * RANDOM_PAGE_COST + rows * (CPU_INDEX_TUPLE_COST + CPU_OPERATOR_COST)
+        apart = self._pages_fetched(rows) * RANDOM_PAGE_COST
+        together = RANDOM_PAGE_COST + max(0, math.ceil(share * self.table_pages) - 1) * SEQ_PAGE_COST
+        return index + apart + rows * CPU_TUPLE_COST, index + together + rows * CPU_TUPLE_COST
+
+    def correlation(self, rows: float, total_cost: float) -> float | None:
+        """The |correlation| at which fetching `rows` rows has `total_cost`; None where no correlation gives it."""
+        uncorrelated, correlated = self.bounds(rows)
+        squared = (uncorrelated - total_cost) / (uncorrelated - correlated)
+        return math.sqrt(squared) if 0 <= squared <= 1 else None
+
+    def explained(self, rows: float, total_cost: float) -> dict[str, float | None]:
+        """A planner's estimate, the costs between which correlation decides, and the |correlation| that gives its cost."""
+        uncorrelated, correlated = self.bounds(rows)
+        return {
+            "rows": rows,
+            "total_cost": total_cost,
+            "cost_uncorrelated": uncorrelated,
+            "cost_correlated": correlated,
+            "correlation": self.correlation(rows, total_cost),
+        }
+
+    def _pages_fetched(self, rows: float) -> float:
+        """Distinct pages of `rows` rows strewn over the table, after Mackert and Lohman; read again where the cache is too small."""
+        pages = max(1.0, self.table_pages)
+        cached = max(1.0, math.ceil(self.effective_cache_pages * pages / (pages + self.index_pages)))
+        distinct = 2 * pages * rows / (2 * pages + rows)
+        if pages <= cached:
+            return min(pages, math.ceil(distinct))
+        limit = 2 * pages * cached / (2 * pages - cached)
+        return math.ceil(distinct if rows <= limit else cached + (rows - limit) * (pages - cached) / pages)
+
+
+def column_statistics(conn: Connection, table: str, column: str) -> dict[str, Any]:
+    """What ANALYZE found of `column`: its correlation with the order of the rows, number of distinct values, the most common ones.
+
+    Keys: correlation, distinct, most_common, and tuples, the number of rows that it reckons with.
+
+    Raises:
+        InputError: it has not been analysed.
+    """
+    row = conn.execute(
+        """
+        SELECT correlation, CASE WHEN n_distinct < 0 THEN -n_distinct * reltuples ELSE n_distinct END, most_common_vals::text::text[],
+            reltuples
+        FROM pg_stats AS s, pg_class AS c
+        WHERE c.oid = %s AND s.schemaname = c.relnamespace::regnamespace::text AND s.tablename = c.relname AND s.attname = %s
+        """,
+        [find_relation(conn, table).oid, column],
+    ).fetchone()
+    if row is None:
+        raise InputError(table, field="column", value=column, rule="has no statistics", remedy=f"ANALYZE {table}")
+    return {"correlation": row[0], "distinct": row[1], "most_common": row[2] or [], "tuples": row[3]}
+
+
+@contextmanager
+def analysed(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
+    """While open, `column` has the statistics that an ANALYZE with `statistics_target` has just found; then those of before."""
+    with conn.transaction(force_rollback=True):
+        conn.execute(f"SET LOCAL default_statistics_target = {statistics_target}")
+        conn.execute(sql.SQL("ANALYZE {} ({})").format(sql.Identifier(table), sql.Identifier(column)))
+        yield column_statistics(conn, table, column)
+
+
+def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
+    """The scan below the aggregate that the planner chooses for each of `statements` (by any name), with its estimates."""
+    return {name: planned(conn, statement).nodes[1] for name, statement in statements.items()}
+
+
+def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """For each of `statements`, which count: the scan chosen, its estimated rows and cost, and the rows found."""
+    return {
+        name: {
+            "scan": scan.label,
+            "rows": scan.rows,
+            "total_cost": scan.total_cost,
+            "found_rows": conn.execute(sql.SQL(statements[name])).fetchall()[0][0],
+        }
+        for name, scan in scans(conn, statements).items()
+    }
+
+
+def sampled(
+    conn: Connection,
+    table: str,
+    column: str,
+    statements: Mapping[str, str],
+    *,
+    statistics_target: int,
+    analyses: int,
+    published: IndexScanCost,
+) -> dict[str, Any]:
+    """What `analyses` ANALYZEs with `statistics_target` each made the planner think: lists with a value for each.
+
+    Keys: statistics_target, correlation, distinct, most_common (how many values are listed), and by name of the statement: scan, rows,
+    total_cost, and the rows and cost that the same share of the rows and the same correlation give in a table of the `published` size.
+    The statistics of before stand again afterwards.
+    """
+    statistics, chosen = [], []
+    for _ in range(analyses):
+        with analysed(conn, table, column, statistics_target=statistics_target) as found:
+            statistics.append(found)
+            chosen.append(scans(conn, statements))
+    return {
+        "statistics_target": statistics_target,
+        "correlation": [found["correlation"] for found in statistics],
+        "distinct": [found["distinct"] for found in statistics],
+        "most_common": [len(found["most_common"]) for found in statistics],
+        "estimates": {name: _enlarged([scan[name] for scan in chosen], statistics, published) for name in statements},
+    }
+
+
+def _enlarged(found: Sequence[Node], statistics: Sequence[Mapping[str, Any]], published: IndexScanCost) -> dict[str, list[Any]]:
+    rows = [scan.rows * published.tuples / known["tuples"] for scan, known in zip(found, statistics, strict=True)]
+    return {
+        "scan": [scan.label for scan in found],
+        "rows": [scan.rows for scan in found],
+        "total_cost": [scan.total_cost for scan in found],
+        "rows_at_published_size": rows,
+        "cost_at_published_size": [published.total(count, known["correlation"]) for count, known in zip(rows, statistics, strict=True)],
+    }

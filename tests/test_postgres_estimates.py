@@ -1,0 +1,72 @@
+"""The planner's cost of an index scan, told from rows and correlation, and the correlation told from the published costs."""
+
+import pytest
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import MIB, PAGE_BYTES
+from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled
+from tierwise.postgres.settings import Connection
+
+SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)
+KEYS = ("1", "7", "93")
+STATEMENTS = {key: f"SELECT count(*) FROM strewn WHERE key = {key}" for key in KEYS}
+
+
+@pytest.fixture
+def strewn(conn: Connection) -> Connection:
+    """100,000 rows, a third of them in the order of their keys: key 93 is rare, 7 common."""
+    conn.execute(
+        """
+        CREATE TABLE strewn AS SELECT CASE WHEN i % 3 = 0 THEN i / 1000 WHEN i % 3 = 1 THEN 7 ELSE (i * 7919::bigint % 90)::int END AS key,
+            repeat('x', 300) AS rest FROM generate_series(1, 100000) AS i
+        """
+    )
+    conn.execute("CREATE INDEX by_key ON strewn (key) WITH (deduplicate_items = off)")
+    conn.execute("ANALYZE strewn")
+    conn.execute("SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off")
+    return conn
+
+
+@pytest.mark.parametrize("cache", ["4GB", "4MB"])  # all of the table, a seventh of it
+def test_the_formula_gives_the_planners_own_cost_and_its_inverse_the_correlation(strewn: Connection, cache: str) -> None:
+    strewn.execute(f"SET effective_cache_size = '{cache}'")
+    pages: dict[str, int] = dict(strewn.execute("SELECT relname, relpages FROM pg_class WHERE relname IN ('strewn', 'by_key')").fetchall())
+    cache_pages = EFFECTIVE_CACHE_PAGES if cache == "4GB" else 4 * MIB // PAGE_BYTES
+    cost = IndexScanCost(pages["strewn"], pages["by_key"], 100_000, cache_pages)
+    correlation = column_statistics(strewn, "strewn", "key")["correlation"]
+    assert 0.1 < abs(correlation) < 0.9
+    for told in estimates(strewn, STATEMENTS).values():
+        assert told["scan"] == "Index Scan using by_key on strewn"
+        assert cost.total(told["rows"], correlation) == pytest.approx(told["total_cost"], abs=1.0)  # the descent costs 0.4
+        assert cost.correlation(told["rows"], cost.total(told["rows"], correlation)) == pytest.approx(abs(correlation))
+
+
+def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
+    florida, other = SOURCE_M.explained(12_800, 36_708.78), SOURCE_M.explained(11_686, 33_965.20)
+    assert florida["correlation"] == pytest.approx(0.5086, abs=1e-3)
+    assert other["correlation"] == pytest.approx(0.5015, abs=1e-3)
+    small_cache = IndexScanCost(SOURCE_M.table_pages, SOURCE_M.index_pages, SOURCE_M.tuples, 128 * MIB / PAGE_BYTES)  # 8.3's default
+    assert small_cache.explained(12_800, 36_708.78) == florida, "no page would be fetched twice"
+    assert SOURCE_M.correlation(12_800, 50_000) is None
+    assert SOURCE_M.correlation(12_800, 1_000) is None
+
+
+def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_stands_again(strewn: Connection) -> None:
+    before = column_statistics(strewn, "strewn", "key")
+    few, many = (
+        sampled(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=2, published=SOURCE_M) for target in (2, 1000)
+    )
+    assert few["most_common"] == [2, 2]
+    assert few["estimates"]["1"]["rows"] == few["estimates"]["93"]["rows"], "neither is listed"
+    assert few["estimates"]["7"]["rows"] > few["estimates"]["1"]["rows"]
+    (found,) = strewn.execute(STATEMENTS["93"]).fetchall()[0]
+    assert many["estimates"]["93"]["rows"] == [pytest.approx(found, rel=0.01)] * 2
+    enlarged = many["estimates"]["93"]["rows_at_published_size"]
+    assert enlarged == [pytest.approx(rows * SOURCE_M.tuples / 100_000, rel=1e-6) for rows in many["estimates"]["93"]["rows"]]
+    assert column_statistics(strewn, "strewn", "key") == {**before, "tuples": 100_000}, "the number of rows is a plain correction"
+
+
+def test_a_column_without_statistics_is_told(conn: Connection) -> None:
+    conn.execute("CREATE TABLE bare (key int)")
+    with pytest.raises(InputError, match=r"bare: column is 'key': has no statistics. Remedy: ANALYZE bare"):
+        column_statistics(conn, "bare", "key")
