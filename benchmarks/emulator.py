@@ -1,110 +1,376 @@
-"""What the emulated mount costs by itself: latency that it adds, requests that it can take, processor time of each.
+"""How true the emulated mount is to its device models, and how much it can take: a table, and data/validation/emulator.json.
 
-Run: ``make bench``, or ``python benchmarks/emulator.py``. Everything is 8 KiB direct reads of one file, which lies in the page cache below
-the mount, beside the same reads of the plain directory in the same run; figures depend on the machine, ratios less so.
+Run: ``make bench``, or ``python benchmarks/emulator.py [PART...]``; about four minutes, fio needed. Direct I/O on files in the page cache
+below the mount. The mount logs a device's requests, and the log is replayed through the same model, new: what fio saw is held against
+that. Writes that a cache absorbs come first as they are; those that count come after as many of them as fill the cache, in the steady
+state (SNIA's performance test specification). The limits are measured beside the plain directory and an empty server in C.
 """
 
-import mmap
-import multiprocessing
+import argparse
+import json
+import math
 import os
-import random
-import statistics
+import shutil
+import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Final
 
+import polars as pl
 import psutil
 
+from tierwise.core import paths
 from tierwise.core.errors import TierwiseError
-from tierwise.core.units import MIB, PAGE_BYTES
+from tierwise.core.files import write_whole
+from tierwise.core.host import fingerprint
+from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
+from tierwise.devices.geometry import Spiral
+from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 from tierwise.tiers.emulated import Emulated
+from tierwise.tiers.mounting import mount, unmount
+from tierwise.tiers.promptness import WAKING, Wakefulness, real_time
 
-FILE_BYTES = 64 * MIB
-DURATION_S = 2.0
-JOBS = (1, 2, 4, 8)
+DRIVES: Final = ("sata-7k2-x6", "sas-10k-raid10", "st3000dm001")
+SPREAD: Final = "sata-7k2"
+SEED: Final = 1
+FILE_BYTES, SPREAD_FILE_BYTES, FLASH_FILE_BYTES = GIB, 2 * GIB, 64 * MIB
+DISK_LIMIT, FLASH_LIMIT = 0.03, 0.08
+FILLING_SECONDS: Final = 12
+FLASH_IOPS, MOUNT_IOPS = 20_000, 60_000
+RESULT: Final = paths.data() / "validation" / "emulator.json"
+
+FLASH: Final = "flash-250us"
+FLASH_TOML: Final = """
+kind = "ssd"
+name = "250 us for 8 KiB"
+description = "for this benchmark"
+capacity = { value = 32, unit = "GB", source = "assumed" }
+channels = { value = 32, unit = "1", source = "assumed" }
+read_latency = { value = 241.808, unit = "us", source = "assumed" }
+write_latency = { value = 241.808, unit = "us", source = "assumed" }
+flush_latency = { value = 100, unit = "us", source = "assumed" }
+read_rate = { value = 1000, unit = "MB/s", source = "assumed" }
+write_rate = { value = 1000, unit = "MB/s", source = "assumed" }
+"""
 
 
-def read(path: Path, seed: int) -> list[float]:
-    """Seconds that each read took, one at a time for `DURATION_S`."""
-    chance, took_s = random.Random(seed), []
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
-    with mmap.mmap(-1, PAGE_BYTES) as page:
-        end_s = time.perf_counter() + DURATION_S
-        while (begun_s := time.perf_counter()) < end_s:
-            os.preadv(descriptor, [page], chance.randrange(FILE_BYTES // PAGE_BYTES) * PAGE_BYTES)
-            took_s.append(time.perf_counter() - begun_s)
-    os.close(descriptor)
-    return took_s
+@dataclass(frozen=True)
+class Load:
+    """What fio does: like its own options; with `total_bytes` it takes each block once and ends after these or after `seconds`."""
+
+    rw: str
+    depth: int = 1
+    jobs: int = 1
+    bytes: int = PAGE_BYTES
+    seconds: int = 2  # fio knows no fractions
+    total_bytes: int = 0
+    urgent: bool = True  # at real-time priority, as the daemon is with the delays on: others on the machine count less
+
+    def __str__(self) -> str:
+        size = f"{self.bytes // MIB} MiB" if self.bytes >= MIB else f"{self.bytes // KIB} KiB"
+        return f"{self.rw:9} {size} {f'{self.jobs} jobs' if self.jobs > 1 else f'depth {self.depth}'}"
 
 
-def read_from(path: Path, jobs: int) -> list[float]:
-    """The same by `jobs` processes at once."""
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        return [took_s for part in pool.starmap(read, [(path, job) for job in range(jobs)]) for took_s in part]
+@dataclass(frozen=True)
+class Ran:
+    """What fio saw of it, and what else was going on."""
+
+    load: Load
+    mean_s: float
+    iops: float
+    begun_s: float  # CLOCK_MONOTONIC
+    ended_s: float
+    daemon_s: float  # processor time of the daemon per request
+    foreign: float  # share of the processors that neither fio nor the daemon had
 
 
-def report(what: str, took_s: list[float], extra: str = "") -> None:
-    quantiles = statistics.quantiles(took_s, n=100)
-    print(
-        f"{what:25} {len(took_s) / DURATION_S:9,.0f} IOPS   p50 {quantiles[49] * 1e6:7.1f} us   p99 {quantiles[98] * 1e6:7.1f} us   "
-        f"mean {statistics.mean(took_s) * 1e6:7.1f} us{extra}",
-        flush=True,
-    )
+def run(path: Path, load: Load, daemon: psutil.Process | None = None, *, seed: int = SEED) -> Ran:
+    """fio on `path`; equal seeds give equal places."""
+    length = [f"--io_size={load.total_bytes}"] if load.total_bytes else ["--time_based", "--norandommap"]
+    command = [
+        *("fio", "--name=bench", f"--filename={path}", f"--rw={load.rw}", f"--bs={load.bytes}", f"--size={path.stat().st_size}"),
+        *(f"--numjobs={load.jobs}", f"--iodepth={load.depth}", f"--ioengine={'psync' if load.depth == 1 else 'libaio'}", "--direct=1"),
+        *(
+            *length,
+            f"--runtime={load.seconds}",
+            "--randrepeat=0",
+            f"--randseed={seed}",
+            "--thread",
+            "--group_reporting",
+            "--output-format=json",
+        ),
+    ]
+    daemon_s, ours_s, busy_s, begun_s = _used_s(daemon), _children_s(), _busy_s(), time.monotonic()
+    real_time(load.urgent)  # fio inherits it
+    said = subprocess.run(command, check=False, capture_output=True, text=True)
+    real_time(False)
+    if said.returncode:
+        raise TierwiseError(f"fio failed: {said.stderr or said.stdout}")
+    ended_s = time.monotonic()
+    daemon_s, ours_s, busy_s = _used_s(daemon) - daemon_s, _children_s() - ours_s, _busy_s() - busy_s
+    foreign = (busy_s - ours_s - daemon_s) / (ended_s - begun_s) / (os.cpu_count() or 1)
+    seen: dict[str, Any] = json.loads(said.stdout[said.stdout.index("{") :])["jobs"][0]["write" if "write" in load.rw else "read"]
+    return Ran(load, seen["lat_ns"]["mean"] / 1e9, seen["iops"], begun_s, ended_s, daemon_s / max(1, seen["total_ios"]), max(0.0, foreign))
+
+
+def _busy_s() -> float:
+    spent = psutil.cpu_times()
+    return float(sum(spent) - spent.idle - spent.iowait - spent.guest - spent.guest_nice)
+
+
+def _children_s() -> float:
+    mine = os.times()
+    return mine.children_user + mine.children_system
+
+
+def _used_s(daemon: psutil.Process | None) -> float:
+    return float(sum(daemon.cpu_times()[:2])) if daemon else 0.0
+
+
+def replay(model: DeviceModel, log: pl.DataFrame) -> pl.DataFrame:
+    """`log` with `done_s`, when `model` alone completes each request."""
+    done_s = [0.0] * len(log)
+    for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):
+        for through, at_s in model.advance(came_s):
+            done_s[through] = at_s
+        model.submit(came_s, tag, Operation[operation.upper()], address, size)
+    while (event_s := model.next_event_s()) < math.inf:
+        for through, at_s in model.advance(event_s):
+            done_s[through] = at_s
+    return log.with_columns(pl.Series("done_s", done_s))
+
+
+def expected(replayed: pl.DataFrame, ran: Ran) -> float:
+    """What fio would have seen of the model alone: bytes a second of 1 MiB requests, else the mean time of one."""
+    mine = replayed.filter(pl.col("time_s").is_between(ran.begun_s, ran.ended_s))
+    done_s, came_s = mine["done_s"].to_numpy(writable=True), mine["time_s"].to_numpy()
+    if ran.load.bytes == MIB:
+        return len(mine) * MIB / float(done_s.max() - came_s.min())
+    done_s.sort()
+    done_s[-ran.load.depth :] = done_s[-1]  # at its end fio looks at what is out when all of it is through
+    return float(done_s.mean() - came_s.mean())
+
+
+@contextmanager
+def mounted(folder: Path, device: str, file_bytes: int, *, stretch: float = 1.0) -> Iterator[tuple[Emulated, Path, psutil.Process]]:
+    """A tier without delays, a file on it, and its daemon."""
+    tier = Emulated("bench", device, work=folder / device, stretch=stretch, seed=SEED, owner=(os.getuid(), os.getgid()))
+    tier.start()
+    try:
+        path = tier.directory / "file"
+        with path.open("wb", buffering=0) as file:
+            for _ in range(file_bytes // MIB):
+                file.write(bytes(MIB))
+        tier.reset_io()
+        yield tier, path, psutil.Process(tier.daemon_pid)
+        path.unlink()
+    finally:
+        tier.stop()
+        shutil.rmtree(folder / device)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One figure; `limit` is the largest deviation from `expected` or, where nothing is expected, the least that is enough."""
+
+    part: str
+    subject: str
+    ran: Ran
+    unit: str  # s, B/s, IOPS
+    measured: float
+    expected: float | None = None
+    limit: float | None = None
+
+    @property
+    def met(self) -> bool | None:
+        """None where there is no limit."""
+        if self.limit is None:
+            return None
+        return abs(self.measured / self.expected - 1) <= self.limit if self.expected else self.measured >= self.limit
+
+    def __str__(self) -> str:
+        ratio = f"{self.measured / self.expected:.3f}" if self.expected else ""
+        limit = "" if self.limit is None else f"+-{self.limit:.0%}" if self.expected else f">={self.limit:,.0f}"
+        verdict = {None: "", True: "met", False: "MISSED"}[self.met]
+        figures = f"{_shown(self.unit, self.measured):>14} {_shown(self.unit, self.expected):>14} {ratio:>6} {limit:>8} {verdict:6}"
+        return f"{self.subject:26} {self.ran.load!s:26} {figures} {self.ran.daemon_s * 1e6:8.1f} us {self.ran.foreign:4.0%}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON, floats rounded."""
+        load = {"operation": self.ran.load.rw} | {name: getattr(self.ran.load, name) for name in ("bytes", "depth", "jobs")}
+        cost = {"daemon_s": self.ran.daemon_s, "foreign": self.ran.foreign}
+        figures = {"unit": self.unit, "measured": self.measured, "expected": self.expected, "limit": self.limit, "met": self.met}
+        every = {"part": self.part, "subject": self.subject, **load, **figures, **cost}
+        return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in every.items()}
+
+
+class Table:
+    """Rows, printed as they come."""
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        print(f"{'':53} {'measured':>14} {'expected':>14} {'ratio':>6} {'target':15} daemon a request, others", flush=True)
+
+    def add(self, row: Row) -> None:
+        self.rows.append(row)
+        print(row, flush=True)
+
+    def near(self, part: str, subject: str, ran: Ran, expected: float, limit: float | None) -> None:
+        """What should be `expected`: the bandwidth of 1 MiB requests, the mean time of others."""
+        unit, measured = ("B/s", ran.iops * MIB) if ran.load.bytes == MIB else ("s", ran.mean_s)
+        self.add(Row(part, subject, ran, unit, measured, expected, limit))
+
+
+def _shown(unit: str, value: float | None) -> str:
+    if value is None:
+        return ""
+    return {"s": f"{value * 1e6:,.1f} us", "B/s": f"{value / 1e6:,.1f} MB/s", "IOPS": f"{value:,.0f} IOPS"}[unit]
+
+
+def accuracy(device: str) -> Callable[[Table, Path], None]:
+    """One device, as new before what leaves its caches alone and before what fills them."""
+    spec = load_device(device)
+    caches = [spec.write_cache.size.base] if isinstance(spec, ArraySpec) and spec.write_cache else []
+    caches += [spec.cache.base] if isinstance(spec, HddSpec) and spec.write_back.value else []
+    orderly = [*(Load("randread", depth) for depth in (1, 8, 32)), Load("read", bytes=MIB), Load("write", bytes=MIB)]
+    writes = [Load("randwrite", depth) for depth in (1, 8, 32)]
+    unjudged: dict[Load, str] = {}
+    if caches:
+        filling = Load("randwrite", 32, seconds=FILLING_SECONDS, total_bytes=2 * int(sum(caches)))
+        unjudged = {Load("randwrite", seconds=1): "empty cache", filling: "filling it"}
+
+    def measure(table: Table, folder: Path) -> None:
+        with mounted(folder, device, FILE_BYTES) as (tier, path, daemon):
+            for loads in (orderly, [*unjudged, *writes]):
+                tier.delays(True)  # the device is as new
+                tier.reset_io()
+                ran = [run(path, load, daemon, seed=seed) for seed, load in enumerate(loads, start=SEED)]
+                replayed = replay(build(spec, seed=SEED), tier.requests())
+                tier.delays(False)
+                for each in ran:
+                    subject, limit = f"{device} {unjudged.get(each.load, '')}".strip(), None if each.load in unjudged else DISK_LIMIT
+                    table.near("accuracy", subject, each, expected(replayed, each), limit)
+
+    return measure
+
+
+def scale(table: Table, folder: Path) -> None:
+    """A file stretched to 1 x and 10 x its size, and over a whole disk, where the disk's data sheet says what to expect."""
+    spec = load_device(SPREAD)
+    assert isinstance(spec, HddSpec)
+    turn_s = 1 / spec.rotation.base
+    disk = Spiral(int(spec.capacity.base), turn_s, spec.outer_rate.base, spec.inner_rate.base, int(spec.surfaces.base))
+    whole = disk.cylinders / disk.spot(SPREAD_FILE_BYTES)[1]
+    for name, stretch, seconds in (("1 x", 1.0, 4), ("10 x", 10.0, 4), ("whole disk", whole, 20)):
+        with mounted(folder, SPREAD, SPREAD_FILE_BYTES, stretch=stretch) as (tier, path, daemon):
+            tier.delays(True)
+            ran = run(path, Load("randread", seconds=seconds), daemon)
+            replayed = replay(build(spec, seed=SEED, stretch=stretch), tier.requests())
+            tier.delays(False)
+        table.near("scale", f"{SPREAD} {name}", ran, expected(replayed, ran), DISK_LIMIT)
+    told_s = spec.average_seek.base + turn_s / 2 + PAGE_BYTES / spec.outer_rate.base
+    table.near("data sheet", f"{SPREAD} data sheet", ran, told_s, DISK_LIMIT)
+
+
+ALONE: Final = Load("randread", urgent=False)
+MOST: Final = tuple(Load("randread", depth, jobs, urgent=False) for depth, jobs in ((32, 1), (8, 4), (1, 8)))
+
+
+def limits(table: Table, folder: Path) -> None:
+    """What the mount adds and takes, beside nothing at all and an empty server; processors kept awake, as they are with the delays on."""
+    wakefulness = Wakefulness()
+    wakefulness.hold()
+    plain = folder / "plain"
+    plain.write_bytes(bytes(FLASH_FILE_BYTES))
+    subprocess.run(["sync", plain], check=True)
+    _limit(table, "plain directory", plain)
+    try:
+        with empty_server(folder) as (path, server):
+            _limit(table, "empty server in C", path, server)
+    except (FileNotFoundError, subprocess.CalledProcessError) as absent:
+        print(f"empty server in C: left out, because it could not be built: {absent}")
+    with mounted(folder, FLASH, FLASH_FILE_BYTES) as (tier, path, daemon):
+        _limit(table, "mount, no delays", path, daemon, least=MOUNT_IOPS)
+        wakefulness.release()
+        tier.delays(True)
+        for load in (Load("randread"), Load("randwrite")):
+            table.near("accuracy", FLASH, run(path, load, daemon), 250e-6, FLASH_LIMIT)
+        ran = run(path, Load("randread", jobs=8), daemon)
+        table.add(Row("accuracy", FLASH, ran, "IOPS", ran.iops, limit=FLASH_IOPS))
+        tier.delays(False)
+
+
+def _limit(table: Table, subject: str, path: Path, server: psutil.Process | None = None, *, least: float | None = None) -> None:
+    alone, most = run(path, ALONE, server), max((run(path, load, server) for load in MOST), key=lambda ran: ran.iops)
+    table.add(Row("limits", subject, alone, "s", alone.mean_s))
+    table.add(Row("limits", subject, most, "IOPS", most.iops, limit=least))
+
+
+@contextmanager
+def empty_server(folder: Path) -> Iterator[tuple[Path, psutil.Process]]:
+    """A file of an empty_fuse.c that is mounted, and its process."""
+    program, mountpoint = folder / "empty_fuse", folder / "empty"
+    subprocess.run(["cc", "-O2", "-o", program, Path(__file__).with_name("empty_fuse.c")], check=True, capture_output=True)
+    mountpoint.mkdir()
+    fuse = mount(mountpoint)
+    os.set_blocking(fuse, True)
+    with subprocess.Popen([program, str(fuse), str(FLASH_FILE_BYTES)], pass_fds=[fuse]) as server:
+        os.close(fuse)
+        try:
+            yield mountpoint / "file", psutil.Process(server.pid)
+        finally:
+            unmount(mountpoint)
+
+
+PARTS: Final[dict[str, Callable[[Table, Path], None]]] = {"limits": limits, "scale": scale, **{name: accuracy(name) for name in DRIVES}}
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="*", help=f"of {', '.join(PARTS)}; without any all, and the figures are kept")
+    wanted = parser.parse_args().part
+    if not shutil.which("fio"):
+        print("fio is missing. Remedy: apt-get install fio, or conda install fio", file=sys.stderr)
+        return 1
+    begun_s, load_before = time.monotonic(), os.getloadavg()
+    devices, table = paths.data() / "devices", Table()
     try:
-        with tempfile.TemporaryDirectory(prefix="tierwise-bench-") as folder:
-            compare(Path(folder))
+        with tempfile.TemporaryDirectory(prefix="tierwise-bench-", dir="/var/tmp") as scratch:
+            shutil.copytree(devices, Path(scratch, "data", "devices"))
+            Path(scratch, "data", "devices", f"{FLASH}.toml").write_text(FLASH_TOML, encoding="utf-8")
+            os.environ["TIERWISE_HOME"] = scratch  # of the daemons, too
+            for part in wanted or PARTS:
+                PARTS[part](table, Path(scratch))
     except TierwiseError as error:
         print(error, file=sys.stderr)
         return 1
+    judged = [row.met for row in table.rows if row.met is not None]
+    print(f"{sum(judged)} of {len(judged)} targets met, in {time.monotonic() - begun_s:.0f} s; load average {load_before[0]:.1f} before")
+    if not wanted:
+        keep(table.rows, load_before)
     return 0
 
 
-def compare(folder: Path) -> None:
-    """Print a table: plain directory, mount without delays, mount as an ssd and as a disk array."""
-    plain = folder / "plain"
-    plain.write_bytes(bytes(FILE_BYTES))
-    with plain.open("rb") as file:
-        os.fsync(file.fileno())
-    alone_s: list[float] = []
-    for jobs in JOBS:
-        took_s = read_from(plain, jobs)
-        report(f"plain directory, {jobs} jobs", took_s)
-        alone_s = alone_s or took_s
-    for device in ("mtron-3025", "sata-7k2-x6"):
-        work = folder / device
-        tier = Emulated("bench", device, work=work, stretch=1.0, seed=1, owner=(os.getuid(), os.getgid()))
-        tier.start()
-        try:
-            measure(tier, alone_s if device == "mtron-3025" else None)
-        finally:
-            tier.stop()
-
-
-def measure(tier: Emulated, plain_s: list[float] | None) -> None:
-    """One tier; without delays, too, where `plain_s` is given to compare with."""
-    path = tier.directory / "file"
-    path.write_bytes(bytes(FILE_BYTES))
-    daemon = psutil.Process(tier.daemon_pid)
-    for delayed in (False, True) if plain_s else (True,):
-        tier.delays(delayed)
-        for jobs in JOBS:
-            tier.reset_io()
-            used_s = sum(daemon.cpu_times()[:2])
-            took_s = read_from(path, jobs)
-            used_s = sum(daemon.cpu_times()[:2]) - used_s
-            io = tier.io()["file"]
-            overshoot_us = (io.actual_s - io.intended_s) / io.reads * 1e6
-            extra = f"   daemon {used_s / len(took_s) * 1e6:5.1f} us/request"
-            if delayed:
-                extra += f"   intended {io.intended_s / io.reads * 1e6:8.1f} us   overshoot {overshoot_us:5.1f} us"
-            report(f"{tier.device if delayed else 'no delays'}, {jobs} jobs", took_s, extra)
-            if plain_s and not delayed and jobs == 1:
-                ratio = statistics.median(took_s) / statistics.median(plain_s)
-                print(f"{'':25} {ratio:.2f} x the plain directory's median latency")
+def keep(rows: list[Row], load_before: tuple[float, float, float]) -> None:
+    """Write the figures where the report's appendix finds them."""
+    kept = {
+        "made_by": "benchmarks/emulator.py",
+        "measured_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "host": fingerprint().model_dump(mode="json"),
+        "fio": subprocess.run(["fio", "--version"], check=True, capture_output=True, text=True).stdout.strip(),
+        "processors_awake": os.access(WAKING, os.W_OK),
+        "load_average_before": load_before[0],
+        "rows": [row.as_dict() for row in rows],
+    }
+    write_whole(RESULT, json.dumps(kept, indent=1) + "\n")
+    print(f"kept in data/validation/{RESULT.name}")
 
 
 if __name__ == "__main__":

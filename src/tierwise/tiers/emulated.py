@@ -3,7 +3,6 @@
 import mmap
 import os
 import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -41,7 +40,7 @@ class Mount:
         self._stretch, self._seed = stretch, seed
         self._daemon: subprocess.Popen[bytes] | None = None
         self._control: Control | None = None
-        self._path_s: float | None = None
+        self._path: dict[str, float] = {}
 
     @property
     def pid(self) -> int | None:
@@ -51,7 +50,7 @@ class Mount:
     @property
     def path_s(self) -> float:
         """The time of the way to the daemon and back, found when it was first started."""
-        return self._path_s or 0.0
+        return self._path.get("seconds", 0.0)
 
     def start(self, *, cache: bool) -> None:
         """Mount, delays off; `cache` lets the kernel keep pages."""
@@ -72,9 +71,8 @@ class Mount:
             )
         self._control = self._connect()
         self._mountpoint.stat()  # the kernel's idea of the root's owner is stale until then
-        if self._path_s is None:
-            self._path_s = self._measure_path()
-        self.call("path", seconds=self._path_s)
+        self._path = self._path or self._measure_path()
+        self.call("path", **self._path)
 
     def stop(self) -> None:
         """Unmount and wait for the daemon's end; `InputError` where somebody still uses the mount."""
@@ -111,7 +109,7 @@ class Mount:
         return self._control.call(do, **arguments)
 
     def requests(self) -> pl.DataFrame:
-        """The latest requests (about a million), oldest first.
+        """The latest requests (about a million), in the order of their arrival.
 
         Columns: time_s (arrival, CLOCK_MONOTONIC), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.
@@ -122,11 +120,10 @@ class Mount:
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
         finally:
             raw.unlink(missing_ok=True)
-        files = {int(number): path for number, path in told["files"].items()}
         operations = {int(operation): operation.name.lower() for operation in Operation}
-        frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"})
+        frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"}).sort("time_s", maintain_order=True)
         return frame.with_columns(
-            pl.col("file").replace_strict(files, return_dtype=pl.String),
+            pl.col("file").cast(pl.String).replace_strict(told["files"], return_dtype=pl.String),
             pl.col("operation").replace_strict(operations, return_dtype=pl.String),
         )
 
@@ -144,10 +141,10 @@ class Mount:
         said = (self._state / "daemon.log").read_text(encoding="utf-8").strip()
         raise TierwiseError(f"{self._mountpoint} could not be mounted: {said or f'no answer within {START_S:.0f} s'}")
 
-    def _measure_path(self) -> float:
-        """What a read needs beyond the model's time: from the program into the daemon and back, and waking up in time.
+    def _measure_path(self) -> dict[str, float]:
+        """What a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
 
-        The median over reads in file order, which are quick on every device; of several groups the least, so that it is rather too short.
+        Medians over reads in file order, which are quick on every device, in the quietest of several groups: rather too short.
         """
         probe = self._mountpoint / ".tierwise-probe"
         try:
@@ -156,16 +153,16 @@ class Mount:
             self.call("delays", on=True)
             took_s = _read_in_order(probe)
             self.call("delays", on=False)
-            intended_s = self.requests()["intended_s"].to_list()
+            seen = self.requests().select(seconds=took_s - pl.col("intended_s"), outside=took_s - pl.col("actual_s"))
         finally:
             probe.unlink(missing_ok=True)
         self.call("reset")
-        beyond_s = list(map(float.__sub__, took_s, intended_s))
-        groups = (beyond_s[first : first + PROBES_TOGETHER] for first in range(0, PROBES, PROBES_TOGETHER))
-        return max(0.0, min(map(statistics.median, groups)))
+        medians = seen.group_by(pl.int_range(pl.len()) // PROBES_TOGETHER).median()
+        seconds, outside = medians.select("seconds", "outside").sort("seconds").row(0)
+        return {"seconds": max(0.0, seconds), "outside": max(0.0, outside)}
 
 
-def _read_in_order(path: Path) -> list[float]:
+def _read_in_order(path: Path) -> pl.Series:
     """Seconds that the direct read of each page of `path` took."""
     took_s = []
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
@@ -177,7 +174,7 @@ def _read_in_order(path: Path) -> list[float]:
                 took_s.append(time.perf_counter() - started_s)
     finally:
         os.close(descriptor)
-    return took_s
+    return pl.Series(took_s)
 
 
 class Emulated:

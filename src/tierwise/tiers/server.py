@@ -6,15 +6,14 @@
 import argparse
 import errno
 import gc
-import math
 import mmap
 import os
 import signal
 import sys
 import threading
 from contextlib import suppress
-from ctypes import CDLL
 from enum import Enum, auto
+from math import inf
 from pathlib import Path
 from select import select
 from time import monotonic
@@ -34,15 +33,19 @@ from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.record import Record
 from tierwise.tiers.transfers import Answer, Transfers
 
-SPIN_S: Final = 25e-6
-"""The last stretch before a deadline is polled, not slept: a sleep ends 20-40 us late."""
+SPIN_S: Final = 50e-6
+SPIN_SHARE: Final = 0.03
+SPIN_MOST_S: Final = 150e-6
+"""The last stretch before a deadline is polled, not slept: a short sleep ends 20-40 us late, one of milliseconds up to 150 us."""
+
+AT_ONCE: Final = 32
+"""Messages taken before the loop looks for anything else."""
 
 READ_AHEAD_BYTES: Final = 128 * KIB
 """The kernel's read-ahead where its page cache is used: Linux's default."""
 
 _START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
 """Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
-_PR_SET_TIMERSLACK: Final = 29
 
 
 class State(Enum):
@@ -65,6 +68,7 @@ class Server:
         self._operations = Filesystem(self._nodes, open_flags=open_flags).operations
         self._transfers = Transfers(model, self._nodes, self._reply, self._wake)
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
+        self._message = [self._buffer[_START:]]
         self._state = State.SERVING
         self._fuse = -1
         self.commands: dict[str, Command] = {
@@ -84,9 +88,6 @@ class Server:
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         os.umask(0)  # the kernel has applied the caller's
         os.chdir("/")
-        CDLL(None).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        with suppress(PermissionError):  # a device does not wait for a processor; at most 95 % of one, says the kernel
-            os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
         self._fuse = mount(self._mountpoint)
         gc.freeze()
         gc.disable()  # the loop makes no cycles, and a collection would delay whatever is due
@@ -102,30 +103,39 @@ class Server:
 
     def _turn(self, control: ControlServer) -> None:
         """Wait for what comes first, a message or a deadline, and see to it."""
-        due_s = self._transfers.model.next_event_s()
-        sleep_s = None if due_s == math.inf else max(0.0, due_s - monotonic() - SPIN_S)
-        ready, _, _ = select((self._fuse, self._woken, control.descriptor), (), (), sleep_s)
+        ready, _, _ = select((self._fuse, self._woken, control.descriptor), (), (), self._patience_s())
+        self._transfers.advance(monotonic())
         for source in ready:
             if source == self._fuse:
-                self._take()
+                for _ in range(AT_ONCE):  # most often there are more, and to take them is quicker than to be told of them
+                    if not self._take():
+                        break
+                    self._transfers.advance(monotonic())
             elif source == self._woken:
                 os.read(self._woken, 4096)
                 self._transfers.collect()
             else:
                 control.serve()
-        if due_s <= (now_s := monotonic()):
-            self._transfers.advance(now_s)
         if self._state is State.TOLD_TO_END:
             self._state = State.LEAVING
             threading.Thread(target=self._leave, daemon=True).start()
 
-    def _take(self) -> None:
-        """Read one message of the kernel and see to it."""
+    def _patience_s(self) -> float | None:
+        """How long to sleep at most."""
+        if self._transfers.due_s == inf:
+            return None
+        wait_s = self._transfers.due_s - monotonic()
+        return max(0.0, wait_s - max(SPIN_S, min(SPIN_SHARE * wait_s, SPIN_MOST_S)))
+
+    def _take(self) -> bool:
+        """Read one message of the kernel and see to it; False where there is none."""
         try:
-            length = os.readv(self._fuse, [self._buffer[_START:]])
+            length = os.readv(self._fuse, self._message)
+        except BlockingIOError:
+            return False
         except OSError as error:
-            if error.errno in {errno.EAGAIN, errno.EINTR, errno.ENOENT}:  # whoever asked has given up
-                return
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
+                return True
             raise
         _, opcode, unique, number, uid, gid, _, _, _ = abi.IN_HEADER.unpack_from(self._buffer, _START)
         body = self._buffer[_START + abi.IN_HEADER.size : _START + length]
@@ -147,6 +157,7 @@ class Server:
                 self._reply(unique, _agree(body))
             case _:
                 self._reply(unique, self._done(opcode, number, body, (uid, gid)))
+        return True
 
     def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
         operation = self._operations.get(opcode)

@@ -1,6 +1,7 @@
 """Reads, writes and flushes of a mount: each is answered once its data are there and the device model has completed it."""
 
 import errno
+import math
 import mmap
 import os
 import threading
@@ -12,12 +13,17 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any, Final
 
+from tierwise.core.units import KIB
 from tierwise.devices.model import DeviceModel, Operation
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
+from tierwise.tiers.promptness import Wakefulness, real_time
 
 THREADS: Final = 4
+
+INLINE_BYTES: Final = 128 * KIB
+"""A larger write goes to a thread, so that it holds nobody up; for a smaller one that takes longer than the write."""
 
 Data = bytes | memoryview
 Answer = Data | int
@@ -31,12 +37,13 @@ class Request:
     """A transfer between its arrival and its answer."""
 
     unique: int
-    came_s: float
+    read_s: float  # when the loop read its message
     node: Node
     operation: Operation
     offset: int
     size: int
     address: int = 0
+    came_s: float = 0.0  # when it reached the device
     answer: Answer | None = None  # None until known
     due_s: float | None = None  # when the device completed it; None until it has
 
@@ -44,16 +51,24 @@ class Request:
 class Transfers:
     """The transfers of one mount, with the delays of `model`, off at first.
 
-    Reads from the page cache are done at once; what may block goes to threads, so that no request's deadline waits for another's
-    disk. The backing directory is scratch: with the delays on, the time of an fsync is the model's alone, so what was written
-    survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the real disk.
+    Reads from the page cache and short writes are done at once; what may block goes to threads, so that no request's deadline
+    waits for another's disk. The backing directory is scratch: with the delays on, the time of an fsync is the model's alone, so
+    what was written survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the
+    real disk.
+
+    A request reaches the device when it left the program, `path` before the loop reads it, but never before what the device has
+    done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the program
+    sees: the loop's share, measured, and the way to the loop and back.
     """
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], wake: Callable[[], None]):
-        self.model = model
+        self.due_s = math.inf  # of the device's next event
+        self._model = model
         self._nodes, self._reply, self._wake = nodes, reply, wake
+        self._wakefulness = Wakefulness()
         self._delays = False
-        self._path_s = 0.0
+        self._path_s = self._way_s = 0.0
+        self._reached_s = 0.0  # the device's last event or arrival
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
         self._log = RequestLog()
         self._page = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
@@ -65,27 +80,29 @@ class Transfers:
     # What the kernel asks; `body` follows the header of its message
 
     def read(self, unique: int, number: int, body: memoryview) -> None:
-        came_s = monotonic()
+        read_s = monotonic()
         handle, offset, size, _, _, _, _ = abi.READ_IN.unpack_from(body)
-        request = Request(unique, came_s, self._nodes.by_id[number], Operation.READ, offset, size)
+        request = Request(unique, read_s, self._nodes.by_id[number], Operation.READ, offset, size)
+        page = self._page[:size]
         try:
-            got = os.preadv(handle, [self._page[:size]], offset, os.RWF_NOWAIT)
+            got = os.preadv(handle, (page,), offset, os.RWF_NOWAIT)
             whole = got == size or offset + got >= os.fstat(handle).st_size
         except OSError:  # not in the page cache, or on a file system that cannot tell
             whole = False
         if not whole:
             self._begin(request, lambda: os.pread(handle, size, offset))
             return
-        request.size = got
-        request.answer = bytes(self._page[:got]) if self._delays else self._page[:got]  # by its deadline the buffer is another's
+        if got < size:
+            request.size, page = got, page[:got]
+        request.answer = bytes(page) if self._delays else page  # by its deadline the buffer is another's
         self._begin(request)
 
     def write(self, unique: int, number: int, body: memoryview) -> None:
-        came_s = monotonic()
+        read_s = monotonic()
         handle, offset, size, _, _, _, _ = abi.WRITE_IN.unpack_from(body)
-        request = Request(unique, came_s, self._nodes.by_id[number], Operation.WRITE, offset, size)
+        request = Request(unique, read_s, self._nodes.by_id[number], Operation.WRITE, offset, size)
         data: Data = body[abi.WRITE_IN.size : abi.WRITE_IN.size + size]
-        if self._delays:
+        if self._delays and size > INLINE_BYTES:
             data = bytes(data)
             self._begin(request, lambda: abi.WRITE_OUT.pack(os.pwrite(handle, data, offset), 0))
         else:
@@ -93,9 +110,9 @@ class Transfers:
             self._begin(request)
 
     def flush(self, unique: int, number: int, body: memoryview) -> None:
-        came_s = monotonic()
+        read_s = monotonic()
         handle, flags, _ = abi.FSYNC_IN.unpack_from(body)
-        request = Request(unique, came_s, self._nodes.by_id[number], Operation.FLUSH, 0, 0)
+        request = Request(unique, read_s, self._nodes.by_id[number], Operation.FLUSH, 0, 0)
         if self._delays:
             request.answer = b""
             self._begin(request)
@@ -106,10 +123,13 @@ class Transfers:
 
     def advance(self, now_s: float) -> None:
         """Answer what the device has completed by `now_s`."""
-        for tag, done_s in self.model.advance(now_s):
-            request = self._out.pop(tag)
-            request.due_s = done_s
-            self._settle(request)
+        while self.due_s <= now_s:  # event by event, to know which the device has seen
+            self._reached_s = self.due_s
+            for tag, done_s in self._model.advance(self.due_s):
+                request = self._out.pop(tag)
+                request.due_s = done_s
+                self._settle(request)
+            self.due_s = self._model.next_event_s()
 
     def collect(self) -> None:
         """Answer what the threads have done."""
@@ -129,28 +149,36 @@ class Transfers:
                 self._reply(request.unique, full.errno or errno.EIO)
                 return
         if charged:
-            self._out[request.unique] = request
-            self.model.submit(request.came_s - self._path_s, request.unique, request.operation, request.address, request.size)
+            self._submit(request)
         else:
-            request.due_s = request.came_s - self._path_s
-        if job is None:
-            self._settle(request)
-        else:
+            request.came_s = request.due_s = request.read_s - self._path_s
+        if job is not None:
             self._jobs.put((request, job))
+        elif not charged:
+            self._settle(request)
+
+    def _submit(self, request: Request) -> None:
+        """Hand `request` to the device, after everything that this has seen."""
+        came_s = request.read_s - self._path_s
+        self.advance(came_s)
+        request.came_s = self._reached_s = max(came_s, math.nextafter(self._reached_s, math.inf))
+        self._out[request.unique] = request
+        self._model.submit(request.came_s, request.unique, request.operation, request.address, request.size)
+        self.due_s = self._model.next_event_s()
 
     def _settle(self, request: Request) -> None:
         """Answer and count `request`, if both its data and the device are through."""
-        if request.answer is None or request.due_s is None:
+        answer, due_s = request.answer, request.due_s
+        if answer is None or due_s is None:
             return
         now_s = monotonic()
-        self._reply(request.unique, request.answer)
-        if request.operation is Operation.READ and not isinstance(request.answer, int):
-            request.size = len(request.answer)
-        came_s = request.came_s - self._path_s
-        intended_s, actual_s = request.due_s - came_s, now_s - came_s
+        self._reply(request.unique, answer)
+        if request.operation is Operation.READ and not isinstance(answer, int):
+            request.size = len(answer)
+        intended_s, actual_s = due_s - request.came_s, now_s - request.read_s + self._way_s
         request.node.io.count(request.operation, request.size, intended_s, actual_s)
         place = (request.offset, request.address, request.node.id, request.size)
-        self._log.append((came_s, *place, intended_s, actual_s, request.operation))
+        self._log.append((request.came_s, *place, intended_s, actual_s, request.operation))
 
     def _work(self) -> None:
         """A thread: do what may block; only the loop touches a request."""
@@ -162,18 +190,23 @@ class Transfers:
     # What the control channel asks
 
     def delays(self, *, on: bool) -> None:
-        """Requests from now on wait for the device, or do not."""
+        """Requests from now on wait for the device, which is then as new, or do not."""
+        if on and not self._delays and not self._out:
+            self.forget()
+        real_time(on)
+        (self._wakefulness.hold if on else self._wakefulness.release)()
         self._delays = on
 
-    def path(self, *, seconds: float) -> None:
-        """What a request needs on its way from the program to the loop and back, which the model need not wait for."""
-        self._path_s = seconds
+    def path(self, *, seconds: float, outside: float) -> None:
+        """What a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the answer."""
+        self._path_s, self._way_s = seconds, outside
 
     def forget(self) -> None:
         """The device holds nothing in its own buffers any more; not while it has requests."""
         if self._out:
             raise ValueError(f"{len(self._out)} requests are under way")
-        self.model.reset()
+        self._model.reset()
+        self.due_s = math.inf
 
     def reset(self) -> None:
         """Count from zero, with an empty log."""
