@@ -9,7 +9,7 @@ import pytest
 
 from support import shared
 from tierwise.core import paths
-from tierwise.report.chapters import validation
+from tierwise.report.chapters import validation, validation_emulator
 
 
 @pytest.fixture(scope="module")
@@ -48,3 +48,20 @@ def test_a_missing_file_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     with pytest.raises(Exception, match=r"python scripts/validate_models\.py"):
         validation.load()
+
+
+def test_the_emulators_figures_are_all_shown_and_its_misses_in_bold() -> None:
+    rows = validation_emulator.load()["rows"]
+    held = [line for line in rows if line["part"] in validation_emulator.HELD and line["expected"] is not None]
+    shown = validation_emulator.accuracy().rows
+    assert len(shown) == len(held)
+    assert [row[5].startswith("**") for row in shown] == [line["met"] is False for line in held]
+    met = [line["met"] for line in rows if line["met"] is not None]
+    assert f"{sum(met)} of {len(met)} figures" in validation_emulator.conditions().text
+
+
+def test_seeks_grow_with_the_span_of_the_file() -> None:
+    spans = [line["measured"] for line in validation_emulator.load()["rows"] if line["part"] == "scale"]
+    assert spans == sorted(spans)
+    assert len(validation_emulator.scale().rows) == len(spans) == 3
+    assert {row[0] for row in validation_emulator.limits().rows} >= {"plain directory", "empty server in C"}
