@@ -31,7 +31,8 @@ def accuracy() -> Table:
         ["Device", "Requests", "Outstanding", "Emulated", "Model alone", "Difference", "Bound"],
         [_held(line) for line in load()["rows"] if line["part"] in HELD and line["expected"] is not None],
         "fio on an emulated mount past the page cache, beside what it is held to: the device model alone (simulated) replaying the "
-        "emulator's own arrivals; for flash-250us its latency; for the data sheet (published) average seek, half a rotation and transfer. Means; "
+        "emulator's own arrivals; for flash-250us its latency; for the data sheet (published) average seek, half a rotation and "
+        "transfer. Means; "
         f"bandwidth for sequential requests. In bold what misses its bound. Input: `{PLACE}`.",
         align="llrrrrr",
     )
