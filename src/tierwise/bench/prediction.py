@@ -3,7 +3,8 @@
 import random
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from statistics import fmean
+from typing import Any, Final
 
 import polars as pl
 
@@ -16,6 +17,9 @@ from tierwise.simulate.replay import replay
 from tierwise.timings.traces import TraceKey, read_trace, trace_path
 
 Facts = dict[str, Any]
+
+REPLAYS: Final = 4
+"""Of each execution, from other places of the platters; their mean is told, because where these stood is not known."""
 
 
 def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
@@ -53,8 +57,10 @@ def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folde
         scored = rows.filter(pl.col("flags").list.len() == 0, trial=placement.reference, step=query["step"][0])
         replays = {}
         for block, execution in _executions(query, scored).items():
-            started_s = random.Random(block).random()  # where platters stand when the query begins
-            replays[block] = replay(trace_of(execution), where, models(lab, seed=lab.seed), laid, started_s=started_s)
+            platters = random.Random(block)  # where they stand when the query begins
+            replays[block] = [
+                replay(trace_of(execution), where, models(lab, seed=lab.seed), laid, started_s=platters.random()) for _ in range(REPLAYS)
+            ]
         found.append(
             {
                 "trial": trial.key,
@@ -63,8 +69,8 @@ def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folde
                 "substrate": str(Substrate.SIMULATED),
                 "requests": len(query) - 1,
                 "blocks": list(replays),
-                "predicted_s": [replayed.elapsed_s for replayed in replays.values()],
-                "devices_s": [sum(replayed.latencies_s) for replayed in replays.values()],  # of the requests alone
+                "predicted_s": [fmean(one.elapsed_s for one in again) for again in replays.values()],
+                "devices_s": [fmean(sum(one.latencies_s) for one in again) for again in replays.values()],  # of the requests alone
             }
         )
     return found
