@@ -63,10 +63,7 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
 
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
-    """Only a guard against gross errors: at a tenth this failed on a busy machine (devices' share 11 % in the median, 21 % at most).
-
-    Whether the few reads of so small a run are the cause is not known. The tenth that is asked for is to be shown on `quick`.
-    """
+    """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, each with its platter's luck."""
     emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
     predictions = run.manifest.studies[0].facts["predictions"]
     published = {trial for trial in run.manifest.studies[0].trials if trial.endswith("variant=published")}
@@ -80,9 +77,9 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
         asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
         devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1
     assert len(whole) >= 6
-    assert median(map(abs, devices.values())) < 0.25, devices
-    assert median(map(abs, whole.values())) < 0.30, whole
-    assert max(map(abs, whole.values())) < 1.0, whole
+    assert median(map(abs, devices.values())) < 0.15, devices
+    assert median(map(abs, whole.values())) < 0.25, whole
+    assert max(map(abs, whole.values())) < 0.80, whole
 
 
 def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> None:
