@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,13 @@ class Format(StrEnum):
 
     TABLE = "table"
     JSON = "json"
+
+
+class Rating(StrEnum):
+    """Where a device's IOPS come from."""
+
+    SIMULATED = "simulated"
+    PUBLISHED = "published"
 
 
 FormatOption = Annotated[Format, typer.Option("--format", help="for people, or for programs")]
@@ -59,10 +67,43 @@ def claims(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say of each published claim whether it holds here."""
-    from tierwise.analysis.verdicts import as_json, as_text, judge  # noqa: PLC0415
+    from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
+    from tierwise.costs.claims import judge_all  # noqa: PLC0415
 
-    verdicts = judge(paths.raw(), run or None)
+    verdicts = judge_all(paths.raw(), run or None)
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
+
+
+@app.command()
+def cost(  # noqa: PLR0917  each is an option with a name
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
+    price: Annotated[list[str] | None, typer.Option(metavar="ITEM=VALUE", help="another price, in the unit that the answer shows")] = None,
+    device: Annotated[list[str] | None, typer.Option(help="only this device of data/devices; may be repeated")] = None,
+    data_gib: Annotated[float | None, typer.Option(help="of the load; source R's by default")] = None,
+    ram_gib: Annotated[float | None, typer.Option(help="memory that caches them")] = None,
+    reads_per_s: Annotated[float | None, typer.Option(help="what the application asks")] = None,
+    misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
+    life_years: Annotated[float | None, typer.Option(help="of what is bought")] = None,
+    iops: Annotated[Rating, typer.Option(help="of the devices' models, or of their data sheets")] = Rating.SIMULATED,
+    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
+    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Say what devices, a served load and an I/O cost, the break-evens, and how far each price may move before that changes."""
+    from tierwise.costs.answer_text import as_text  # noqa: PLC0415
+    from tierwise.costs.command import cost_answer  # noqa: PLC0415
+
+    found = cost_answer(
+        on=(on or datetime.now()).date(),  # noqa: DTZ005  the reader's day
+        prices=price or [],
+        devices=device or [],
+        load={"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read},
+        life_years=life_years,
+        iops=iops.value,
+        currency=currency,
+        region=region,
+    )
+    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
 
 
 @app.command()

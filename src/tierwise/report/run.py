@@ -13,6 +13,7 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
+from tierwise.costs.claims import judge_costs
 from tierwise.report.formats import count, listed, percent
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
@@ -79,7 +80,8 @@ def open_run(run_id: str = "") -> Run:
     chosen = run_id or newest_run(raw)
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
-    return Run(load_manifest(raw / chosen), open_views(raw, chosen), tuple(judge(raw, chosen)))
+    connection = open_views(raw, chosen)
+    return Run(load_manifest(raw / chosen), connection, judge_costs(judge(raw, chosen), connection))
 
 
 def source_pair(source: str) -> str:

@@ -1,0 +1,303 @@
+"""Everything that ``tierwise cost`` says, from a price book and a load."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import Strict
+from tierwise.core.units import GB, GIB
+from tierwise.core.words import Substrate
+from tierwise.costs.bill import Bill, remarks
+from tierwise.costs.book import Book
+from tierwise.costs.break_even import device_over, memory_over
+from tierwise.costs.delivered import SOURCE_R, Load, Plan, plans, without_flash
+from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
+from tierwise.costs.iops import Iops, device_iops
+from tierwise.costs.sensitivity import Limits, limits
+from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
+
+PAGE_BYTES: Final = 4096
+"""Of the break-evens, as in the papers since 2007."""
+
+
+class DeviceCost(Strict):
+    """What a device costs; `per_gb` and `per_iops` over its life, of which a volume is rented for as long."""
+
+    device: str
+    medium: str
+    capacity_gb: float
+    iops: float
+    iops_substrate: Substrate
+    price_date: str
+    purchase: float | None
+    cost_a_year: float
+    per_gb: float
+    per_iops: float
+    per_gb_month: float
+    per_iops_month: float
+
+
+class LeftOut(Strict):
+    """A device that cannot be priced or rated, and why."""
+
+    device: str
+    why: str
+
+
+class Delivered(Strict):
+    """One way to serve the load."""
+
+    plan: str
+    device: str
+    in_ram: bool
+    devices: int
+    machines: int
+    ram_gib: float
+    cost_a_year: float
+    per_million_reads: float
+    parts_a_year: dict[str, float]
+    substrate: Substrate
+    """Of the load and of the device's IOPS together."""
+
+
+class Without(Strict):
+    """Flash beside the cheapest ways without it; above zero: not buying flash costs so much more a year."""
+
+    flash: str
+    disks: str
+    memory: str
+    cost_a_year: float
+    replaces: str
+
+
+class Interval(Strict):
+    """A break-even: a page of `lower` that is asked for more often than every so many seconds belongs on `upper`."""
+
+    upper: str
+    lower: str
+    page_bytes: int
+    by_purchase_s: float | None
+    by_year_s: float
+    iops_substrate: Substrate
+
+
+class Edge(Strict):
+    """Between which prices the ranking of the ways to serve the load stays; `None`: at every price on that side."""
+
+    item: str
+    now: float
+    unit: str
+    order_below: float | None
+    order_above: float | None
+    first_below: float | None
+    first_above: float | None
+    then_below: str | None
+    then_above: str | None
+
+
+class Used(Strict):
+    """A price that the answer rests on."""
+
+    item: str
+    price: float
+    currency: str
+    unit: str
+    region: str
+    date: str
+    source: str
+    each: float
+
+
+class Asked(Strict):
+    """The load."""
+
+    data_gib: float
+    ram_gib: float
+    reads_per_s: float
+    misses_per_read: float
+    substrate: Substrate | None
+
+
+class Answer(Strict):
+    """Money in `currency`, of the day `on`."""
+
+    on: str
+    currency: str
+    region: str
+    life_years: float
+    load: Asked
+    devices: tuple[DeviceCost, ...]
+    left_out: tuple[LeftOut, ...]
+    delivered: tuple[Delivered, ...]
+    without_flash: Without | None
+    break_evens: tuple[Interval, ...]
+    sensitivity: tuple[Edge, ...]
+    prices: tuple[Used, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A device that has a bill and a rate."""
+
+    name: str
+    bill: Bill
+    iops: Iops
+    price_date: str
+
+
+def answer(
+    book: Book,
+    load: Load = SOURCE_R,
+    *,
+    devices: Sequence[str] = (),
+    substrate: Substrate = Substrate.SIMULATED,
+    life_years: float | None = None,
+) -> Answer:
+    """Costs of `devices` (all that can be priced), of serving `load`, break-evens, and how far each price may move.
+
+    A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
+
+    Raises:
+        InputError: an unknown device, or a load or a life that cannot be.
+    """
+    life = load_hardware().assumptions.life_years.value if life_years is None else life_years
+    if life <= 0:
+        raise InputError("--life-years", value=life, rule="must be above zero")
+    rated, left_out = _rate(devices or device_names(), book, substrate, life, named=bool(devices))
+    oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
+    offered = {each.name: each.iops for each in rated if devices or each.price_date >= oldest[: len(each.price_date)]}
+    ways = plans(load, book, offered, life_years=life) if offered else []
+    trio = without_flash(ways)
+    bills = {plan.name: plan.bill for plan in ways}
+    behind = [*(each.bill for each in rated), *bills.values()]
+    return Answer(
+        on=book.on.isoformat(),
+        currency=book.currency,
+        region=book.region,
+        life_years=life,
+        load=_asked(load),
+        devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: row.per_iops)),
+        left_out=tuple(left_out),
+        delivered=tuple(_delivered(plan, load, book) for plan in ways),
+        without_flash=None
+        if trio is None
+        else Without(
+            flash=trio.flash.name,
+            disks=trio.disks.name,
+            memory=trio.memory.name,
+            cost_a_year=trio.cost(book),
+            replaces="memory" if trio.replaces_memory(book) else "disks",
+        ),
+        break_evens=tuple(_intervals(offered, book, life)),
+        sensitivity=tuple(_edge(limit) for limit in limits(bills, book)) if bills else (),
+        prices=tuple(_used(behind, book)),
+        warnings=tuple(remarks(behind, book)),
+    )
+
+
+def device_names() -> list[str]:
+    """Every device of ``data/devices``."""
+    return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
+
+
+def _rate(names: Sequence[str], book: Book, substrate: Substrate, life_years: float, *, named: bool) -> tuple[list[Rated], list[LeftOut]]:
+    rated, left_out = [], []
+    for name in names:
+        try:
+            bill = device_bill(name, book, life_years=life_years)
+            dates = [quote.price.date for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
+            rated.append(Rated(name, bill, device_iops(name, substrate), min(dates)))
+        except MissingError as error:
+            if named:
+                raise
+            left_out.append(LeftOut(device=name, why=error.why))
+    return rated, left_out
+
+
+def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:
+    bought, cost_a_year = purchase(each.name, book), each.bill.cost(book)
+    per_gb, per_iops = cost_a_year / (capacity_bytes(each.name) / GB), cost_a_year / each.iops.value
+    return DeviceCost(
+        device=each.name,
+        medium=medium(each.name),
+        capacity_gb=capacity_bytes(each.name) / GB,
+        iops=each.iops.value,
+        iops_substrate=each.iops.substrate,
+        price_date=each.price_date,
+        purchase=None if bought is None else bought.cost(book),
+        cost_a_year=cost_a_year,
+        per_gb=per_gb * life_years,
+        per_iops=per_iops * life_years,
+        per_gb_month=per_gb / MONTHS_A_YEAR,
+        per_iops_month=per_iops / MONTHS_A_YEAR,
+    )
+
+
+def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
+    return Delivered(
+        plan=plan.name,
+        device=plan.device,
+        in_ram=plan.in_ram,
+        devices=plan.devices,
+        machines=plan.machines,
+        ram_gib=plan.ram_bytes / GIB,
+        cost_a_year=plan.bill.cost(book),
+        per_million_reads=plan.cost_per_million(load, book),
+        parts_a_year=plan.bill.parts(book),
+        substrate=Substrate.of({plan.iops.substrate, load_substrate(load) or plan.iops.substrate}),
+    )
+
+
+def load_substrate(load: Load) -> Substrate | None:
+    """How `load` came to be; `None`: the reader said so."""
+    return Substrate.PUBLISHED if load == SOURCE_R else None
+
+
+def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> list[Interval]:
+    """Memory over every drive that is owned, and over each disk the flash whose bytes are the cheapest; an array is as its drives."""
+    owned = {name: iops for name, iops in offered.items() if not rented(name) and members(name)[1] == 1}
+    found = [memory_over(name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in owned.items()]
+    per_byte = {
+        name: device_bill(name, book, life_years=life_years).cost(book) / capacity_bytes(name) for name in owned if medium(name) == "ssd"
+    }
+    flash = min(per_byte, key=lambda name: per_byte[name], default=None)
+    if flash:
+        disks = ((name, iops) for name, iops in owned.items() if medium(name) == "hdd")
+        found += [device_over(flash, name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in disks]
+    return [
+        Interval(
+            upper=each.upper,
+            lower=each.lower,
+            page_bytes=each.page_bytes,
+            by_purchase_s=each.by_purchase_s,
+            by_year_s=each.by_year_s,
+            iops_substrate=each.iops.substrate,
+        )
+        for each in found
+    ]
+
+
+def _edge(limit: Limits) -> Edge:
+    ends = ("order_below", "order_above", "first_below", "first_above")
+    finite = {name: value if 0 < (value := getattr(limit, name)) < float("inf") else None for name in ends}
+    return Edge(item=limit.item, now=limit.now, unit=limit.unit, **finite, then_below=limit.then_below, then_above=limit.then_above)
+
+
+def _used(bills: Sequence[Bill], book: Book) -> list[Used]:
+    quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
+    shown = ("item", "price", "currency", "unit", "region", "date", "source")
+    return [Used(**{name: getattr(quote.price, name) for name in shown}, each=quote.each) for _, quote in sorted(quotes.items())]
+
+
+def _asked(load: Load) -> Asked:
+    return Asked(
+        data_gib=load.data_bytes / GIB,
+        ram_gib=load.ram_bytes / GIB,
+        reads_per_s=load.reads_per_s,
+        misses_per_read=load.misses_per_read,
+        substrate=load_substrate(load),
+    )

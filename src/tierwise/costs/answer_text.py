@@ -1,0 +1,130 @@
+"""The answer for a terminal."""
+
+from collections.abc import Sequence
+
+from tierwise.costs.answer import Answer, Edge
+
+
+def as_text(found: Answer) -> str:
+    """Tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
+    money = found.currency
+    parts = [
+        f"Costs on {found.on} in {money}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads) over {found.life_years:g} years, with power",
+        _devices(found),
+        *(f"left out: {gone.device}: {gone.why}" for gone in found.left_out),
+        "",
+        _load(found),
+        _delivered(found),
+        *([_without(found)] if found.without_flash else []),
+        "",
+        "Break-even: a page that is read more often than once in this time belongs on the upper store",
+        _table(
+            ["upper", "lower", "page", "by purchase", "by a year's cost", "IOPS"],
+            [
+                [each.upper, each.lower, f"{each.page_bytes} B", _time(each.by_purchase_s), _time(each.by_year_s), each.iops_substrate]
+                for each in found.break_evens
+            ],
+        ),
+        "",
+        "How far a price may move: another way to serve the load comes first, or any two change places",
+        _table(
+            ["price of", "now", "unit", "first below", "first above", "order below", "order above"],
+            [_limits(edge) for edge in found.sensitivity],
+        ),
+        "",
+        "Prices",
+        _table(
+            ["item", "price", "unit", "region", "date", "source"],
+            [[used.item, f"{used.price:g} {used.currency}", used.unit, used.region, used.date, used.source] for used in found.prices],
+        ),
+        *(f"warning: {warning}" for warning in found.warnings),
+    ]
+    return "\n".join(parts)
+
+
+def _devices(found: Answer) -> str:
+    header = ["device", "medium", "price of", "purchase", "a year", "per GB", "per IOPS", "IOPS", "from"]
+    rows = [
+        [
+            row.device,
+            row.medium,
+            row.price_date,
+            "rented" if row.purchase is None else _money(row.purchase),
+            _money(row.cost_a_year),
+            _money(row.per_gb),
+            _money(row.per_iops),
+            f"{row.iops:,.0f}",
+            row.iops_substrate,
+        ]
+        for row in found.devices
+    ]
+    return _table(header, rows)
+
+
+def _load(found: Answer) -> str:
+    load = found.load
+    stamp = f" ({load.substrate}: source R)" if load.substrate else ""
+    return (
+        f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of memory, "
+        f"{load.misses_per_read:.3g} device reads each{stamp}"
+    )
+
+
+def _delivered(found: Answer) -> str:
+    header = ["on", "devices", "machines", "memory", "a year", "per million reads", "from"]
+    rows = [
+        [
+            row.plan,
+            f"{row.devices:,}",
+            f"{row.machines:,}",
+            f"{row.ram_gib:.0f} GiB",
+            _money(row.cost_a_year),
+            _money(row.per_million_reads),
+            row.substrate,
+        ]
+        for row in found.delivered
+    ]
+    return _table(header, rows)
+
+
+def _without(found: Answer) -> str:
+    told = found.without_flash
+    assert told is not None
+    more = "costs" if told.cost_a_year > 0 else "saves"
+    return (
+        f"Not buying flash ({told.flash}) {more} {_money(abs(told.cost_a_year))} {found.currency} a year: "
+        f"the cheaper way without it is more {told.replaces} ({told.memory if told.replaces == 'memory' else told.disks})"
+    )
+
+
+def _limits(edge: Edge) -> list[str]:
+    def side(value: float | None, then: str | None = None) -> str:
+        return "-" if value is None else f"{_money(value)}" + (f" ({then})" if then else "")
+
+    return [
+        edge.item,
+        f"{edge.now:g}",
+        edge.unit,
+        side(edge.first_below, edge.then_below),
+        side(edge.first_above, edge.then_above),
+        side(edge.order_below),
+        side(edge.order_above),
+    ]
+
+
+def _money(value: float) -> str:
+    return f"{value:,.2f}" if value >= 10 else f"{value:.3g}"
+
+
+def _time(value_s: float | None) -> str:
+    if value_s is None:
+        return "-"
+    for unit, length_s in (("days", 86400), ("h", 3600), ("min", 60)):
+        if value_s >= 2 * length_s:
+            return f"{value_s / length_s:.1f} {unit}"
+    return f"{value_s:.3g} s"
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows))

@@ -1,0 +1,55 @@
+"""What a year needs of each priced item. A cost is linear in every price, so that a price's limits are exact."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tierwise.costs.book import STALE_DAYS, Book, Price, Quote
+
+
+@dataclass(frozen=True)
+class Bill:
+    """`a_year`: item of the price book -> pieces, bytes, kWh, hours, byte-months, ... a year."""
+
+    a_year: Mapping[str, float]
+
+    def __add__(self, other: "Bill") -> "Bill":
+        return Bill({item: self.a_year.get(item, 0.0) + other.a_year.get(item, 0.0) for item in {**self.a_year, **other.a_year}})
+
+    def __mul__(self, factor: float) -> "Bill":
+        return Bill({item: factor * amount for item, amount in self.a_year.items()})
+
+    def cost(self, book: Book) -> float:
+        """Money a year, in the book's currency."""
+        return sum(self.parts(book).values())
+
+    def parts(self, book: Book) -> dict[str, float]:
+        """Money a year by item; what is not needed is left out."""
+        return {item: amount * book.quote(item).each for item, amount in self.a_year.items() if amount}
+
+    def quotes(self, book: Book) -> dict[str, Quote]:
+        """The prices that the cost rests on."""
+        return {item: book.quote(item) for item, amount in self.a_year.items() if amount}
+
+
+NOTHING = Bill({})
+
+
+def total(bills: Iterable[Bill]) -> Bill:
+    """All `bills` as one."""
+    return sum(bills, NOTHING)
+
+
+def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
+    """What a reader must know of the prices behind `bills`: which are old, converted, or of years that inflation has drawn apart."""
+    quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
+    old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
+    said = [f"older than a year on {book.on}: {', '.join(old)}"] if old else []
+    said += [f"{item}: {quote.price} at {_told(quote.rate, quote.price.currency)}" for item, quote in sorted(quotes.items()) if quote.rate]
+    days = sorted(quote.price.day for item, quote in quotes.items() if item not in book.given)
+    if days and (days[-1] - days[0]).days > STALE_DAYS:
+        said.append(f"prices of {days[0].year} to {days[-1].year} stand beside each other as they were read: inflation is not removed")
+    return said
+
+
+def _told(rate: Price, currency: str) -> str:
+    return f"{rate.price:g} {rate.currency} for 1 {currency} ({rate.date}; {rate.source})"

@@ -1,0 +1,222 @@
+"""The price book: ``data/prices/*.csv``, each price as it was read, with its place, its date and where it was read."""
+
+import csv
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from pydantic import Field, ValidationError, field_validator
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import Strict
+from tierwise.costs.units import measure
+
+FIELDS: Final = ("item", "region", "currency", "date", "price", "unit", "source", "note")
+STALE_DAYS: Final = 365
+"""A price that is older than this, on the day that is asked about, warns; an exchange rate must be as near to its price."""
+LONE: Final = 2.0
+"""How far off a price may be that was read only once: assumed."""
+WORLD: Final = "world"
+GIVEN: Final = "given on the command line"
+
+_REMEDIES: Final = {
+    "source": "say where the price was read, or leave the price out",
+    "date": "YYYY, YYYY-MM or YYYY-MM-DD; of an undated page the day on which it was read, with a note",
+    "currency": "three capital letters (USD), with a year after them where money of that year is meant (USD2020)",
+    "region": "a country (US), a part of one (US-VA), EU or world",
+    "item": "small letters, digits and hyphens",
+}
+
+
+class Price(Strict):
+    """One row: `price` of one `unit` of `item`, in `currency` as it was worth on `date`."""
+
+    item: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")
+    region: str = Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]+)?|world)$")
+    currency: str = Field(pattern=r"^[A-Z]{3}([12][0-9]{3})?$", description="with a year: constant money of that year")
+    date: str = Field(pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$", description="a period counts from its first day")
+    price: float = Field(gt=0, allow_inf_nan=False)
+    unit: str
+    source: str = Field(pattern=r"\S")
+    note: str = ""
+
+    @field_validator("date")
+    @classmethod
+    def _is_a_day(cls, text: str) -> str:
+        _first_day(text)
+        return text
+
+    @field_validator("unit")
+    @classmethod
+    def _is_known(cls, unit: str) -> str:
+        measure(unit)
+        return unit
+
+    @field_validator("source")
+    @classmethod
+    def _was_read(cls, source: str) -> str:
+        if source.strip().lower() == "assumed":
+            raise ValueError("a price must have been read somewhere: none may be assumed")
+        return source
+
+    @property
+    def day(self) -> dt.date:
+        return _first_day(self.date)
+
+    @property
+    def dimension(self) -> str:
+        """What it is a price of: ``piece``, ``byte``, ``kWh``, ..."""
+        return measure(self.unit)[0]
+
+    @property
+    def each(self) -> float:
+        """Price of one piece, byte, hour, ... in `currency`."""
+        return self.price / measure(self.unit)[1]
+
+    def __str__(self) -> str:
+        return f"{self.price:g} {self.currency} per {self.unit} ({self.region}, {self.date})"
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A price as an answer uses it: `each` in the answer's currency, by `rate` where it was read in another."""
+
+    price: Price
+    rate: Price | None
+    each: float
+    age_days: int
+
+    @property
+    def stale(self) -> bool:
+        return self.age_days > STALE_DAYS
+
+
+@dataclass(frozen=True)
+class Book:
+    """The prices as they stood `on` a day: of each item the newest of `region`, else of the world, else the newest of all."""
+
+    prices: tuple[Price, ...]
+    on: dt.date
+    currency: str = "USD"
+    region: str = "US"
+    given: Mapping[str, Price] = field(default_factory=dict)
+
+    def quote(self, item: str) -> Quote:
+        """The price of `item` in the book's currency.
+
+        Raises:
+            InputError: no such item, or a price in another currency without an exchange rate of its time.
+            MissingError: the item has no price of that day or earlier.
+        """
+        price = self.price(item)
+        rate = None if price.currency == self.currency else self._rate(price)
+        return Quote(price, rate, price.each * (rate.each if rate else 1.0), (self.on - price.day).days)
+
+    def price(self, item: str) -> Price:
+        """The row that `quote` goes by."""
+        if item in self.given:
+            return self.given[item]
+        rows = [price for price in self.prices if price.item == item]
+        if not rows:
+            known = ", ".join(sorted({price.item for price in self.prices}))
+            raise InputError("price book", field="item", value=item, rule="no such item", remedy=f"one of {known}")
+        past = [price for price in rows if price.day <= self.on]
+        if not past:
+            why = f"the first one is of {min(rows, key=lambda price: price.day).date}"
+            raise MissingError(f"price of {item} on {self.on}", why=why, remedy="a later day, or a row with an older price")
+        return max(past, key=lambda price: (self._nearness(price), price.day))
+
+    def with_price(self, item: str, value: float) -> "Book":
+        """The same book with `value` (in the currency and the unit of the row that stands there) as the price of `item`."""
+        row = self.price(item)
+        if value <= 0:
+            raise InputError("--price", field=item, value=value, rule=f"must be above zero, in {row.currency} per {row.unit}")
+        given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN})
+        return replace(self, given={**self.given, item: given})
+
+    def band(self, item: str) -> tuple[float, float]:
+        """Lowest and highest price of one piece, byte, ... of `item`, in the book's currency.
+
+        What was read within a year of the price that is used; around a lone price half of it and twice it (assumed); a given price alone.
+        """
+        used, each = self.price(item), self.quote(item).each
+        if item in self.given:
+            return each, each
+        alike = (row for row in self.prices if (row.item, row.region, row.currency) == (item, used.region, used.currency))
+        near = [row.each * each / used.each for row in alike if abs((row.day - used.day).days) <= STALE_DAYS]
+        return (min(near), max(near)) if len(near) > 1 else (each / LONE, each * LONE)
+
+    def _nearness(self, price: Price) -> int:
+        return 2 if price.region.split("-")[0] == self.region.split("-")[0] else int(price.region == WORLD)
+
+    def _rate(self, price: Price) -> Price:
+        item = f"exchange-{price.currency.lower()}"
+        rates = [row for row in self.prices if row.item == item and row.currency == self.currency]
+        near = [row for row in rates if abs((row.day - price.day).days) <= STALE_DAYS]
+        if not near:
+            raise InputError(
+                f"price of {price.item}",
+                field="currency",
+                value=price.currency,
+                rule=f"does not mix with {self.currency} without an exchange rate within a year of {price.date}",
+                remedy=f"a row {item} in {self.currency} in data/prices",
+            )
+        return min(near, key=lambda row: abs((row.day - price.day).days))
+
+
+def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder: Path | None = None) -> Book:
+    """Every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`.
+
+    Raises:
+        InputError: names file, row, field, rule and remedy of the first row that breaks a rule.
+    """
+    files = sorted((folder or paths.data() / "prices").glob("*.csv"))
+    seen: dict[tuple[str, str, str, str], str] = {}
+    dimensions: dict[str, str] = {}
+    prices = []
+    for where, price in (pair for file in files for pair in read_prices(file)):
+        key = (price.item, price.region, price.currency, price.date)
+        if key in seen:
+            rule = f"the same item, region, currency and date as {seen[key]}"
+            raise InputError(where, field="item", value=price.item, rule=rule, remedy="keep one")
+        if dimensions.setdefault(price.item, price.dimension) != price.dimension:
+            rule = f"other rows of {price.item} are prices of a {dimensions[price.item]}"
+            raise InputError(where, field="unit", value=price.unit, rule=rule, remedy="another item")
+        seen[key] = where
+        prices.append(price)
+    return Book(tuple(prices), on, currency, region)
+
+
+def read_prices(file: Path) -> Iterator[tuple[str, Price]]:
+    """(``data/prices/x.csv row 7``, price) of each row; the header is row 1."""
+    place = paths.short(file)
+    with file.open(encoding="utf-8", newline="") as handle:
+        lines = csv.reader(handle, strict=True)
+        header = next(lines, [])
+        if tuple(header) != FIELDS:
+            raise InputError(place, field="header", value=",".join(header), rule=f"must be {','.join(FIELDS)}")
+        for number, cells in enumerate(lines, start=2):
+            where = f"{place} row {number}"
+            if len(cells) != len(FIELDS):
+                rule = f"must have {len(FIELDS)} fields, not {len(cells)}"
+                raise InputError(where, value=",".join(cells), rule=rule, remedy="quotes round a text that holds a comma")
+            yield where, _price(where, dict(zip(FIELDS, cells, strict=True)))
+
+
+def _price(where: str, cells: Mapping[str, str]) -> Price:
+    try:
+        return Price.model_validate(cells)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0])
+        unsourced = name == "source" and not cells[name].strip()
+        rule = "a price without a source is refused" if unsourced else first["msg"].removeprefix("Value error, ")
+        raise InputError(where, field=name, value=cells[name], rule=rule, remedy=_REMEDIES.get(name)) from error
+
+
+def _first_day(text: str) -> dt.date:
+    """Of the year, the month or the day that `text` names."""
+    return dt.date.fromisoformat(text + "-01-01"[len(text) - 4 :])

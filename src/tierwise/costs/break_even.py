@@ -1,0 +1,89 @@
+"""The five-minute rule: after how long without an access does a page cost more in the upper store than fetching it from the lower one?
+
+Jim Gray and Franco Putzolu, The 5 minute rule for trading memory for disc accesses (1987), renewed by Gray and Graefe (1997), Graefe (2007)
+and Appuswamy and others (2017).
+"""
+
+import csv
+from dataclasses import dataclass
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import RAM, capacity_bytes, device_bill, purchase, ram_bill
+from tierwise.costs.iops import Iops
+
+PLACE: Final = "data/published/break_evens.csv"
+
+
+def break_even_s(*, page_bytes: float, accesses_per_s: float, device_cost: float, memory_cost_per_byte: float) -> float:
+    """Seconds between two accesses at which caching a page and fetching it cost the same.
+
+    Both costs in the same money, both as purchases or both as rents of the same time.
+    Gray and Putzolu write it (pages per MB / accesses per second) x (price of the disk / price of a MB of memory).
+    """
+    for field, value in (
+        ("page_bytes", page_bytes),
+        ("accesses_per_s", accesses_per_s),
+        ("device_cost", device_cost),
+        ("memory_cost_per_byte", memory_cost_per_byte),
+    ):
+        if value <= 0:
+            raise InputError("break-even", field=field, value=value, rule="must be above zero")
+    return device_cost / (accesses_per_s * page_bytes * memory_cost_per_byte)
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """`by_purchase_s` counts what is paid once, as the papers do (`None` for what is rented); `by_year_s` a year with its power."""
+
+    upper: str
+    lower: str
+    page_bytes: int
+    by_purchase_s: float | None
+    by_year_s: float
+    iops: Iops
+
+
+def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
+    """Memory as a cache of the device `name`."""
+    bought = purchase(name, book)
+    once = None if bought is None else _interval_s(bought, rate, Bill({RAM: 1.0}), page_bytes, book)
+    a_year, byte = device_bill(name, book, life_years=life_years), ram_bill(1.0, life_years=life_years)
+    return BreakEven("memory", name, page_bytes, once, _interval_s(a_year, rate, byte, page_bytes, book), rate)
+
+
+def device_over(upper: str, lower: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
+    """The device `upper` as a cache of the device `lower`; `rate` is that of `lower`."""
+    bought, cache, share = purchase(lower, book), purchase(upper, book), 1 / capacity_bytes(upper)
+    once = None if bought is None or cache is None else _interval_s(bought, rate, cache * share, page_bytes, book)
+    a_year, byte = device_bill(lower, book, life_years=life_years), device_bill(upper, book, life_years=life_years) * share
+    return BreakEven(upper, lower, page_bytes, once, _interval_s(a_year, rate, byte, page_bytes, book), rate)
+
+
+def _interval_s(device: Bill, rate: Iops, memory_byte: Bill, page_bytes: int, book: Book) -> float:
+    costs = {"device_cost": device.cost(book), "memory_cost_per_byte": memory_byte.cost(book)}
+    return break_even_s(page_bytes=page_bytes, accesses_per_s=rate.value, **costs)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A break-even as it was published."""
+
+    year: int
+    upper: str
+    lower: str
+    page_bytes: int
+    interval_s: float
+    source: str
+
+
+def published() -> list[Published]:
+    """``data/published/break_evens.csv``, in the order of the file."""
+    with (paths.home() / PLACE).open(encoding="utf-8", newline="") as handle:
+        return [
+            Published(int(row["year"]), row["upper"], row["lower"], int(row["page_bytes"]), float(row["interval_s"]), row["source"])
+            for row in csv.DictReader(handle)
+        ]

@@ -1,0 +1,167 @@
+"""What a read of an application costs once memory, machines and power are counted, and what it costs to do without flash.
+
+Ariel Weisberg, Cost accounting for SSDs - it's RAM, not disk (source R): "If you have to bring in extra RAM, nodes, rack space, and power
+to get away with using disk arrays, that needs to be accounted for." Neither rack space nor people nor the network is counted here.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import GIB
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import (
+    Medium,
+    capacity_bytes,
+    device_bill,
+    instance_bill,
+    load_hardware,
+    medium,
+    members,
+    ram_bill,
+    rented,
+    server_bill,
+    volume_bill,
+)
+from tierwise.costs.iops import READ_BYTES, Iops
+from tierwise.costs.units import SECONDS_A_YEAR
+
+
+@dataclass(frozen=True)
+class Load:
+    """What is asked: reads over some data, of which `misses_per_read` go to a device while `ram_bytes` of memory cache the rest."""
+
+    data_bytes: float
+    ram_bytes: float
+    reads_per_s: float
+    misses_per_read: float
+
+    def __post_init__(self) -> None:
+        for field in ("data_bytes", "ram_bytes", "reads_per_s"):
+            if getattr(self, field) <= 0:
+                raise InputError("load", field=field, value=getattr(self, field), rule="must be above zero")
+        if self.misses_per_read < 0:
+            raise InputError("load", field="misses_per_read", value=self.misses_per_read, rule="must be zero or more")
+
+
+SOURCE_R: Final = Load(data_bytes=32 * GIB, ram_bytes=16 * GIB, reads_per_s=4.45 * 33_000, misses_per_read=1 / 4.45)
+"""Published: on flash, with data twice the memory, 4.45 reads for each of the device's 33,000 a second (source R, statement R1)."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One way to serve a load."""
+
+    name: str
+    device: str
+    medium: Medium
+    in_ram: bool
+    devices: int
+    machines: int
+    ram_bytes: float
+    bill: Bill
+    iops: Iops
+
+    @property
+    def flash(self) -> bool:
+        return self.medium == "ssd"
+
+    def cost_per_million(self, load: Load, book: Book) -> float:
+        """Money for a million reads of the application."""
+        return self.bill.cost(book) / (load.reads_per_s * SECONDS_A_YEAR) * 1e6
+
+
+def newest_server(book: Book) -> str:
+    """The server of ``hardware.toml`` whose price is the newest on the book's day.
+
+    Raises:
+        MissingError: none has a price by then.
+    """
+    days = {}
+    for name, server in load_hardware().servers.items():
+        try:
+            days[name] = book.price(server.price).day
+        except MissingError:
+            continue
+    if not days:
+        raise MissingError(f"a server priced by {book.on}", why="the price book has none", remedy="a row of it in data/prices/hosts.csv")
+    return max(days, key=lambda name: days[name])
+
+
+def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: float | None = None) -> list[Plan]:
+    """Every device of `rates` under `load`, and each disk as the mere store of data that are all in memory; the cheapest first."""
+    server = newest_server(book) if any(not rented(name) for name in rates) else ""
+    ways = [
+        plan_on(name, load, book, rates[name], server=server, in_ram=in_ram, life_years=life_years)
+        for name in rates
+        for in_ram in ((False, True) if medium(name) == "hdd" else (False,))
+    ]
+    return sorted(ways, key=lambda plan: plan.bill.cost(book))
+
+
+def plan_on(name: str, load: Load, book: Book, rate: Iops, *, server: str, in_ram: bool = False, life_years: float | None = None) -> Plan:
+    """As many pieces of the device `name` as data and misses need, and machines to hold them and the memory."""
+    hardware = load_hardware()
+    usable = hardware.assumptions.ram_usable_share.value
+    ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes
+    misses_per_s = 0.0 if in_ram else load.reads_per_s * load.misses_per_read
+    if rented(name):
+        devices, bill = _volumes(name, load, misses_per_s, book, rate)
+        instance = next(iter(hardware.instances.values()))
+        machines = max(1, ceil(ram_bytes / (instance.ram_gib.value * GIB)))
+        bill += instance_bill(instance) * machines
+    else:
+        devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
+        host = hardware.servers[server]
+        machines = max(ceil(devices * members(name)[1] / host.drive_bays.value), ceil(ram_bytes / (host.ram_most_gib.value * GIB)))
+        bill = device_bill(name, book, life_years=life_years) * devices
+        bill += server_bill(host, life_years=life_years) * machines + ram_bill(ram_bytes, life_years=life_years)
+    label = f"{name}, all in memory" if in_ram else name
+    return Plan(label, name, medium(name), in_ram, devices, machines, ram_bytes, bill, rate)
+
+
+def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, Bill]:
+    """How many volumes, and their rent: as few as can be provisioned for the load, or pieces as ``data/devices`` describes them."""
+    volume = load_hardware().volumes[name]
+    if volume.iops_most is None:
+        devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
+        return devices, device_bill(name, book) * devices
+    devices = max(1, ceil(misses_per_s / volume.iops_most.value))
+    share = load.data_bytes / devices, misses_per_s / devices, misses_per_s / devices * READ_BYTES
+    return devices, volume_bill(volume, *share) * devices
+
+
+def _needed(data_bytes: float, capacity: float, misses_per_s: float, iops: float) -> int:
+    return max(1, ceil(data_bytes / capacity), ceil(misses_per_s / iops))
+
+
+@dataclass(frozen=True)
+class WithoutFlash:
+    """The cheapest ways with flash, with more disks, and with more memory over disks."""
+
+    flash: Plan
+    disks: Plan
+    memory: Plan
+
+    @property
+    def bills(self) -> dict[str, Bill]:
+        return {plan.name: plan.bill for plan in (self.flash, self.disks, self.memory)}
+
+    def cost(self, book: Book) -> float:
+        """Money a year that not buying flash costs: above zero where flash is cheaper than the cheapest way without it."""
+        return min(self.disks.bill.cost(book), self.memory.bill.cost(book)) - self.flash.bill.cost(book)
+
+    def replaces_memory(self, book: Book) -> bool:
+        """Flash stands in for memory rather than for disks: without it, memory is the cheaper way."""
+        return self.memory.bill.cost(book) < self.disks.bill.cost(book)
+
+
+def without_flash(ranked: Sequence[Plan]) -> WithoutFlash | None:
+    """The three ways among `ranked` plans (cheapest first); `None` where one of them is not among them."""
+    flash = next((plan for plan in ranked if plan.flash), None)
+    disks = next((plan for plan in ranked if not plan.flash and not plan.in_ram), None)
+    memory = next((plan for plan in ranked if plan.in_ram), None)
+    return WithoutFlash(flash, disks, memory) if flash and disks and memory else None

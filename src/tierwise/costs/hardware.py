@@ -1,0 +1,200 @@
+"""What is bought with a device, a server or a rented instance: ``data/costs/hardware.toml`` and the bills that follow from it."""
+
+from collections.abc import Sequence
+from functools import cache
+from math import inf
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.core.toml import Strict, read_table, read_toml
+from tierwise.core.units import GIB, MIB
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+from tierwise.costs.units import DAYS_A_YEAR, HOURS_A_YEAR, MONTHS_A_YEAR
+from tierwise.devices.model import build
+from tierwise.devices.spec import ArraySpec, CloudSpec, HddSpec, Sourced, SsdSpec, load_device
+
+PLACE = "data/costs/hardware.toml"
+ELECTRICITY = "electricity"
+RAM = "ram"
+TB = 1e12
+
+
+Medium = Literal["hdd", "ssd"]
+"""What data lie on: a volume's medium is what its provider says."""
+
+
+class Figure(Sourced):
+    """A number whose unit stands in the name of its field."""
+
+    value: Annotated[float, Field(ge=0, strict=True, allow_inf_nan=False)]
+
+
+class Assumptions(Strict):
+    """What holds for everything that is owned."""
+
+    life_years: Figure
+    power_usage_effectiveness: Figure
+    drive_writes_a_day: Figure
+    ram_w_per_gib: Figure
+    ram_usable_share: Figure
+
+
+class Drive(Strict):
+    """One piece; without `endurance_tb` writes do not wear it out."""
+
+    price: str
+    power_w: Figure
+    endurance_tb: Figure | None = None
+
+
+class Step(Strict):
+    """What is provisioned above so much costs `price`, until the next step."""
+
+    above: float = Field(ge=0)
+    price: str
+
+
+class Volume(Strict):
+    """Storage by the month; what is below the first step is included. With steps of `iops` it is provisioned, up to `iops_most`."""
+
+    medium: Medium
+    size: str
+    iops: tuple[Step, ...] = ()
+    throughput_mib_s: tuple[Step, ...] = ()
+    iops_most: Figure | None = None
+    source: str = Field(pattern=r"\S")
+
+
+class Server(Strict):
+    """A machine that is bought, without drives and with its memory priced apart."""
+
+    price: str
+    power_w: Figure
+    drive_bays: Figure
+    ram_most_gib: Figure
+
+
+class Instance(Strict):
+    """A machine that is rented by the hour with its memory; only volumes attach to it."""
+
+    price: str
+    ram_gib: Figure
+
+
+class Hardware(Strict):
+    """The file ``data/costs/hardware.toml``; drives and volumes bear the names of their files in ``data/devices``."""
+
+    assumptions: Assumptions
+    drives: dict[str, Drive]
+    volumes: dict[str, Volume]
+    servers: dict[str, Server]
+    instances: dict[str, Instance]
+
+
+@cache
+def load_hardware() -> Hardware:
+    """The file, validated."""
+    return read_toml(paths.home() / PLACE, Hardware)
+
+
+def members(name: str) -> tuple[str, int]:
+    """(drive or volume, how many of it) of the device `name`: an array is its drives."""
+    spec = load_device(name)
+    if isinstance(spec, ArraySpec):
+        return str(read_table(paths.data() / "devices" / f"{name}.toml")["member"]), int(spec.members.base)
+    return name, 1
+
+
+def capacity_bytes(name: str) -> int:
+    """What the device `name` holds: of an array, without mirrors and parity."""
+    return build(load_device(name)).capacity_bytes
+
+
+def device_bill(name: str, book: Book, *, life_years: float | None = None, writes_bytes_a_year: float | None = None) -> Bill:
+    """What a year of the device `name` takes: its share of the purchase, power, replacement of what writes wear out; or the rent.
+
+    `writes_bytes_a_year` go to every drive; by default `drive_writes_a_day` of its capacity.
+
+    Raises:
+        MissingError: nothing says what the device costs.
+    """
+    hardware, (member, count) = load_hardware(), members(name)
+    spec = _piece(member)
+    if isinstance(spec, CloudSpec) and member in hardware.volumes:
+        return volume_bill(hardware.volumes[member], spec.capacity.base, spec.max_iops.base, spec.max_rate.base)
+    if member not in hardware.drives:
+        raise MissingError(f"price of {name}", why=f"{PLACE} has no entry {member}", remedy="an entry there, and its price in data/prices")
+    drive, assumed = hardware.drives[member], hardware.assumptions
+    life = assumed.life_years.value if life_years is None else life_years
+    written = assumed.drive_writes_a_day.value * spec.capacity.base * DAYS_A_YEAR if writes_bytes_a_year is None else writes_bytes_a_year
+    lasts = drive.endurance_tb.value * TB / written if drive.endurance_tb and written else inf
+    amount = spec.capacity.base if book.price(drive.price).dimension == "byte" else 1.0
+    return (Bill({drive.price: amount / min(life, lasts)}) + power_bill(drive.power_w.value)) * count
+
+
+def volume_bill(volume: Volume, size_bytes: float, iops: float, throughput_bytes_s: float) -> Bill:
+    """The rent of a year: size, and what is provisioned of IOPS and throughput above what is included."""
+    month = Bill({volume.size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
+    return month * MONTHS_A_YEAR
+
+
+def purchase(name: str, book: Book) -> Bill | None:
+    """What is paid once for the device `name`; `None` where it is rented."""
+    member, count = members(name)
+    if member not in load_hardware().drives:
+        return None
+    price = load_hardware().drives[member].price
+    return Bill({price: count * (_piece(member).capacity.base if book.price(price).dimension == "byte" else 1.0)})
+
+
+def power_bill(power_w: float) -> Bill:
+    """Electricity of a year for what takes `power_w` all the time, cooling and losses included."""
+    return Bill({ELECTRICITY: power_w / 1000 * HOURS_A_YEAR * load_hardware().assumptions.power_usage_effectiveness.value})
+
+
+def ram_bill(ram_bytes: float, *, life_years: float | None = None) -> Bill:
+    """A year of `ram_bytes` of memory in a server that is owned."""
+    assumed = load_hardware().assumptions
+    life = assumed.life_years.value if life_years is None else life_years
+    return Bill({RAM: ram_bytes / life}) + power_bill(assumed.ram_w_per_gib.value * ram_bytes / GIB)
+
+
+def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
+    """A year of a server that is owned, without drives and memory."""
+    life = load_hardware().assumptions.life_years.value if life_years is None else life_years
+    return Bill({server.price: 1 / life}) + power_bill(server.power_w.value)
+
+
+def instance_bill(instance: Instance) -> Bill:
+    """A year of a rented machine."""
+    return Bill({instance.price: HOURS_A_YEAR})
+
+
+def medium(name: str) -> Medium:
+    """What the device `name` keeps data on."""
+    member, _ = members(name)
+    spec = load_device(member)
+    return load_hardware().volumes[member].medium if isinstance(spec, CloudSpec) else "ssd" if isinstance(spec, SsdSpec) else "hdd"
+
+
+def rented(name: str) -> bool:
+    """The device `name` is a volume, to which only rented machines attach."""
+    return members(name)[0] in load_hardware().volumes
+
+
+def _piece(member: str) -> HddSpec | SsdSpec | CloudSpec:
+    spec = load_device(member)
+    assert not isinstance(spec, ArraySpec), "an array's member is a drive or a volume"
+    return spec
+
+
+def _above(steps: Sequence[Step], amount: float) -> Bill:
+    """How much of `amount` each step bills."""
+    if not steps:
+        return Bill({})
+    ends = [*(step.above for step in steps[1:]), inf]
+    return Bill({step.price: max(0.0, min(amount, end) - step.above) for step, end in zip(steps, ends, strict=True)})

@@ -1,0 +1,92 @@
+"""How far one price may move before a ranking by cost changes: exact, because every cost is linear in every price."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import inf
+
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How a ranking hangs on the price of `item`, in its row's own currency and unit; 0 and infinity: at no price."""
+
+    item: str
+    now: float
+    unit: str
+    order_below: float
+    order_above: float
+    first_below: float
+    first_above: float
+    then_below: str | None
+    then_above: str | None
+    """Who comes first below and above."""
+
+
+def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
+    """For each price behind `bills`: between which values the ranking, and its first place, stay as they are."""
+    items = sorted({item for bill in bills.values() for item, amount in bill.a_year.items() if amount})
+    return [_limits(item, bills, book) for item in items]
+
+
+def rank(bills: Mapping[str, Bill], book: Book) -> list[str]:
+    """Names by cost, the cheapest first."""
+    return sorted(bills, key=lambda name: bills[name].cost(book))
+
+
+def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
+    """The factor on the price of `item` at which both bills cost the same; infinite where there is none."""
+    quote = book.quote(item)
+    gap = dearer.cost(book) - cheaper.cost(book)
+    slope = (cheaper.a_year.get(item, 0.0) - dearer.a_year.get(item, 0.0)) * quote.each
+    return 1 + gap / slope if slope else inf
+
+
+def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[float, float]:
+    """Least and greatest ratio of two costs while each price lies anywhere in its band.
+
+    Exact: a ratio of two linear functions is monotonous in each price, so that its extremes lie on the band's corners.
+    """
+    items = sorted({item for bill in (numerator, denominator) for item, amount in bill.a_year.items() if amount})
+    bands = [book.band(item) for item in items]
+    corners = [dict(zip(items, corner, strict=True)) for corner in product(*({low, high} for low, high in bands))]
+    ratios = [_at(numerator, corner) / _at(denominator, corner) for corner in corners]
+    return min(ratios), max(ratios)
+
+
+def _at(bill: Bill, each: Mapping[str, float]) -> float:
+    return sum(amount * each[item] for item, amount in bill.a_year.items() if amount)
+
+
+def _limits(item: str, bills: Mapping[str, Bill], book: Book) -> Limits:
+    price = book.quote(item).price
+    order = rank(bills, book)
+    below, above, _, _ = _nearest(list(combinations(order, 2)), item, bills, book)
+    first_below, first_above, then_below, then_above = _nearest([(order[0], name) for name in order[1:]], item, bills, book)
+    return Limits(
+        item=item,
+        now=price.price,
+        unit=f"{price.currency} per {price.unit}",
+        order_below=price.price * below,
+        order_above=price.price * above,
+        first_below=price.price * first_below,
+        first_above=price.price * first_above,
+        then_below=then_below,
+        then_above=then_above,
+    )
+
+
+def _nearest(
+    pairs: Sequence[tuple[str, str]], item: str, bills: Mapping[str, Bill], book: Book
+) -> tuple[float, float, str | None, str | None]:
+    """The factors next below and above 1 at which one of `pairs` (cheaper, dearer) changes places, and with whom."""
+    below, above, who_below, who_above = 0.0, inf, None, None
+    for cheaper, dearer in pairs:
+        factor = crossing(bills[cheaper], bills[dearer], item, book)
+        if 1 <= factor < above:
+            above, who_above = factor, dearer
+        elif below < factor < 1:
+            below, who_below = factor, dearer
+    return below, above, who_below, who_above

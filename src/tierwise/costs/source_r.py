@@ -1,0 +1,120 @@
+"""Source R's two machines: what their reads cost, and what serving as many reads without flash would cost."""
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import duckdb
+
+from tierwise.core.units import GIB
+from tierwise.core.words import Substrate
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book
+from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
+from tierwise.costs.hardware import Medium
+from tierwise.costs.iops import Iops, simulated_iops
+
+THEN: Final = dt.date(2014, 7, 11)
+"""When the article appeared."""
+FLASH: Final = "crucial-m4"
+DISK: Final = "st3000dm001"
+FLASH_NOW: Final = "kingston-dc600m"
+DISK_NOW: Final = "exos-x24-24tb"
+"""Pieces of the same kinds that can be bought today."""
+RAM_BYTES: Final = 16 * GIB
+PAIR: Final = "source-r"
+ROWS: Final = """
+select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
+       min(substrate) as substrate, count(*) as seeds
+from ram_or_ssd
+where pair = ? and not flagged and device_iops > 0
+group by data_gib, medium having count(distinct substrate) = 1
+order by data_gib, medium
+"""
+"""Means over the seeds, of the data sizes that need the device."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """What one of the machines delivers over so much data."""
+
+    data_gib: float
+    medium: Medium
+    reads_per_s: float
+    device_iops: float
+    substrate: Substrate
+
+    @property
+    def load(self) -> Load:
+        return Load(self.data_gib * GIB, RAM_BYTES, self.reads_per_s, self.device_iops / self.reads_per_s)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Both machines over the same data."""
+
+    flash: Served
+    disk: Served
+
+    @property
+    def data_to_ram(self) -> float:
+        return self.flash.data_gib * GIB / RAM_BYTES
+
+    @property
+    def substrate(self) -> Substrate:
+        return Substrate.of({self.flash.substrate, self.disk.substrate})
+
+
+def _published(data_gib: float, flash: float, disk: float) -> Case:
+    """R1 to R4: reads for each of the 33,000 and 250 a second that the text gives the devices."""
+    return Case(
+        Served(data_gib, "ssd", flash * 33_000, 33_000, Substrate.PUBLISHED), Served(data_gib, "hdd", disk * 250, 250, Substrate.PUBLISHED)
+    )
+
+
+PUBLISHED: Final = (_published(32, 4.45, 2.12), _published(64, 3.15, 1.5))
+
+
+def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ...]:
+    """What the run of `connection` simulated of both machines, by data size; where it has no such rows, what was published."""
+    found = _simulated(connection) if connection is not None else ()
+    return found or PUBLISHED
+
+
+def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> WithoutFlash:
+    """Flash, more disks and more memory, each for the reads that the flash machine delivers.
+
+    A disk machine's misses for each read are its own: reading ahead fills its cache with pages that nobody asked for. The devices sustain
+    what they did in source R's machines; other devices what their models do.
+    """
+    server = newest_server(book)
+    rate = {
+        name: Iops(served.device_iops if name in {FLASH, DISK} else simulated_iops(name), served.substrate)
+        for name, served in ((flash, case.flash), (disk, case.disk))
+    }
+    missing = Load(case.flash.load.data_bytes, RAM_BYTES, case.flash.reads_per_s, case.disk.load.misses_per_read)
+    return WithoutFlash(
+        flash=plan_on(flash, case.flash.load, book, rate[flash], server=server),
+        disks=plan_on(disk, missing, book, rate[disk], server=server),
+        memory=plan_on(disk, missing, book, rate[disk], server=server, in_ram=True),
+    )
+
+
+def machine(case: Case, book: Book) -> Plan:
+    """The disk machine as it was: one disk, and the reads that it delivers."""
+    return plan_on(DISK, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
+
+
+def per_million(bill: Bill, reads_per_s: float) -> Bill:
+    """What a million reads need."""
+    return bill * (1e6 / (reads_per_s * 365.25 * 86400))
+
+
+def _simulated(connection: duckdb.DuckDBPyConnection) -> tuple[Case, ...]:
+    if not connection.execute("select 1 from duckdb_views() where view_name = 'ram_or_ssd'").fetchall():
+        return ()
+    rows: Sequence[tuple[float, Medium, float, float, str, int]] = connection.execute(ROWS, [PAIR]).fetchall()
+    served = {(data_gib, medium): Served(data_gib, medium, reads, iops, Substrate(word)) for data_gib, medium, reads, iops, word, _ in rows}
+    sizes = sorted({data_gib for data_gib, medium in served if (data_gib, "ssd") in served and (data_gib, "hdd") in served})
+    return tuple(Case(served[size, "ssd"], served[size, "hdd"]) for size in sizes)

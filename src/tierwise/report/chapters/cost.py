@@ -1,0 +1,239 @@
+"""What an I/O costs: each number from the price book, the device models and source R's load."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tierwise.core.words import Substrate
+from tierwise.costs.bill import remarks
+from tierwise.costs.book import Book, load_book
+from tierwise.costs.delivered import Plan, WithoutFlash
+from tierwise.costs.hardware import device_bill
+from tierwise.costs.iops import device_iops, simulated_iops, simulated_rate
+from tierwise.costs.sensitivity import limits, ratio_over_band
+from tierwise.costs.source_r import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, interval, listed, number
+from tierwise.report.prices import answer_of, book_of, devices_note, run_note
+from tierwise.report.run import Run
+from tierwise.report.words import claim_sentence, marked
+
+MB = 1e6
+
+
+@dataclass(frozen=True)
+class _Day:
+    """The ways to serve source R's reads at one day's prices, with drives that could be bought then."""
+
+    book: Book
+    three: WithoutFlash
+
+    @property
+    def least(self) -> float:
+        """The cheaper way without flash over flash."""
+        return min(self.three.memory.bill.cost(self.book), self.three.disks.bill.cost(self.book)) / self.three.flash.bill.cost(self.book)
+
+    @property
+    def disks(self) -> float:
+        """More disks over flash."""
+        return self.three.disks.bill.cost(self.book) / self.three.flash.bill.cost(self.book)
+
+    @property
+    def instead(self) -> str:
+        return "RAM" if self.three.replaces_memory(self.book) else "disks"
+
+    @property
+    def told(self) -> str:
+        return f"{number(self.three.cost(self.book))} USD a year ({number(self.least)} times as much, by more {self.instead})"
+
+
+def devices(run: Run) -> Table:
+    """Every device with a price, the cheapest I/O first."""
+    found = answer_of(run)
+    rows = [
+        [
+            f"`{row.device}`",
+            row.price_date,
+            "rented" if row.purchase is None else number(row.purchase),
+            number(row.per_gb),
+            number(row.per_iops),
+            count(round(row.iops)),
+        ]
+        for row in found.devices
+    ]
+    gone = listed(f"`{each.device}` ({each.why})" for each in found.left_out)
+    return Table(
+        ["Device", "Price of", "Purchase", "per GB", "per IOPS", "IOPS"],
+        rows,
+        f"Costs in {found.currency}; per GB (1e9 bytes) and per IOPS over {found.life_years:g} years with power; volumes are rented for as "
+        f"long. Random 4 KiB reads, simulated. Left out for want of a price: {gone or 'none'}. "
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}",
+        align="llrrrr",
+    )
+
+
+def serving(run: Run) -> Table:
+    """One SSD, more memory and more disks for the same reads, then and now."""
+    rows = [
+        [
+            f"{case.data_to_ram:g}",
+            f"{day.book.on:%Y-%m}",
+            _bought(day.three.flash, day.book),
+            _bought(day.three.memory, day.book),
+            _bought(day.three.disks, day.book),
+            interval(*ratio_over_band(day.three.memory.bill, day.three.flash.bill, day.book)),
+            interval(*ratio_over_band(day.three.disks.bill, day.three.memory.bill, day.book)),
+        ]
+        for case in _beyond_memory(run)
+        for day in _then_and_now(run, case)
+    ]
+    return Table(
+        ["Data over RAM", "Prices of", "One SSD", "More RAM", "More disks", "RAM over SSD", "Disks over RAM"],
+        rows,
+        f"USD a year for the reads that source R's SSD machine delivers, with RAM, machines and power, and the ratios over the price band. "
+        f"{THEN:%Y-%m}: source R's drives; later: `{FLASH_NOW}` and `{DISK_NOW}`. "
+        f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
+        align="llrrrrr",
+    )
+
+
+def without_flash(run: Run) -> Sentence:
+    """What not buying flash costs, in words."""
+    case = _beyond_memory(run)[0]
+    then, now = _then_and_now(run, case)
+    return Sentence(
+        f"With data {case.data_to_ram:g} times the RAM, **not buying the SSD** cost {then.told} at the prices of {THEN:%B %Y}, and "
+        f"costs {now.told} at those of {now.book.on:%B %Y}. More disks alone: {number(then.disks)} and {number(now.disks)} times as much "
+        "as the SSD."
+    )
+
+
+def sequential() -> Sentence:
+    """Source R's devices in order and at random, and what a dollar buys of either."""
+    book = load_book(THEN)
+    rates = {name: (device_iops(name).value, simulated_rate(name) / MB, device_bill(name, book).cost(book)) for name in (FLASH, DISK)}
+    (flash_iops, flash_rate, flash_cost), (disk_iops, disk_rate, disk_cost) = rates.values()
+    return Sentence(
+        f"At random the SSD reads {number(flash_iops / disk_iops)} times as often as the disk. In order it reads {number(flash_rate)} MB/s "
+        f"against {number(disk_rate)} MB/s, {number(flash_rate / disk_rate)} times as much (simulated, all over the disk). A dollar a year "
+        f"buys {number(flash_iops / flash_cost)} random reads a second on the SSD and {number(disk_iops / disk_cost)} on the disk, but "
+        f"{number(flash_rate / flash_cost)} against {number(disk_rate / disk_cost)} MB/s."
+    )
+
+
+def verdicts(run: Run) -> Sentence:
+    """Source R's statements on cost, and what came out here."""
+    told = [claim_sentence(claim) for claim in run.verdicts if claim.id in {"R10", "R11"}]
+    return Sentence("\n\n".join(told))
+
+
+def sensitivity(run: Run) -> Table:
+    """How far each price may move before another way is the cheapest."""
+    case = _beyond_memory(run)[0]
+    rows = [
+        [
+            f"{day.book.on:%Y-%m}",
+            f"`{limit.item}`",
+            f"{limit.now:,g} {limit.unit}",
+            _edge(limit.first_below, limit.then_below, day.three),
+            _edge(limit.first_above, limit.then_above, day.three),
+        ]
+        for day in _then_and_now(run, case)
+        for limit in limits(day.three.bills, day.book)
+    ]
+    return Table(
+        ["Prices of", "Item", "Price", "Another way below", "Another way above"],
+        rows,
+        f"Prices at which another way to serve source R's reads becomes the cheapest, with data {case.data_to_ram:g} times the RAM: "
+        f"exact, as costs are linear in prices; a dash: at no price. {run_note(run, _substrate(run), len(rows), 'prices')}",
+        align="llrll",
+    )
+
+
+def prices(run: Run) -> Table:
+    """Every price behind the chapter, with where it was read."""
+    found = answer_of(run)
+    now = book_of(run)
+    rows = [
+        [
+            f"`{used.item}`",
+            f"{used.price:,g} {used.currency} per {used.unit}",
+            used.region,
+            f"{used.date}{', old' if now.quote(used.item).stale else ''}",
+            used.source,
+        ]
+        for used in found.prices
+    ]
+    return Table(
+        ["Item", "Price", "Place", "Date", "Read in"],
+        rows,
+        f"Prices on {found.on}; old: more than a year before. {run_note(run, Substrate.PUBLISHED, len(rows), 'prices')} "
+        "Input: `data/prices`.",
+    )
+
+
+def reservations(run: Run) -> Sentence:
+    """What a reader must know of the prices."""
+    said = [*answer_of(run).warnings]
+    for day in _then_and_now(run, _beyond_memory(run)[0]):
+        said += [f"{day.book.on:%Y-%m}: {remark}" for remark in remarks(day.three.bills.values(), day.book)]
+    return Sentence("\n".join(f"- {remark}" for remark in dict.fromkeys(said)))
+
+
+def tiers(run: Run, pair: str) -> Table:
+    """What the devices of `pair` cost, for the chapter of its study."""
+    book = book_of(run)
+    priced = {row.device: row for row in answer_of(run).devices}
+    named = [(tier, spec["device"]) for tier, spec in run.manifest.pairs.get(pair, {}).get("tiers", {}).items() if "device" in spec]
+    rows = [
+        [tier, f"`{device}`", row.price_date, number(row.cost_a_year), number(row.per_gb), number(row.per_iops), count(round(row.iops))]
+        if (row := priced.get(device))
+        else [tier, f"`{device}`", "no price was read", DASH, DASH, DASH, count(round(simulated_iops(device)))]
+        for tier, device in named
+    ]
+    return Table(
+        ["Tier", "Device", "Price of", "A year", "per GB", "per IOPS", "IOPS"],
+        rows,
+        f"What the tiers of the pair `{pair}` cost in {book.currency}: a year with power, and over five years per GB and per IOPS (random "
+        f"4 KiB reads, simulated). {run_note(run, Substrate.SIMULATED, len(rows), 'tiers')} {devices_note()}",
+        align="lllrrrr",
+    )
+
+
+def summary(run: Run) -> Sentence:
+    """The answer on costs, for the report's first page."""
+    claim = next((claim for claim in run.verdicts if claim.id == "R10"), None)
+    case = _beyond_memory(run)[0]
+    then, now = _then_and_now(run, case)
+    verdict = f" Source R's headline, that SSDs replace RAM and not disks: {marked(claim.verdict)}." if claim else ""
+    return Sentence(
+        f"**What an I/O costs.** Over data {case.data_to_ram:g} times the RAM, doing without the SSD cost {number(then.least)} times as "
+        f"much in {THEN.year}, by more {then.instead}, and costs {number(now.least)} times as much at the prices of {now.book.on:%B %Y}, "
+        f"by more {now.instead} ({_substrate(run)} reads, @sec-cost).{verdict}"
+    )
+
+
+def _beyond_memory(run: Run) -> Sequence[Case]:
+    return [case for case in cases(run.connection) if case.data_to_ram > 1]
+
+
+def _substrate(run: Run) -> Substrate:
+    return Substrate.of({case.substrate for case in _beyond_memory(run)})
+
+
+def _then_and_now(run: Run, case: Case) -> tuple[_Day, _Day]:
+    then, now = load_book(THEN), book_of(run)
+    return _Day(then, ways(case, then)), _Day(now, ways(case, now, flash=FLASH_NOW, disk=DISK_NOW))
+
+
+def _bought(plan: Plan, book: Book) -> str:
+    """``239 (1 drive, 1 machine)``."""
+    pieces = ((plan.devices, "drive"), (plan.machines, "machine"))
+    told = (f"{count(number_of)} {what}{'' if number_of == 1 else 's'}" for number_of, what in pieces)
+    return f"{number(plan.bill.cost(book))} ({', '.join(told)})"
+
+
+def _edge(value: float, then: str | None, three: WithoutFlash) -> str:
+    if then is None:
+        return DASH
+    name = {three.flash.name: "one SSD", three.memory.name: "more RAM", three.disks.name: "more disks"}[then]
+    return f"{number(value)}: {name}"

@@ -1,0 +1,297 @@
+"""Figures of costs: devices, a delivered read with prices that the reader moves, break-evens since 1987."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log10
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.core.words import Substrate
+from tierwise.costs.answer import DeviceCost
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book, load_book
+from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
+from tierwise.costs.iops import device_iops
+from tierwise.costs.source_r import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, machine, per_million, ways
+from tierwise.report import theme
+from tierwise.report.display import Figure
+from tierwise.report.figures import parts
+from tierwise.report.formats import count, listed
+from tierwise.report.prices import answer_of, book_of, devices_note, run_note
+from tierwise.report.run import Run
+
+MEDIA: Final = {"hdd": "disk", "ssd": "SSD"}
+MEDIA_COLOURS: Final = alt.Scale(domain=list(MEDIA.values()), range=[theme.VERMILLION, theme.BLUE])
+WAYS: Final = {
+    "flash": "one SSD",
+    "memory": "more RAM over a disk",
+    "disks": "more disks",
+    "disk": "the disk machine as it was",
+}
+ANSWERS: Final = {"flash": "one SSD", "memory": "more RAM", "disks": "more disks"}
+WAY_COLOURS: Final = (theme.BLUE, theme.GREEN, theme.VERMILLION, theme.ORANGE)
+SHOWN: Final = {
+    "ram": ("RAM, USD per GiB", 2.0**30),
+    "ssd-m4-128gb": ("SSD of 128 GB, USD", 1.0),
+    "hdd-3tb-7k2": ("disk of 3 TB, USD", 1.0),
+    "server-microserver-gen8": ("machine, USD", 1.0),
+    "electricity": ("electricity, USD per kWh", 1.0),
+}
+"""Item -> what its slider says, and how many base units its price is shown for."""
+LABEL_DECADES: Final = (0.75, 0.16)
+"""Width and height of a name, on the axes' log scales."""
+STEPS: Final = 20
+"""Of a slider up to the price that was read; it goes on to five times that."""
+PAIRS: Final = ("RAM over HDD", "RAM over SSD", "SSD over HDD")
+TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
+TIME_LABEL: Final = (
+    "datum.value < 60 ? datum.value + ' s' : datum.value < 3600 ? datum.value / 60 + ' min' : "
+    "datum.value < 86400 ? datum.value / 3600 + ' h' : datum.value / 86400 + ' d'"
+)
+
+
+def devices(run: Run) -> Figure:
+    """Money for a gigabyte against money for an I/O a second, of every device that can be priced."""
+    found = answer_of(run)
+    named = _legible(found.devices)
+    rows = pl.DataFrame(
+        [
+            {
+                "device": row.device,
+                "medium": MEDIA[row.medium],
+                "per_gb": row.per_gb,
+                "per_iops": row.per_iops,
+                "price": row.price_date,
+                "iops": count(round(row.iops)),
+                "label": row.device if row.device in named else "",
+            }
+            for row in found.devices
+        ]
+    )
+    low, high = min(rows["per_gb"]) / 2, max(rows["per_gb"]) * 8
+    x = alt.X(
+        "per_gb:Q",
+        title="USD per GB over five years",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"),
+    )
+    y = alt.Y("per_iops:Q", title="USD per IOPS over five years", scale=alt.Scale(type="log"))
+    base = alt.Chart(rows).encode(x=x, y=y)
+    tips = [alt.Tooltip(f"{name}:N") for name in ("device", "medium", "iops", "price")]
+    tips += [alt.Tooltip("per_gb:Q", format=".3r", title="USD per GB"), alt.Tooltip("per_iops:Q", format=".3r", title="USD per IOPS")]
+    dots = base.mark_point(filled=True, size=70, opacity=0.9).encode(
+        color=alt.Color("medium:N", scale=MEDIA_COLOURS, legend=alt.Legend(title=None)),
+        shape=alt.Shape(
+            "medium:N", scale=alt.Scale(domain=list(MEDIA.values()), range=["square", "circle"]), legend=alt.Legend(title=None)
+        ),
+        tooltip=tips,
+    )
+    labels = base.mark_text(align="left", dx=8, fontSize=10).encode(text="label:N")
+    chart = alt.LayerChart(
+        layer=[dots, labels],
+        width=parts.PLOT_PX,
+        height=360,
+        description="Cost of a gigabyte against cost of an I/O a second, on log axes: disks are cheap by the first, SSDs by the second.",
+    )
+    caption = (
+        "Cost of a gigabyte (1e9 bytes) against cost of a random 4 KiB read a second, both over five years with power; log axes. "
+        f"Each device at the newest price that was read of it. {run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
+    )
+    return Figure(chart, caption, 90)
+
+
+def _legible(devices: Sequence[DeviceCost]) -> set[str]:
+    """Those whose names stand beside their points without lying on another's, short names first; the others show theirs on touch."""
+    kept: list[tuple[float, float, str]] = []
+    for row in sorted(devices, key=lambda row: len(row.device)):
+        x, y = log10(row.per_gb), log10(row.per_iops)
+        if all(abs(y - other_y) > LABEL_DECADES[1] or abs(x - other_x) > LABEL_DECADES[0] for other_x, other_y, _ in kept):
+            kept.append((x, y, row.device))
+    return {name for _, _, name in kept}
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One way over one amount of data: what a million reads need."""
+
+    way: str
+    data_to_ram: float
+    need: Bill
+
+
+def delivered(run: Run) -> Figure:
+    """Money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions."""
+    book, found = load_book(THEN), [case for case in cases(run.connection) if case.data_to_ram > 1]
+    lines = [line for case in found for line in _lines(case, book)]
+    sliders = [_slider(item, book) for item in SHOWN]
+    rows = pl.DataFrame([{"way": WAYS[line.way], "ratio": line.data_to_ram, **_needs(line.need)} for line in lines])
+    chart = alt.VConcatChart(
+        vconcat=[_cost_lines(rows), _answers(lines)],
+        spacing=14,
+        description="Dollars for a million delivered reads against data over RAM: one SSD, more RAM, more disks, the disk machine.",
+    ).add_params(*sliders)
+    substrate = Substrate.of({case.substrate for case in found})
+    source = "Query: `analysis/studies/ram_or_ssd.sql`." if substrate is Substrate.SIMULATED else "Input: statements R1 to R4 of source R."
+    caption = (
+        f"What a million reads cost on source R's machines at the prices of {THEN:%B %Y}, with RAM, machine and power; log axes. "
+        "One SSD, more RAM and more disks deliver what the SSD machine delivers. Sliders: another price moves lines and answers. "
+        f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
+    )
+    return Figure(chart, caption, 100)
+
+
+def break_evens(run: Run) -> Figure:
+    """The five-minute rule from 1987 to the day of the run."""
+    told = [
+        {
+            "pair": f"{case.upper} over {case.lower}",
+            "year": case.year,
+            "interval_s": case.interval_s,
+            "how": "published",
+            "page": f"{case.page_bytes // 1024} KiB",
+            "what": case.source,
+        }
+        for case in published()
+        if case.page_bytes > 1024
+    ]
+    now = book_of(run)
+    rows = pl.DataFrame(told + _intervals(load_book(THEN), FLASH, DISK) + _intervals(now, FLASH_NOW, DISK_NOW))
+    y = alt.Y("interval_s:Q", title=None, scale=alt.Scale(type="log"), axis=alt.Axis(values=list(TIMES_S), labelExpr=TIME_LABEL))
+    base = alt.Chart(rows).encode(
+        x=alt.X("year:Q", title=None, scale=alt.Scale(domain=[1985, now.on.year + 2], nice=False), axis=alt.Axis(format="d", tickCount=8)),
+        y=y,
+        color=alt.Color(
+            "pair:N",
+            scale=alt.Scale(domain=list(PAIRS), range=[theme.VERMILLION, theme.BLUE, theme.GREEN]),
+            legend=alt.Legend(title=None, columns=3),
+        ),
+    )
+    dots = base.mark_point(filled=True, size=80, opacity=0.95).encode(
+        shape=alt.Shape(
+            "how:N", scale=alt.Scale(domain=["published", "simulated"], range=["circle", "diamond"]), legend=alt.Legend(title=None)
+        ),
+        tooltip=[
+            *(alt.Tooltip(f"{name}:N") for name in ("pair", "year", "how", "page", "what")),
+            alt.Tooltip("interval_s:Q", format=",.3r"),
+        ],
+    )
+    chart = alt.LayerChart(
+        layer=[base.mark_line(opacity=0.4), dots],
+        width=parts.PLOT_PX,
+        height=300,
+        description="Break-even intervals of RAM over disks, RAM over flash and flash over disks, from 1987 on, on a log axis.",
+    )
+    caption = (
+        "Break-even interval: a page that is read more often than once in this time belongs on the upper store; 4 KiB pages (1997: 8 KiB), "
+        f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS; as in the papers only "
+        f"purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: `data/published/break_evens.csv`, `data/prices`."
+    )
+    return Figure(chart, caption, 80)
+
+
+def _lines(case: Case, book: Book) -> list[_Line]:
+    three = ways(case, book)
+    plans = {"flash": three.flash, "memory": three.memory, "disks": three.disks}
+    rate = case.flash.reads_per_s
+    lines = [_Line(way, case.data_to_ram, per_million(plan.bill, rate)) for way, plan in plans.items()]
+    return [*lines, _Line("disk", case.data_to_ram, per_million(machine(case, book).bill, case.disk.reads_per_s))]
+
+
+def _name(item: str) -> str:
+    return item.replace("-", "_")
+
+
+def _needs(bill: Bill, prefix: str = "") -> dict[str, float]:
+    """How much of each item, in the unit of its slider."""
+    unknown = bill.a_year.keys() - SHOWN.keys()
+    assert not unknown, f"no slider for {listed(sorted(unknown))}"
+    return {f"{prefix}{_name(item)}": bill.a_year.get(item, 0.0) / worth for item, (_, worth) in SHOWN.items()}
+
+
+def _cost(prefix: str = "") -> str:
+    """The sum as a Vega expression: each need times its slider."""
+    return " + ".join(f"datum.{prefix}{_name(item)} * price_{_name(item)}" for item in SHOWN)
+
+
+def _slider(item: str, book: Book) -> alt.Parameter:
+    label, worth = SHOWN[item]
+    now = book.quote(item).each * worth
+    step = now / STEPS
+    return alt.param(name=f"price_{_name(item)}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=label))
+
+
+def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:
+    order = [WAYS[way] for way in WAYS if WAYS[way] in set(rows["way"])]
+    ratios = sorted(set(rows["ratio"]))
+    x = alt.X(
+        "ratio:Q", title="data over RAM", scale=alt.Scale(type="log", nice=False, padding=12), axis=alt.Axis(values=ratios, format="~g")
+    )
+    base = (
+        alt.Chart(rows)
+        .transform_calculate(cost=_cost())
+        .encode(
+            x=x,
+            y=alt.Y("cost:Q", title="USD per million reads", scale=alt.Scale(type="log"), axis=alt.Axis(format="~g", tickCount=6)),
+            color=alt.Color(
+                "way:N", scale=alt.Scale(domain=order, range=WAY_COLOURS[: len(order)]), legend=alt.Legend(title=None, columns=2)
+            ),
+        )
+    )
+    tips = [
+        alt.Tooltip("way:N"),
+        alt.Tooltip("ratio:Q", title="data over RAM", format="~g"),
+        alt.Tooltip("cost:Q", title="USD", format=".3r"),
+    ]
+    return alt.LayerChart(
+        layer=[base.mark_line(), base.mark_point(filled=True, size=60).encode(tooltip=tips)], width=parts.PLOT_PX, height=260
+    )
+
+
+def _answers(lines: Sequence[_Line]) -> alt.Chart:
+    """For each amount of data, which way is the cheapest and how many times as much the others cost."""
+    rows: dict[float, dict[str, Any]] = {}
+    for line in lines:
+        if line.way != "disk":
+            rows.setdefault(line.data_to_ram, {"ratio": f"data {line.data_to_ram:g} x RAM"}).update(_needs(line.need, f"{line.way}_"))
+    chart = alt.Chart(pl.DataFrame(list(rows.values())))
+    for way in ANSWERS:
+        chart = chart.transform_calculate(**{f"cost_{way}": _cost(f"{way}_")})
+    flash, memory, disks = _answer("flash"), _answer("memory"), _answer("disks")
+    others = f"datum.cost_memory <= datum.cost_disks ? {memory} : {disks}"
+    first = f"datum.cost_flash <= min(datum.cost_memory, datum.cost_disks) ? {flash} : {others}"
+    told: alt.Chart = (
+        chart.transform_calculate(answer=first)
+        .mark_text(align="left", fontSize=11)
+        .encode(y=alt.Y("ratio:N", title=None, sort=None), x=alt.value(4), text="answer:N")
+        .properties(width=parts.PLOT_PX, height=22 * len(rows), title="The cheapest way")
+    )
+    return told
+
+
+def _answer(first: str) -> str:
+    """A Vega expression: who comes first, and how many times as much the others cost."""
+    others = (way for way in ANSWERS if way != first)
+    times = (f"'; {ANSWERS[other]} ' + format(datum.cost_{other} / datum.cost_{first}, '.3~r') + ' times as much'" for other in others)
+    return " + ".join([f"'{ANSWERS[first]}'", *times])
+
+
+def _intervals(book: Book, flash: str, disk: str) -> list[dict[str, Any]]:
+    rates = {name: device_iops(name) for name in (flash, disk)}
+    found: dict[str, BreakEven] = {
+        "RAM over HDD": memory_over(disk, 4096, rates[disk], book),
+        "RAM over SSD": memory_over(flash, 4096, rates[flash], book),
+        "SSD over HDD": device_over(flash, disk, 4096, rates[disk], book),
+    }
+    return [
+        {
+            "pair": pair,
+            "year": book.on.year,
+            "interval_s": each.by_purchase_s,
+            "how": str(each.iops.substrate),
+            "page": "4 KiB",
+            "what": f"{each.upper} over {each.lower}, prices of {book.on}",
+        }
+        for pair, each in found.items()
+    ]

@@ -1,0 +1,145 @@
+"""``tierwise cost``: the answer in the shell, with the project's own prices and devices."""
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tierwise.cli import app
+from tierwise.core.errors import InputError, MissingError
+
+DAY = ("--on", "2026-06-30")
+
+
+def run(*options: str) -> str:
+    done = CliRunner().invoke(app, ["cost", *options])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def asked(*options: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
+    return found
+
+
+def by(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
+    return {row[key]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def today() -> dict[str, Any]:
+    return asked()
+
+
+def test_each_device_has_its_cost_per_gigabyte_and_per_io(today: dict[str, Any]) -> None:
+    for row in today["devices"]:
+        assert row["per_gb"] == pytest.approx(row["cost_a_year"] * 5 / row["capacity_gb"])
+        assert row["per_iops"] == pytest.approx(row["cost_a_year"] * 5 / row["iops"])
+        assert row["iops_substrate"] == "simulated"
+    assert len(today["devices"]) > 12
+
+
+def test_disks_are_cheaper_by_the_gigabyte_and_flash_by_the_io(today: dict[str, Any]) -> None:
+    devices = by(today["devices"], "device")
+    disk, flash = devices["exos-x24-24tb"], devices["micron-7450"]
+    assert disk["per_gb"] < flash["per_gb"]
+    assert flash["per_iops"] < disk["per_iops"]
+
+
+def test_a_volume_is_rented_by_what_is_included_and_what_is_not(today: dict[str, Any]) -> None:
+    gp3 = by(today["devices"], "device")["aws-gp3"]
+    assert gp3["purchase"] is None
+    assert gp3["cost_a_year"] == pytest.approx(12 * 1024 * 0.08)
+
+
+def test_a_device_without_a_price_is_left_out_with_the_reason(today: dict[str, Any]) -> None:
+    assert by(today["left_out"], "device")["aws-io2"]["why"] == "the first one is of 2026-09-30"
+
+
+def test_a_delivered_read_counts_memory_machine_and_power(today: dict[str, Any]) -> None:
+    for row in today["delivered"]:
+        assert row["cost_a_year"] == pytest.approx(sum(row["parts_a_year"].values()))
+        assert row["per_million_reads"] == pytest.approx(row["cost_a_year"] / (today["load"]["reads_per_s"] * 365.25 * 86400) * 1e6)
+        assert row["substrate"] == "mixed"  # a published load on simulated devices
+    costs = [row["cost_a_year"] for row in today["delivered"]]
+    assert costs == sorted(costs)
+
+
+def test_a_device_whose_price_is_older_than_its_life_serves_no_load(today: dict[str, Any]) -> None:
+    served = {row["device"] for row in today["delivered"]}
+    assert "exos-x24-24tb" in served
+    assert "crucial-m4" not in served
+
+
+def test_another_price_moves_the_answer() -> None:
+    before, after = asked("--device", "crucial-m4"), asked("--device", "crucial-m4", "--price", "ssd-m4-128gb=125")
+    difference = by(before["devices"], "device")["crucial-m4"]["cost_a_year"] - by(after["devices"], "device")["crucial-m4"]["cost_a_year"]
+    assert difference == pytest.approx(125 / 5)
+
+
+def test_beyond_its_limit_a_price_changes_who_comes_first(today: dict[str, Any]) -> None:
+    edge = by(today["sensitivity"], "item")["ssd-enterprise"]
+    assert edge["first_above"] > edge["now"]
+    moved = asked("--price", f"ssd-enterprise={edge['first_above'] * 1.01}")
+    assert moved["delivered"][0]["plan"] == edge["then_above"]
+    assert today["delivered"][0]["plan"] != edge["then_above"]
+
+
+def test_source_rs_own_time_has_its_own_prices_and_devices() -> None:
+    then = json.loads(run("--on", "2014-07-11", "--format", "json"))
+    assert {"crucial-m4", "st3000dm001"} <= {row["device"] for row in then["delivered"]}
+    assert by(then["prices"], "item")["ram"]["date"] == "2014-07"
+    assert then["without_flash"]["replaces"] == "memory"
+    assert then["without_flash"]["cost_a_year"] > 0
+
+
+def test_stale_converted_and_scattered_prices_are_warned_of(today: dict[str, Any]) -> None:
+    warnings = "\n".join(today["warnings"])
+    assert "older than a year on 2026-06-30" in warnings
+    assert "500 GBP per TB" in warnings
+    assert "inflation is not removed" in warnings
+
+
+def test_published_iops_are_never_filled_up_with_simulated_ones() -> None:
+    found = asked("--iops", "published")
+    assert {row["iops_substrate"] for row in found["devices"]} == {"published"}
+    assert "exos-x24-24tb" in by(found["left_out"], "device")
+
+
+def test_the_readers_own_load_is_answered() -> None:
+    load = ("--data-gib", "1000", "--ram-gib", "64", "--reads-per-s", "5000", "--misses-per-read", "0.2")
+    found = asked("--device", "micron-7450", *load)
+    assert found["load"] == {"data_gib": 1000, "ram_gib": 64, "reads_per_s": 5000, "misses_per_read": 0.2, "substrate": None}
+    assert found["delivered"][0]["substrate"] == "simulated"
+
+
+def test_the_table_shows_all_parts() -> None:
+    shown = run(*DAY)
+    for words in ("per IOPS", "per million reads", "Not buying flash", "Break-even", "How far a price may move", "warning: older than"):
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--price", "ram"), "--price is 'ram': must be ITEM=VALUE"),
+        (("--price", "ram=dear"), "must be ITEM=VALUE"),
+        (("--price", "rum=1"), "item is 'rum': no such item"),
+        (("--price", "ram=-1"), "--price: ram is -1.0: must be above zero, in USD per 32 GiB"),
+        (("--life-years", "0"), "--life-years is 0.0"),
+        (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
+        (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused(options: tuple[str, ...], told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(*DAY, *options)
+    assert told in str(caught.value)
+
+
+def test_a_named_device_without_a_price_is_an_error() -> None:
+    with pytest.raises(MissingError, match="price of aws-io2-size on 2026-06-30 is missing"):
+        run(*DAY, "--device", "aws-io2")

@@ -1,0 +1,140 @@
+"""Claims on costs: judged over the price band, from simulated reads where a run has them and from published ones elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from tierwise.analysis.claims import Bounds, load_claims
+from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.core import paths
+from tierwise.core.words import Substrate
+from tierwise.costs import claims
+from tierwise.costs.book import load_book
+from tierwise.costs.claims import States, judge_all, judge_costs
+from tierwise.costs.source_r import PUBLISHED, THEN, cases, machine, per_million, ways
+from tierwise.costs.units import SECONDS_A_YEAR
+
+if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
+    from duckdb import DuckDBPyConnection as Connection
+
+Row = tuple[float, str, float, float]
+
+
+@pytest.fixture(autouse=True)
+def no_runs(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path_factory.mktemp("raw")))
+
+
+@pytest.fixture
+def connection() -> Iterator["Connection"]:
+    with duckdb.connect() as opened:
+        yield opened
+
+
+def simulated(connection: "Connection", *rows: Row, seeds: int = 5, flagged: bool = False) -> "Connection":
+    """A view as the study's SQL makes it: (data in GiB, tier, reads a second, device reads a second), alike for each seed."""
+    values = ", ".join(
+        f"('source-r', {seed}, '{data_gib}', '{tier}', {reads}, {iops}, 'simulated', {flagged})"
+        for data_gib, tier, reads, iops in rows
+        for seed in range(seeds)
+    )
+    columns = "pair, block, dataset_gib, tier, reads_per_s, device_iops, substrate, flagged"
+    connection.execute(f"create view ram_or_ssd as select * from (values {values}) as rows({columns})")
+    return connection
+
+
+def verdict_of(claim: str, connection: "Connection | None" = None) -> ClaimVerdict:
+    unjudged = judge(paths.raw())
+    return next(verdict for verdict in judge_costs(unjudged, connection) if verdict.id == claim)
+
+
+def test_without_a_run_the_published_reads_are_taken() -> None:
+    assert cases() == PUBLISHED
+    flash = PUBLISHED[0].flash
+    assert (flash.reads_per_s, flash.load.misses_per_read) == pytest.approx((4.45 * 33_000, 1 / 4.45))
+
+
+def test_a_runs_simulated_reads_take_their_place(connection: "Connection") -> None:
+    (case,) = cases(simulated(connection, (32, "ssd", 150_000, 34_000), (32, "hdd", 530, 190), (48, "ssd", 120_000, 34_000)))
+    assert (case.data_to_ram, case.substrate) == (2, Substrate.SIMULATED)
+    assert (case.flash.reads_per_s, case.disk.device_iops) == pytest.approx((150_000, 190))
+
+
+def test_flagged_rows_and_data_that_fit_the_memory_are_left_out(connection: "Connection") -> None:
+    flagged = simulated(connection, (32, "ssd", 1, 1), (32, "hdd", 1, 1), flagged=True)
+    assert cases(flagged) == PUBLISHED
+
+
+def test_three_ways_deliver_the_same_reads() -> None:
+    book = load_book(THEN)
+    three = ways(PUBLISHED[0], book)
+    assert (three.flash.device, three.disks.device, three.memory.device) == ("crucial-m4", "st3000dm001", "st3000dm001")
+    assert three.disks.devices == pytest.approx(4.45 * 33_000 / 2.12 / 250, abs=1)
+    assert three.memory.ram_bytes > three.flash.ram_bytes
+
+
+def test_a_million_reads_of_the_disk_machine_cost_more_than_of_the_ssd_machine() -> None:
+    book, case = load_book(THEN), PUBLISHED[0]
+    disk = per_million(machine(case, book).bill, case.disk.reads_per_s).cost(book)
+    assert disk == pytest.approx(machine(case, book).bill.cost(book) / (530 * SECONDS_A_YEAR) * 1e6)
+    assert disk > 50 * per_million(ways(case, book).flash.bill, case.flash.reads_per_s).cost(book)
+
+
+def test_r10_holds_over_the_whole_price_band_at_source_rs_own_figures() -> None:
+    verdict = verdict_of("R10")
+    assert (verdict.verdict, verdict.substrate) == ("confirmed", Substrate.PUBLISHED)
+    assert len(verdict.states) == 4  # two amounts of data, two ratios each
+    assert verdict.low is not None
+    assert verdict.low == min(state.low for state in verdict.states if state.low is not None)
+    assert verdict.low > 1
+
+
+def test_r10_is_judged_on_simulated_reads_where_there_are_any(connection: "Connection") -> None:
+    assert verdict_of("R10", simulated(connection, (64, "ssd", 104_000, 34_000), (64, "hdd", 384, 187))).substrate is Substrate.SIMULATED
+
+
+def test_r10_fails_where_flash_is_hardly_quicker(connection: "Connection") -> None:
+    """A few reads a second that one disk serves as well: flash is the dearer store."""
+    verdict = verdict_of("R10", simulated(connection, (64, "ssd", 200, 100), (64, "hdd", 200, 100)))
+    assert verdict.verdict == "contradicted"
+
+
+def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:
+    verdict = verdict_of("R11")
+    assert (verdict.verdict, verdict.substrate) == ("confirmed", Substrate.SIMULATED)
+    assert verdict.estimate is not None
+    assert 20 < verdict.estimate < 200
+
+
+@pytest.mark.parametrize(
+    ("bands", "word"),
+    [
+        ({"a": (1.1, 2.0), "b": (3.0, 4.0)}, "confirmed"),
+        ({"a": (0.9, 2.0), "b": (3.0, 4.0)}, "undecided (the bound lies within the price band)"),
+        ({"a": (0.9, 2.0), "b": (0.1, 0.9)}, "contradicted"),
+    ],
+)
+def test_a_band_must_lie_inside_the_bounds_with_every_ratio(
+    bands: Mapping[str, tuple[float, float]], word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def states(_: "Connection | None") -> States:
+        return {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
+
+    monkeypatch.setattr(claims, "STATES", {"R10": states})
+    verdict = verdict_of("R10")
+    assert verdict.verdict == word
+    assert verdict.deciding_state == min(bands, key=lambda name: bands[name][0])
+
+
+def test_other_claims_stay_as_they_were() -> None:
+    before = judge(paths.raw())
+    after = judge_all(paths.raw())
+    assert [verdict for verdict in after if verdict.id not in {"R10", "R11"}] == [one for one in before if one.id not in {"R10", "R11"}]
+
+
+def test_the_claims_bounds_are_marked_as_ours() -> None:
+    mine = {claim.id: claim for claim in load_claims().claims if claim.id in {"R10", "R11"}}
+    assert {claim.bounds_how for claim in mine.values()} == {"assumed"}
+    assert mine["R10"].bounds == Bounds(lower=1.0, strict=True)

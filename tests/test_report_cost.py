@@ -1,0 +1,136 @@
+"""The chapter on costs: its numbers are those of the accounting, and a price moves in the page without a network."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import vl_convert
+
+from browsing import DRAWN, TOO_WIDE, browsing, serving
+from report_run import RUN_ID, rich_run
+from tierwise.core import paths
+from tierwise.costs.book import load_book
+from tierwise.costs.source_r import PUBLISHED, THEN, per_million, ways
+from tierwise.report.chapters import cost as chapter
+from tierwise.report.display import VEGA_MIME
+from tierwise.report.figures import cost as figures
+from tierwise.report.notebooks import inert
+from tierwise.report.run import Run, open_run
+from tierwise.report.theme import VEGA_LITE
+
+PATIENCE_MS = 240_000
+"""A browser on a machine that does much else."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    raw = tmp_path_factory.mktemp("raw")
+    rich_run(raw)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_RAW", str(raw))
+        opened = open_run(RUN_ID)
+        yield opened
+        opened.connection.close()
+
+
+@pytest.fixture(scope="module")
+def delivered(run: Run) -> dict[str, Any]:
+    bundle = figures.delivered(run).bundle()
+    spec: dict[str, Any] = bundle[VEGA_MIME]
+    return spec
+
+
+def points(spec: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for rows in spec["datasets"].values() for row in rows if "way" in row]
+
+
+def sliders(spec: dict[str, Any]) -> dict[str, float]:
+    return {param["name"].removeprefix("price_"): param["value"] for param in spec["params"] if "bind" in param}
+
+
+def test_what_the_sliders_multiply_is_the_bill(delivered: dict[str, Any]) -> None:
+    """The sum that the page does, with its sliders as they stand, is the cost that the shell would say."""
+    book, prices = load_book(THEN), sliders(delivered)
+    for case in PUBLISHED:
+        three = ways(case, book)
+        for way, plan in (("one SSD", three.flash), ("more RAM over a disk", three.memory), ("more disks", three.disks)):
+            (row,) = [row for row in points(delivered) if (row["way"], row["ratio"]) == (way, case.data_to_ram)]
+            shown = sum(row[item] * value for item, value in prices.items())
+            assert shown == pytest.approx(per_million(plan.bill, case.flash.reads_per_s).cost(book))
+
+
+def test_each_slider_stands_at_the_price_that_was_read_and_can_be_moved_both_ways(delivered: dict[str, Any]) -> None:
+    binds = {param["name"]: (param["value"], param["bind"]) for param in delivered["params"] if "bind" in param}
+    assert len(binds) == 5
+    for value, bind in binds.values():
+        assert bind["min"] < value < bind["max"]
+        assert value / bind["step"] == pytest.approx(round(value / bind["step"]))
+    assert binds["price_ram"][0] == pytest.approx(8)  # 32 for 4 GiB
+
+
+@pytest.mark.parametrize("figure", [figures.devices, figures.break_evens, figures.delivered])
+def test_a_figure_says_run_substrate_and_input(run: Run, figure: Any) -> None:
+    shown = figure(run)
+    assert shown.chart.to_dict()["description"]
+    for words in (RUN_ID, "n = ", "data/prices"):
+        assert words in shown.caption
+
+
+def test_every_device_with_a_price_stands_in_the_table(run: Run) -> None:
+    table = chapter.devices(run)
+    assert {"`crucial-m4`", "`st3000dm001`", "`micron-7450`"} <= {row[0] for row in table.rows}
+    assert "aws-io2" in table.caption  # it has no price at the day of the run
+
+
+def test_the_words_name_ratio_and_day(run: Run) -> None:
+    told = chapter.without_flash(run).text
+    assert "July 2014" in told
+    assert "January 2026" in told
+    assert "by more RAM" in told
+
+
+def test_source_rs_statements_are_judged_in_words_and_numbers(run: Run) -> None:
+    told = chapter.verdicts(run).text
+    assert told.count("Verdict: **confirmed**") == 2
+    assert "more RAM over an SSD, data 2 x RAM" in told
+
+
+def test_stale_prices_are_marked_old(run: Run) -> None:
+    dates = {row[0]: row[3] for row in chapter.prices(run).rows}
+    assert dates["`ssd-m4-128gb`"] == "2011, old"
+    assert dates["`ram`"] == "2026-01"
+    assert "older than a year" in chapter.reservations(run).text
+
+
+def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
+    table = chapter.tiers(run, "source-m")
+    assert [row[1] for row in table.rows] == ["`sata-7k2-x6`", "`mtron-3025`"]
+    assert "R10" not in chapter.summary(run).text
+    assert "@sec-cost" in chapter.summary(run).text
+
+
+def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path) -> None:
+    theme = paths.home() / "report" / "theme"
+    for name in ("report.css", "report.js"):
+        shutil.copy(theme / name, tmp_path)
+    shutil.copytree(theme / "fonts", tmp_path / "fonts")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
+    (tmp_path / "vega.js").write_text(bundle, encoding="utf-8")
+    head = '<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="report.css">'
+    scripts = '<script src="vega.js"></script><script src="report.js"></script>'
+    (tmp_path / "index.html").write_text(f"{head}<body>{inert(delivered, 'still.svg')}{scripts}", encoding="utf-8")
+    with serving(tmp_path) as url, browsing(url, 390, "light") as page:
+        page.set_default_timeout(PATIENCE_MS)
+        page.goto(f"{url}/index.html")
+        page.wait_for_function(DRAWN)
+        assert page.evaluate(TOO_WIDE) == []
+        answers = page.locator("svg.marks text").filter(has_text="times as much")
+        before = answers.all_text_contents()
+        assert before == ["one SSD; more RAM 2.39 times as much; more disks 92.5 times as much", before[1]]
+        dearer = page.locator(".vega-bindings .vega-bind").filter(has_text="SSD of 128 GB").locator("input")
+        dearer.evaluate("slider => { slider.value = slider.max; slider.dispatchEvent(new Event('input')); }")
+        page.wait_for_function("told => !document.body.innerHTML.includes(told)", arg="more RAM 2.39 times")
+        assert answers.count() == len(before)
+        assert answers.all_text_contents() != before
