@@ -63,7 +63,7 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
 
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
-    """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with the luck of platters."""
+    """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
     emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
     predictions = run.manifest.studies[0].facts["predictions"]
     published = {trial for trial in run.manifest.studies[0].trials if trial.endswith("variant=published")}
