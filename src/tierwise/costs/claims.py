@@ -50,7 +50,7 @@ def _judged(verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdic
             "reason": CROSSES if outcome is Verdict.UNDECIDED else "",
             "substrate": Substrate.of({state.substrate for state in states}),
             "deciding_arm": decider.arm,
-            "arms": (decider.arm,),
+            "rests_on": (decider.arm,),
             "states": tuple(states),
         }
     )
