@@ -1,14 +1,14 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, file:PATH)   FRESH=1   RUN (a run id)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, file:PATH)   FRESH=1   RUN (a run id)   TO (publish's folder)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report test check lab bench soak clean help
+.PHONY: report publish test check lab bench soak quarto clean help
 
 PROFILE ?= quick
-export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE PG_BIN PYTHON
+export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE TO PG_BIN PYTHON
 
 # Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
@@ -17,6 +17,10 @@ BIN := $(ENV)/bin
 # Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
 report: $(ENV)/.ready
 	$(BIN)/tierwise report
+
+# Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir
+publish: $(ENV)/.ready
+	$(BIN)/tierwise publish
 
 # Run the tests (at most 25 minutes on two cores)
 test: $(ENV)/.ready
@@ -42,6 +46,10 @@ bench: $(ENV)/.ready
 # Run the long tests
 soak: $(ENV)/.ready
 	$(BIN)/python -m pytest -m soak
+
+# Try again to install Quarto, the report's other engine (optional)
+quarto: $(ENV)/.ready
+	PYTHONPATH=src $(BIN)/python scripts/setup_quarto.py $(ENV)
 
 # Remove the environment, caches and work files; measured rows, downloads and reports stay
 clean:

@@ -1,21 +1,24 @@
--- Filter of both engines: a verdict in bold becomes a coloured mark, a query's file name a link to the query.
+-- Filter of both engines: a verdict or a substrate in bold becomes a mark, the name of a query or of a file of rows a link to it.
 
 local VERDICTS = { confirmed = true, contradicted = true, undecided = true, reported = true, ["not testable"] = true,
   ["not measured"] = true, ["no verdict"] = true, assumed = true }
+local SUBSTRATES = { measured = true, emulated = true, simulated = true, published = true, mixed = true }
 
 function Strong(strong)
-  local verdict = pandoc.utils.stringify(strong)
-  if not VERDICTS[verdict] then
+  local word = pandoc.utils.stringify(strong)
+  local mark = VERDICTS[word] and "verdict" or SUBSTRATES[word] and "substrate"
+  if not mark then
     return nil
   elseif FORMAT:match("typst") then
-    return pandoc.RawInline("typst", '#verdict("' .. verdict .. '")')
+    return pandoc.RawInline("typst", "#" .. mark .. '("' .. word .. '")')
   end
-  return pandoc.Span(verdict, pandoc.Attr("", { "verdict", (verdict:gsub(" ", "-")) }))
+  return pandoc.Span(word, pandoc.Attr("", { mark, (word:gsub(" ", "-")) }))
 end
 
 function Code(code)
   local query = code.text:match("^analysis/(.+%.sql)$")
-  if query and FORMAT:match("html") then
-    return pandoc.Link({ pandoc.Code(code.text) }, "sql/" .. query .. ".txt")
+  local target = query and "sql/" .. query .. ".txt" or code.text:match("^rows/[%w_-]+%.csv$")
+  if target and FORMAT:match("html") then
+    return pandoc.Link({ pandoc.Code(code.text) }, target)
   end
 end

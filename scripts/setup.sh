@@ -108,5 +108,6 @@ touch "$environment/.unfinished"
 *) stop "the conda environment has no pip. Install it: conda install pip" ;;
 esac
 PYTHONPATH=src "$environment/bin/python" scripts/setup_install.py "$environment"
+command -v quarto >/dev/null || PYTHONPATH=src "$environment/bin/python" scripts/setup_quarto.py "$environment" --once
 pwd -P >"$environment/.ready"
 rm "$environment/.unfinished"

@@ -14,7 +14,9 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+PATIENCE_MS: Final = 60_000
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+OFFLINE: Final = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking")
 DRAWN: Final = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
 TOO_WIDE: Final = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
 
@@ -37,7 +39,7 @@ def serving(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def browsing(url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
-    """A browser's page; anything on its console, or asked of another place than `url`, fails the test."""
+    """A browser's page without network; anything on its console, or asked of another place than `url`, fails the test."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
@@ -46,8 +48,9 @@ def browsing(url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
     complaints: list[str] = []
     outside: list[str] = []
     with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox", *OFFLINE])
         page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
@@ -59,7 +62,7 @@ def browsing(url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
 def look(page: "Page", url: str, width_px: int) -> int:
     """Open `url`; the number of its charts, each drawn, none cut off."""
     page.goto(url)
-    page.wait_for_function(DRAWN, timeout=60_000)
+    page.wait_for_function(DRAWN)
     charts = page.locator(".vl-chart").count()
     assert page.locator(".vl-chart svg.marks").count() == charts
     assert page.evaluate("document.documentElement.scrollWidth") <= width_px
@@ -70,5 +73,5 @@ def look(page: "Page", url: str, width_px: int) -> int:
 def hover(page: "Page") -> None:
     """A point says what it is."""
     page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
-    page.wait_for_selector("#vg-tooltip-element.visible", timeout=10_000)
+    page.wait_for_selector("#vg-tooltip-element.visible")
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()

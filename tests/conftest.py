@@ -1,4 +1,4 @@
-"""Servers that several tests share: each is made once a session, and started and stopped by the tests themselves."""
+"""What several tests share, made once a session: servers, which the tests start and stop themselves, and a built report."""
 
 import shutil
 import tempfile
@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from report_built import built, by_quarto, in_place
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.reclaim import reclaim
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
+
+__all__ = ["built", "by_quarto", "in_place"]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from report_run import execute
+from report_run import execute, rich_run
 from tierwise.core import paths
 
 NOTEBOOKS = sorted((paths.home() / "notebooks").glob("*.ipynb"))
@@ -61,3 +61,27 @@ def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, mo
     (failed,) = outputs
     assert len(failed.traceback) == 1
     assert "make report" in failed.traceback[0]
+
+
+def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    rich_run(tmp_path / "raw")
+    rich_run(tmp_path / "raw", run_id="20260102-030405-quick-fedcba")
+    done = execute(paths.home() / "notebooks" / "explore.ipynb", tmp_path)
+    assert done.returncode == 0, done.stderr
+    outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
+    texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
+    assert "shape: (2, 5)" in texts[0]  # both runs
+    assert [text for text in texts if "Cold times by state and placement" in text]
+    assert "ratio" in texts[-1]
+
+
+def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
+    done = execute(paths.home() / "notebooks" / "acquire-census.ipynb", tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_measures_by_hand_begins_small() -> None:
+    for path in NOTEBOOKS:
+        if path.name.startswith(("acquire-", "run-")):
+            assert 'PROFILE = "smoke"' in code_cells(path)[0].source

@@ -1,28 +1,21 @@
-"""The whole chain on a fabricated run: notebooks by papermill, page and PDF by either engine, the pages in a browser."""
+"""The whole chain on a fabricated run: notebooks by papermill, page and PDF by either engine."""
 
+import csv
 import re
 import shutil
-import subprocess
 import unicodedata
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from browsing import Scheme, browsing, hover, look, serving
-from report_run import RUN_ID, execute, rich_run
+from report_built import Built, bare, pdf_text
+from report_run import RUN_ID
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.words import Substrate
-from tierwise.report import quarto
 from tierwise.report.render import render
 
-CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 CAPTION = "figure.{kind} figcaption strong:first-child"
 
 # What both engines' pages must say alike, in this order.
@@ -37,60 +30,17 @@ TOLD = {
     "sources": "#refs:not([style]) .csl-entry",
     "formulas": "annotation",
     "verdicts": ".verdict",
-    "links": "a[href^='sql/'], a[href^='http']",
+    "links": "a[href^='sql/'], a[href^='rows/'], a[href^='http']",
+    "stamps": ".substrate",
 }
-
-
-@dataclass(frozen=True)
-class Built:
-    """A built report, what it was built from, and where."""
-
-    root: Path
-    executed: Path
-    site: Path
-
-    @property
-    def html(self) -> str:
-        return (self.site / "index.html").read_text(encoding="utf-8")
-
-    @property
-    def page(self) -> BeautifulSoup:
-        return BeautifulSoup(self.html, "html.parser")
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Built]:
-    root = tmp_path_factory.mktemp("report")
-    rich_run(root / "raw")
-    executed = root / "executed"
-    executed.mkdir()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_RAW", str(root / "raw"))
-        patch.setenv("TIERWISE_SITE", str(root / "_site"))
-        with ThreadPoolExecutor(2) as two:
-            for done in two.map(partial(execute, folder=executed, RUN_ID=RUN_ID), CHAPTERS):
-                assert done.returncode == 0, done.stderr
-        yield Built(root, executed, render(run_id=RUN_ID, executed=executed, engine="plain"))
-
-
-def bare(text: str) -> str:
-    """Without white space and hyphens, which a PDF sets as it likes."""
-    return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
-
-
-def pdf_text(site: Path) -> str:
-    """The PDF's bare text, without headers and footers."""
-    if not shutil.which("pdftotext"):
-        pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
-    command = ["pdftotext", "-raw", str(site / "tierwise.pdf"), "-"]
-    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
 
 
 def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> None:
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d-.+-{RUN_ID}", built.site.name)
     assert (built.root / "_site" / "latest").resolve() == built.site
-    assert sorted(path.name for path in built.site.iterdir()) == ["assets", "figures", "index.html", "sql", "tierwise.pdf"]
+    assert sorted(path.name for path in built.site.iterdir()) == [
+        *("assets", "facts.json", "figures", "index.html", "rows", "sql", "tierwise.pdf")
+    ]
 
 
 def test_the_front_page_names_engine_run_version_date_and_substrate(built: Built) -> None:
@@ -110,21 +60,31 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(
         assert caption is not None
         told = " ".join(caption.get_text().split())
         assert RUN_ID in told
-        assert any(substrate in told for substrate in Substrate)
+        assert caption.select_one(".substrate") is not None
         assert re.search(r"n = [\d,]+ ", told)
         links = caption.select("a[href^='sql/']")
         assert links or "Input: " in told
         assert all((built.site / str(link["href"])).is_file() for link in links)
 
 
+def test_the_rows_behind_each_figure_lie_beside_the_page(built: Built) -> None:
+    for figure in built.page.select("figure.fig"):
+        link = figure.select_one("figcaption a[href^='rows/']")
+        assert link is not None
+        told = re.search(r"n = ([\d,]+) ", figure.get_text())
+        assert told is not None
+        with (built.site / str(link["href"])).open(encoding="utf-8", newline="") as stream:
+            assert len(list(csv.DictReader(stream))) >= int(told[1].replace(",", ""))
+
+
 def test_captions_are_numbered_in_order_and_labels_are_unique(built: Built) -> None:
     for kind, name in (("fig", "Figure"), ("tbl", "Table")):
         captions = [tag.get_text() for tag in built.page.select(CAPTION.format(kind=kind))]
         assert len(captions) == len(built.page.select(f"figure.{kind}"))
-        assert all(re.fullmatch(rf"{name}\s\d\.\d+\.", caption) for caption in captions), captions
+        assert all(re.fullmatch(rf"{name}\s\d+\.\d+\.", caption) for caption in captions), captions
         numbers = [tuple(map(int, re.findall(r"\d+", caption))) for caption in captions]
         for before, after in zip([(0, 0), *numbers], numbers, strict=False):
-            assert after in {(before[0], before[1] + 1), *((chapter, 1) for chapter in range(before[0] + 1, 9))}
+            assert after in {(before[0], before[1] + 1), *((chapter, 1) for chapter in range(before[0] + 1, 20))}
     ids = [tag["id"] for tag in built.page.select("[id]")]
     assert len(ids) == len(set(ids))
 
@@ -186,51 +146,35 @@ def test_the_pdf_says_what_the_page_says(built: Built) -> None:
         assert bare(text) in pdf, text
 
 
-def test_a_second_build_is_the_same_and_takes_the_first_one_s_place(built: Built) -> None:
-    before = {path.relative_to(built.site): path.read_bytes() for path in built.site.rglob("*") if path.is_file()}
-    again = render(run_id=RUN_ID, executed=built.executed, engine="plain")
+def test_a_second_build_is_the_same_and_takes_the_first_one_s_place(in_place: Built) -> None:
+    before = {path.relative_to(in_place.site): path.read_bytes() for path in in_place.site.rglob("*") if path.is_file()}
+    again = render(run_id=RUN_ID, executed=in_place.executed, engine="plain")
     assert {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()} == before
-    assert sorted(path.name for path in (built.root / "_site").iterdir()) == sorted([built.site.name, "latest"])
+    assert sorted(path.name for path in (in_place.root / "_site").iterdir()) == sorted(
+        [in_place.site.name, "index.html", "latest", "versions.json"]
+    )
 
 
-def test_a_build_that_fails_leaves_no_trace(built: Built, tmp_path: Path) -> None:
-    for notebook in built.executed.glob("*.ipynb"):
+def test_a_build_that_fails_leaves_no_trace(in_place: Built, tmp_path: Path) -> None:
+    for notebook in in_place.executed.glob("*.ipynb"):
         if notebook.stem != "show-provenance":
             shutil.copy(notebook, tmp_path)
-    before = built.html
+    before = in_place.html
     with pytest.raises(MissingError, match="chapter show-provenance"):
         render(run_id=RUN_ID, executed=tmp_path, engine="plain")
-    assert built.html == before
-    assert list((built.root / "_build").iterdir()) == []
+    assert in_place.html == before
+    assert list((in_place.root / "_build").iterdir()) == []
 
 
-def test_an_unknown_engine_is_refused(built: Built) -> None:
+def test_an_unknown_engine_is_refused(in_place: Built) -> None:
     with pytest.raises(InputError, match="must be one of auto, quarto, plain"):
-        render(run_id=RUN_ID, executed=built.executed, engine="latex")
+        render(run_id=RUN_ID, executed=in_place.executed, engine="latex")
 
 
-def test_quarto_is_asked_for_where_it_is_absent(built: Built, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quarto_is_asked_for_where_it_is_absent(in_place: Built, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(MissingError, match="ENGINE=plain"):
-        render(run_id=RUN_ID, executed=built.executed, engine="quarto")
-
-
-@pytest.mark.parametrize("width_px", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_every_chart_and_nothing_is_cut_off(built: Built, width_px: int, scheme: Scheme) -> None:
-    with browsing("file:", width_px, scheme) as page:
-        assert look(page, (built.site / "index.html").as_uri(), width_px) >= 3
-        hover(page)
-
-
-@pytest.fixture(scope="module")
-def by_quarto(built: Built) -> Built:
-    """The same report by Quarto, beside the plain one."""
-    if not quarto.usable():
-        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (environment.yml names it)")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_SITE", str(built.root / "quarto" / "_site"))
-        return Built(built.root, built.executed, render(run_id=RUN_ID, executed=built.executed, engine="quarto"))
+        render(run_id=RUN_ID, executed=in_place.executed, engine="quarto")
 
 
 def told(site: Path, kind: str) -> list[str]:
@@ -252,13 +196,3 @@ def test_quarto_s_pages_say_what_the_plain_page_says(built: Built, by_quarto: Bu
 def test_quarto_s_pdf_says_what_the_plain_pdf_says(built: Built, by_quarto: Built) -> None:
     plain, other = (re.sub(r"(?<=,by).*?(?=Version)", "", pdf_text(site)) for site in (built.site, by_quarto.site))
     assert other == plain
-
-
-@pytest.mark.parametrize("width_px", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_browser_draws_every_chart_of_quarto_s_pages(built: Built, by_quarto: Built, width_px: int, scheme: Scheme) -> None:
-    with serving(by_quarto.site) as url, browsing(url, width_px, scheme) as page:
-        names = sorted(path.name for path in by_quarto.site.glob("*.html"))
-        assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
-        look(page, f"{url}/show-index_placement.html", width_px)
-        hover(page)

@@ -46,7 +46,7 @@ def test_figures_tables_and_sections_are_numbered_by_chapter(source: Path) -> No
     ("text", "field", "value", "rule"),
     [
         ("See @fig-nowhere.", "reference", "@fig-nowhere", "has this label"),
-        ("> A quote, *see @tbl-nowhere*.", "reference", "@tbl-nowhere", "has this label"),
+        ("- A list, *see @tbl-nowhere*.", "reference", "@tbl-nowhere", "has this label"),
         (FIGURE % "a" + "\n" + FIGURE % "a", "label", "fig-a", "more than one place"),
         ("::: {#fig-a}\n\nA caption without a figure.\n\n:::", "label", "fig-a", "needs a body"),
         (FIGURE % "a" + "\n[@fig-a; @martin2008]", "reference", None, "mixes labels and citations"),
@@ -60,9 +60,47 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     assert rule in caught.value.rule
 
 
+@pytest.mark.parametrize(
+    ("text", "field", "value"),
+    [
+        ("> A quote.", "element", "BlockQuote"),
+        ("    code", "element", "CodeBlock"),
+        ("A note.[^1]\n\n[^1]: Here.", "element", "Note"),
+        ("![A picture](x.png)", "element", "Image"),
+        ("~~struck~~", "element", "Strikeout"),
+        ("[text]{.wide}", "element", "Span"),
+        ("Term\n:   What it is.", "element", "DefinitionList"),
+        ("One line\\\nbroken.", "element", "LineBreak"),
+        ("* * *", "element", "HorizontalRule"),
+        ("<b>bold</b>", "element", "RawInline"),
+        ("::: {.panel-tabset}\n\nTabs.\n\n:::", "division", "::: {# .panel-tabset}"),
+        ("- ::: {.column-margin}\n  Beside.\n  :::", "division", "::: {# .column-margin}"),
+        ("#### Deep", "heading", "Deep"),
+        ("## Two {.unlisted}", "heading", "Two"),
+        ("[here](other.qmd)", "link", "other.qmd"),
+        ("```{=html}\n<hr>\n```", "raw block", "html"),
+    ],
+    ids=lambda value: value[:12] if isinstance(value, str) else None,
+)
+def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, text: str, field: str, value: str) -> None:
+    with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin") as caught:
+        page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
+    assert (caught.value.where, caught.value.field, caught.value.value) == ("second.qmd", field, value)
+
+
+def test_what_the_list_names_is_read(source: Path) -> None:
+    text = (
+        '# One {#sec-one}\n\n## Two\n\n### Three\n\nSee @sec-one, [@martin2008], *this*, **that**, `code`, "quoted", $r = 1$ and [there](https://example.org).\n\n'
+        "- a\n- b\n\n1. c\n\n| x |\n|---|\n| 1 |\n\n::: {.callout-tip}\n## Title\n\nText.\n:::\n\n```{=typst}\n#v(1cm)\n```\n\n"
+        + FIGURE
+        % "a"
+    )
+    assert "<h3" in page(source, one=text)
+
+
 def test_quarto_names_the_chapter_of_an_unknown_label_too(source: Path, tmp_path: Path) -> None:
     if not quarto.usable():
-        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (environment.yml names it)")
+        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
     book = Book(source, "Title", "Subtitle", {"first.qmd": "# First\n\nSee @fig-nowhere."}, {"engine": "test", "run": "r", "version": "1"})
     with pytest.raises(InputError, match=r"first\.qmd: reference is '@fig-nowhere'"):
         quarto.QuartoEngine().build(book, tmp_path / "site")
@@ -92,6 +130,12 @@ def test_formulas_are_mathml_verdicts_are_marks_and_queries_are_links(source: Pa
     assert "<strong>bold</strong>" in made
 
 
+def test_a_substrate_in_bold_is_a_stamp_and_a_file_of_rows_a_link(source: Path) -> None:
+    made = page(source, first="# First\n\nn = 5, **emulated**. Rows: `rows/fig-x.csv`.")
+    assert '<span class="substrate emulated">emulated</span>' in made
+    assert '<a href="rows/fig-x.csv">' in made
+
+
 def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None:
     text = "# First\n\n::: {.callout-note}\n## Heed\n\nOne.\n\n- two\n:::\n"
     assert '<div class="callout-title"> Heed </div> <p>One.</p> <ul> <li>two</li> </ul>' in page(source, first=text)
@@ -116,13 +160,22 @@ TEXT = shown({"text/markdown": "It is *so*."})
 
 
 def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
-    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path / "figures")
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path)
     assert made.startswith("::: {#fig-x}")
     assert made.endswith("It is *so*.\n\n:::\n")
     assert made.count("</script>") == 1
     assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
     assert '#image("figures/fig-x.svg", width: 100%)' in made
     assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
+
+
+def test_the_rows_behind_a_chart_are_a_file_that_its_caption_names(tmp_path: Path) -> None:
+    sets = {"means": [{"row": "a", "mean": 1.5}], "one": [{"x": 1}], "all": [{"row": "a", "time_s": 1}, {"row": "b", "time_s": 2}]}
+    chart = shown({VEGA_MIME: {"description": "d", "datasets": sets}, "image/svg+xml": "<svg/>"})
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", chart, TEXT), tmp_path)
+    assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
+    lines = (tmp_path / "rows" / "fig-x.csv").read_text().splitlines()
+    assert lines == ["row,time_s,mean", "a,1,", "b,2,", "a,,1.5"]
 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:

@@ -34,8 +34,62 @@
     if (spec.usermeta?.chrome_px) fit(spec, Math.max(LEAST_PLOT_PX, place.clientWidth - spec.usermeta.chrome_px));
     paint(spec.config);
     const actions = { export: { svg: true, png: true }, source: false, compiled: false, editor: false };
-    await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark() ? "dark" : "light" } });
+    place.classList.remove("drawn");
+    const made = await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark() ? "dark" : "light" } });
+    await join(place, made.view, spec);
+    place.dataset.scheme = dark() ? "dark" : "light";
     place.classList.add("drawn");
+  }
+
+  // Selections on the same field are one selection, in every figure of the page.
+  const HINT = "Click a mark or an entry of the legend to single it out, here and in the other figures.";
+  const picked = new Map(); // field -> the values that are picked
+  const joined = new Map(); // place -> its view, its selections (field -> name), the values that each has, its status line
+
+  function valuesOf(spec, field) {
+    return new Set(Object.values(spec.datasets ?? {}).flatMap((rows) => rows.map((row) => row[field])));
+  }
+
+  async function join(place, view, spec) {
+    const selections = new Map((spec.params ?? []).filter((param) => param.select?.fields?.length === 1).map((param) => [param.select.fields[0], param.name]));
+    if (selections.size === 0) return;
+    const known = new Map([...selections.keys()].map((field) => [field, valuesOf(spec, field)]));
+    const said = place.parentNode.querySelector(":scope > .picked") ?? place.parentNode.insertBefore(document.createElement("div"), place.nextSibling);
+    said.className = "picked";
+    said.setAttribute("aria-live", "polite");
+    joined.set(place, { view, selections, known, said });
+    for (const [field, name] of selections) {
+      view.addDataListener(`${name}_store`, (_, tuples) => {
+        const values = [...new Set(tuples.map((tuple) => tuple.values[0]))];
+        if (String(values) !== String(mine(place, field))) pick(field, values);
+      });
+    }
+    await show(place);
+  }
+
+  // What is picked of `field`, as far as the chart in `place` has it.
+  function mine(place, field) {
+    return (picked.get(field) ?? []).filter((value) => joined.get(place).known.get(field).has(value));
+  }
+
+  function pick(field, values) {
+    picked.set(field, values);
+    for (const place of joined.keys()) if (joined.get(place).selections.has(field)) show(place);
+  }
+
+  async function show(place) {
+    const { view, selections, said } = joined.get(place);
+    for (const [field, name] of selections) {
+      const tuples = mine(place, field).map((value) => ({ unit: "", fields: [{ type: "E", field }], values: [value] }));
+      if (String(tuples.map((tuple) => tuple.values[0])) !== String(view.data(`${name}_store`).map((tuple) => tuple.values[0]))) view.data(`${name}_store`, tuples);
+    }
+    await view.runAsync();
+    const shown = [...selections.keys()].flatMap((field) => mine(place, field));
+    said.textContent = shown.length ? `Singled out: ${shown.join(", ")}. ` : HINT;
+    if (shown.length === 0) return;
+    const all = said.appendChild(document.createElement("button"));
+    all.textContent = "Show all";
+    all.onclick = () => [...picked.keys()].forEach((each) => pick(each, []));
   }
 
   async function start() {
@@ -59,20 +113,5 @@
     });
   }
 
-  // On a small screen the contents start folded; on a large one the chapter in view is marked.
-  function contents() {
-    const nav = document.getElementById("contents");
-    if (!nav) return;
-    nav.open = matchMedia("(min-width: 66rem)").matches;
-    const links = new Map([...nav.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
-    const seen = new IntersectionObserver((entries) => {
-      for (const entry of entries.filter((each) => each.isIntersecting)) {
-        links.forEach((link, id) => link.classList.toggle("here", id === entry.target.id));
-      }
-    }, { rootMargin: "0px 0px -75% 0px" });
-    for (const id of links.keys()) seen.observe(document.getElementById(id));
-  }
-
-  contents();
   start();
 })();

@@ -51,7 +51,7 @@ def report(  # noqa: PLR0917  each is an option with a name
     census: Annotated[str, typer.Option(help="synthetic, or file:PATH of the raw file", envvar="CENSUS")] = "synthetic",
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
-    run: Annotated[str, typer.Option(help="render this complete run again, measure nothing", envvar="RUN")] = "",
+    run: Annotated[str, typer.Option(help="render this complete run (reference: the one that ships), measure nothing", envvar="RUN")] = "",
 ) -> None:
     """Measure what is missing and build the report."""
     from tierwise.pipeline import make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
@@ -104,6 +104,38 @@ def cost(  # noqa: PLR0917  each is an option with a name
         region=region,
     )
     print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
+
+
+@app.command()
+def diff(before: str, after: Annotated[str, typer.Argument()] = "latest", form: FormatOption = Format.TABLE) -> None:
+    """Say what differs between two versions of the report (a part of a version's name that is its own, or latest), and why."""
+    from tierwise.report.changes import as_text  # noqa: PLC0415
+    from tierwise.report.versions import differing  # noqa: PLC0415
+
+    changes = differing(before, after)
+    print(json.dumps(changes.as_json(), indent=2) if form is Format.JSON else as_text(changes))
+
+
+@app.command()
+def publish(
+    to: Annotated[Path, typer.Argument(help="a new or an empty folder", envvar="TO")],
+    version: Annotated[str, typer.Option(help="latest, or a part of a version's name that is its own")] = "latest",
+) -> None:
+    """Write a built report with its rows, manifest and checksums into a folder to give away."""
+    from tierwise.report.publish import publish as write  # noqa: PLC0415
+
+    made = write(to, version)
+    say(f"published {made.facts.version}: {made.files} files in {to}")
+    if made.dirty:
+        say("the code had uncommitted changes when this was built: no commit has exactly it (the folder's README.md says so)")
+
+
+@app.command()
+def export(run: str, folder: Annotated[Path, typer.Argument()] = Path("data/reference")) -> None:
+    """Copy a complete run into FOLDER, small enough for git: many rows become a sample, which gives no verdict."""
+    from tierwise.timings.export import export as copy  # noqa: PLC0415
+
+    say(f"exported: {copy(paths.raw() / run, folder)}")
 
 
 @app.command()

@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,6 +24,7 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
 from tierwise.postgres.workspace import open_workspace
 from tierwise.recorders import strace
+from tierwise.report import quarto
 from tierwise.tiers.mounting import DEVICE, require_fuse
 
 LITTLE_MEMORY_BYTES: Final = 2 * GIB
@@ -65,9 +67,7 @@ def examine() -> list[Finding]:
         _drop_caches(),
         Finding("Pandoc", State.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
         Finding("Typst", State.OK, f"{version('typst')}, from its wheel"),
-        _program(
-            "Quarto", ["quarto"], "Pandoc and Typst build the report, with the same text and numbers", "conda env create -f environment.yml"
-        ),
+        examine_quarto(),
         _program(
             "Chromium", ["chromium", "chromium-browser", "google-chrome"], "tests of the report in a browser skip", _install("chromium")
         ),
@@ -85,6 +85,19 @@ def _system() -> Finding:
         return Finding("system", State.OK, detail)
     remedy = "run it on Linux, x86-64 or aarch64 (under Windows: wsl --install)"
     return Finding("system", State.MISSING, detail, "nothing can be measured; finished runs still render", remedy)
+
+
+def examine_quarto() -> Finding:
+    """On PATH or in this environment, and new enough to typeset a book; else what the set-up's attempt came to."""
+    cost = "Pandoc and Typst build the report, with the same text and numbers"
+    version_text = quarto.version()
+    if version_text is None:
+        record = Path(sys.prefix) / "quarto.txt"
+        told = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
+        return Finding("Quarto", State.OPTIONAL, told, cost, "make quarto")
+    if quarto.usable():
+        return Finding("Quarto", State.OK, version_text)
+    return Finding("Quarto", State.OPTIONAL, f"{version_text} is older than {quarto.OLDEST_TEXT}", cost, "make quarto, or PATH without it")
 
 
 def _postgresql() -> Finding:

@@ -1,26 +1,25 @@
 """What `make report` calls: acquire, run, show, render, in order, each notebook through papermill."""
 
+import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-from papermill.exceptions import PapermillExecutionError
-from papermill.execute import execute_notebook
-from traitlets.config import Config
+from typing import Any, Final
 
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import complete, open_run
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.progress import announcing, say
+from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
 from tierwise.postgres.workspace import open_workspace
-from tierwise.report.render import render
+from tierwise.report import fresh as freshness
 from tierwise.timings.manifest import Manifest, load_manifest
 
-KERNELS = Config({"KernelManager": {"transport": "ipc"}})
-"""Notebook kernels listen on sockets of the user's own, not on TCP ports of the machine."""
+REFERENCE: Final = "reference"
+"""The name of the run that ships with the checkout, instead of its id."""
 
 
 def make_report(*, profile: str, tiers: str, seed: int, census: str, fresh: bool, engine: str, run_id: str = "") -> Path:
@@ -28,13 +27,44 @@ def make_report(*, profile: str, tiers: str, seed: int, census: str, fresh: bool
 
     With `run_id` nothing is measured: that run, which must be complete, is rendered again.
     """
-    with announcing():
-        run = _named(run_id) if run_id else _measured(profile=profile, tiers=tiers, seed=seed, census=census, fresh=fresh)
+    with announcing(), rows_of(run_id):
+        run = named_run(run_id) if run_id else _measured(profile=profile, tiers=tiers, seed=seed, census=census, fresh=fresh)
+        folder = paths.raw() / run.run_id
+        if built := freshness.built(folder, engine):
+            say("nothing changed since this version was built")
+            return built
+        from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
+
         executed = _show(run)
-        return render(run_id=run.run_id, executed=executed, engine=engine)
+        say("rendering")
+        site = render(run_id=run.run_id, executed=executed, engine=engine)
+        freshness.keep_built(site, folder, engine)
+        return site
 
 
-def _named(run_id: str) -> Manifest:
+@contextmanager
+def rows_of(run_id: str) -> Iterator[None]:
+    """While open, runs are those of the checkout where the reference is asked for; notebook kernels see the same."""
+    if run_id != REFERENCE:
+        yield
+        return
+    before = os.environ.get("TIERWISE_RAW")
+    os.environ["TIERWISE_RAW"] = str(paths.reference())
+    try:
+        yield
+    finally:
+        del os.environ["TIERWISE_RAW"]
+        if before is not None:
+            os.environ["TIERWISE_RAW"] = before
+
+
+def named_run(run_id: str) -> Manifest:
+    """The complete run that `RUN` names; `InputError` where there is none."""
+    if run_id == REFERENCE:
+        shipped = sorted(path.parent.name for path in paths.raw().glob("*/manifest.json"))
+        if len(shipped) != 1:
+            raise InputError("RUN", value=run_id, rule=f"data/reference must hold one run; there are: {', '.join(shipped) or 'none'}")
+        run_id = shipped[0]
     folder = paths.raw() / run_id
     if not folder.is_dir():
         known = ", ".join(sorted(path.name for path in paths.raw().glob("*/"))) or "none"
@@ -61,9 +91,16 @@ def _measured(*, profile: str, tiers: str, seed: int, census: str, fresh: bool) 
 
 
 def _show(run: Manifest) -> Path:
-    for notebook in sorted((paths.home() / "notebooks").glob("show-*.ipynb")):
+    """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
+    folder = paths.raw() / run.run_id
+    executed = folder / "notebooks"
+    notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
+    progress = Progress("chapters", len(notebooks))
+    for notebook in notebooks:
         execute(notebook, run.run_id, {"RUN_ID": run.run_id})
-    return paths.raw() / run.run_id / "notebooks"
+        freshness.keep(notebook, folder, executed)
+        progress.step(note=notebook.stem)
+    return executed
 
 
 def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
@@ -72,6 +109,10 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
     Raises:
         TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
     """
+    from papermill.exceptions import PapermillExecutionError  # noqa: PLC0415  takes seconds to load
+    from papermill.execute import execute_notebook  # noqa: PLC0415
+    from traitlets.config import Config  # noqa: PLC0415
+
     folder = paths.raw() / run_id / "notebooks"
     folder.mkdir(parents=True, exist_ok=True)
     kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
@@ -84,7 +125,7 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
             kernel_name="python3",
             progress_bar=False,
             cwd=paths.home(),
-            config=KERNELS,
+            config=Config({"KernelManager": {"transport": "ipc"}}),  # sockets of the user's own, not TCP ports of the machine
             extra_arguments=["--log-level=CRITICAL"],
         )
     except PapermillExecutionError as error:

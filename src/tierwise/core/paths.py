@@ -21,6 +21,11 @@ def raw() -> Path:
     return Path(named).resolve() if named else data() / "raw"
 
 
+def reference() -> Path:
+    """The run that ships with the checkout, below here as any run lies below `raw`."""
+    return data() / "reference"
+
+
 def site() -> Path:
     """Built reports, one folder a version; moved with ``TIERWISE_SITE``."""
     named = os.environ.get("TIERWISE_SITE")

@@ -14,6 +14,7 @@ import altair as alt
 import vl_convert
 from IPython.display import display
 
+from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
 
 VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
@@ -55,7 +56,7 @@ class Figure:
 
     def bundle(self) -> dict[str, Any]:
         """The chart for JupyterLab and the web page, for print, and as text."""
-        spec = {**self.chart.to_dict(), "usermeta": {"chrome_px": self.chrome_px}}
+        spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,
             "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),

@@ -8,6 +8,8 @@ leave behind (paths, times, printed text) goes.
 import html
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,14 +17,33 @@ import nbformat
 from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.files import write_whole
 from tierwise.report.display import VEGA_MIME
+from tierwise.report.figure_rows import write_rows
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
+FIGURES: Final = "figures"
+ROWS: Final = "rows"
+"""Folders beside the pages: every chart for print, and the rows behind it."""
 
 
-def chapter(executed: Path, figures: Path) -> str:
-    """The Markdown of the executed notebook `executed`; its charts for print are written into the folder `figures`.
+@dataclass(frozen=True)
+class Shown:
+    """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
+
+    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type.
+    """
+
+    cell: str
+    text: str
+    from_rows: bool
+    label: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read(executed: Path) -> list[Shown]:
+    """What the executed notebook `executed` shows, cell by cell.
 
     Raises:
         MissingError: there is no such notebook.
@@ -31,11 +52,19 @@ def chapter(executed: Path, figures: Path) -> str:
     if not executed.is_file():
         raise MissingError(f"chapter {executed.stem}", why="its notebook was not executed for this run", remedy="make report")
     cells = nbformat.read(executed, as_version=4).cells
-    texts = (cell.source if cell.cell_type == "markdown" else _shown(cell, executed.name, figures) for cell in cells)
-    return "\n\n".join(text for text in texts if text) + "\n"
+    shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, executed.name) for cell in cells)
+    return [part for part in shown if part.text]
 
 
-def _shown(cell: NotebookNode, where: str, figures: Path) -> str:
+def chapter(executed: Path, folder: Path) -> str:
+    """The Markdown of the executed notebook `executed`; its charts for print and their rows are written into `folder`.
+
+    Raises: what `read` raises.
+    """
+    return "\n\n".join(_markdown(part, folder) for part in read(executed)) + "\n"
+
+
+def _shown(cell: NotebookNode, where: str) -> Shown:
     """What a code cell shows: nothing, a sentence, or under its label a figure or a table with its caption."""
     found = LABEL.search(cell.source)
     label = found[1] if found else ""
@@ -44,13 +73,24 @@ def _shown(cell: NotebookNode, where: str, figures: Path) -> str:
     data = [_data(output, where) for output in cell.outputs if output.output_type != "stream"]
     match data:
         case []:
-            return ""
+            return Shown(cell.id, "", True)
         case [{"text/markdown": text}]:
-            return str(text)
+            return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            return f"::: {{#{label}}}\n\n{_body(body, figures / f'{label}.svg')}\n\n{caption}\n\n:::"
+            return Shown(cell.id, str(caption), True, label, body)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
+
+
+def _markdown(part: Shown, folder: Path) -> str:
+    if not part.label:
+        return part.text
+    body, behind = str(part.body.get("text/markdown", "")), ""
+    if VEGA_MIME in part.body:
+        body = _chart(part.body, folder, part.label)
+        file = f"{ROWS}/{part.label}.csv"
+        behind = f" Rows: `{file}`." if write_rows(part.body[VEGA_MIME], folder / file) else ""
+    return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 
 def _data(output: NotebookNode, where: str) -> dict[str, Any]:
@@ -63,12 +103,9 @@ def _data(output: NotebookNode, where: str) -> dict[str, Any]:
     return data
 
 
-def _body(data: dict[str, Any], svg: Path) -> str:
-    if VEGA_MIME not in data:
-        return str(data["text/markdown"])
-    svg.parent.mkdir(exist_ok=True)
-    svg.write_text(data["image/svg+xml"], encoding="utf-8")
-    image = f"{svg.parent.name}/{svg.name}"
+def _chart(data: Mapping[str, Any], folder: Path, label: str) -> str:
+    image = f"{FIGURES}/{label}.svg"
+    write_whole(folder / image, data["image/svg+xml"])
     return f'````{{=html}}\n{inert(data[VEGA_MIME], image)}\n````\n\n````{{=typst}}\n#image("{image}", width: 100%)\n````'
 
 

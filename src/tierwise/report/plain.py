@@ -11,14 +11,14 @@ import pypandoc
 import typst
 
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.report.project import Book
+from tierwise.report.project import BESIDE, Book
 from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120
 """A filter that never ends is a bug; a report takes seconds."""
 
 FROM: Final = "markdown-implicit_figures"
-ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme/vega.js")
+ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme/page.js", "theme/vega.js")
 
 
 class PlainEngine:
@@ -32,7 +32,7 @@ class PlainEngine:
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
         shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts")
-        for folder in ("sql", "figures"):
+        for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
         page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
         (site / "index.html").write_text(page, encoding="utf-8")
@@ -65,6 +65,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
         "--standalone",
         f"--template={book.folder / 'plain' / f'template.{template}'}",
         f"--metadata-file={metadata}",
+        f"--lua-filter={book.folder / 'plain' / 'subset.lua'}",
         f"--lua-filter={book.folder / 'plain' / 'plain.lua'}",
         f"--lua-filter={book.folder / 'shared.lua'}",
         "--citeproc",

@@ -18,6 +18,8 @@ from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
 OUTPUTS: Final = ("_site", "_build", "site_libs", "index.typ")
+BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
+"""Folders that a page links to."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Engine(Protocol):
     def build(self, book: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, variables: Mapping[str, str]) -> Book:
+def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
+
+    `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
@@ -48,9 +52,12 @@ def assemble(folder: Path, executed: Path, variables: Mapping[str, str]) -> Book
     """
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
     told = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))["book"]
-    chapters = {name: expand(_chapter(folder, executed, name), variables, name) for name in told["chapters"]}
+    texts = {name: made.get(name) or _chapter(folder, executed, name) for name in told["chapters"]}
+    chapters = {name: expand(text, variables, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
+    for name in BESIDE:
+        (folder / name).mkdir(exist_ok=True)
     _copy_queries(folder / "sql")
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
@@ -68,7 +75,7 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 def _chapter(folder: Path, executed: Path, name: str) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem."""
     if name.startswith("show-"):
-        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder / "figures")
+        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder)
     if not (folder / name).is_file():
         raise InputError("report/_quarto.yml", field="chapters", value=name, rule="no such file in report/")
     return (folder / name).read_text(encoding="utf-8")

@@ -1,17 +1,16 @@
 """Build one version of the report: whole, under ``report/_site``, or not at all."""
 
-import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.report import quarto
+from tierwise.report import quarto, site, versions
+from tierwise.report.changes import as_chapter, compare
+from tierwise.report.facts import gather
 from tierwise.report.plain import PlainEngine
 from tierwise.report.project import Engine, assemble
 from tierwise.report.run import open_run
@@ -31,11 +30,15 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """
     chosen = choose(engine)
     run = open_run(run_id)
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    version = f"{today}-{code_version()}-{run.run_id}"
+    version = site.version_of(run.run_id)
+    facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
+    earlier = versions.before(version)
+    made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
     with _build_folder() as build:
-        book = assemble(build / "book", executed, {**run.facts(), "engine": chosen.name, "date": today, "version": version})
+        variables = {**run.facts(), "engine": chosen.name, "date": site.today(), "version": version}
+        book = assemble(build / "book", executed, variables, made)
         chosen.build(book, build / "site")
+        facts.save(build / "site")
         return _put(build / "site", version, build / "old")
 
 
@@ -45,16 +48,6 @@ def choose(engine: str) -> Engine:
         raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}")
     wants_quarto = engine == "quarto" or (engine == "auto" and quarto.usable())
     return quarto.QuartoEngine() if wants_quarto else PlainEngine()
-
-
-def code_version() -> str:
-    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
-    command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        return "unversioned"
-    return done.stdout.strip() or "unversioned"
 
 
 @contextmanager
@@ -70,14 +63,11 @@ def _build_folder() -> Iterator[Path]:
 
 
 def _put(built: Path, version: str, old: Path) -> Path:
-    site = paths.site() / version
-    site.parent.mkdir(parents=True, exist_ok=True)
+    place = paths.site() / version
+    place.parent.mkdir(parents=True, exist_ok=True)
     built.chmod(0o755)
-    if site.exists():
-        site.replace(old)
-    built.replace(site)
-    fresh = site.with_name(f".latest.{os.getpid()}")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(version)
-    fresh.replace(site.with_name("latest"))
-    return site
+    if place.exists():
+        place.replace(old)
+    built.replace(place)
+    versions.put_last(version)
+    return place

@@ -55,7 +55,7 @@ class Run:
 
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
         """The end of a caption: run, substrate, number of observations, query."""
-        substrate = self.substrate(pair) or "nothing measured"
+        substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
         return f"Run `{self.run_id}`, pair `{pair}`, {substrate}, n = {count(n)} {what}. Query: `analysis/{sql}`."
 
     def facts(self) -> dict[str, str]:

@@ -58,7 +58,7 @@ def ratio_panel(
 ) -> alt.LayerChart:
     """Ratios by ``row``: every pair (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row."""
     rows = [row for row in order if row in set(ratios["row"])]
-    means = pl.DataFrame([_mean(row, ratios.filter(row=row)["ratio"].to_list()) for row in rows])
+    means = pl.DataFrame([{"panel": title, **_mean(row, ratios.filter(row=row)["ratio"].to_list())} for row in rows])
     x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
@@ -74,7 +74,7 @@ def ratio_panel(
         alt.Chart(means).mark_point(shape="diamond", size=90, filled=True, opacity=1, color=theme.BLUE).encode(x=x, y=y, tooltip=tips),
         alt.Chart(means).mark_text(align="left", dx=10, fontWeight=600).encode(x=alt.X("high:Q", scale=scale), y=y, text="mean:N"),
     ]
-    bands = [_band(row, bounds[row], scale) for row in rows if row in bounds]
+    bands = [{"panel": title, **_band(row, bounds[row], scale)} for row in rows if row in bounds]
     if bands:
         layers.insert(0, _bands(pl.DataFrame(bands), scale, y))
     return alt.LayerChart(layer=layers, width=PLOT_PX, height=ROW_PX * len(rows), title=title)

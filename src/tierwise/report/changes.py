@@ -1,0 +1,134 @@
+"""What differs between two versions of the report, and which input caused it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from tierwise.report.facts import ClaimFact, Facts
+from tierwise.report.formats import DASH, count, listed
+
+NONE: Final = "none"
+KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that differs; `before` or `after` is `NONE` where it was or is not there."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Two versions beside each other: `causes` by kind of input, `effects` by kind of statement (keys of `KINDS`)."""
+
+    before: str
+    after: str
+    same_run: bool
+    causes: Mapping[str, Sequence[Change]]
+    effects: Mapping[str, Sequence[Change]]
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {**asdict(self), "caused_by": self.cause()}
+
+    def cause(self) -> str:
+        """Which input caused the differences, as far as that can be told."""
+        kinds = [kind for kind, changes in self.causes.items() if changes]
+        if len(kinds) == 1:
+            scatter = "" if self.same_run else ", or the scatter of measuring anew did"
+            return f"Only one input differs, {kinds[0]}: it caused whatever differs below{scatter}."
+        if kinds:
+            return f"Several inputs differ ({listed(kinds)}); which of them caused a change cannot be told from these two versions."
+        if self.same_run:
+            return "No input differs, and both show the same run."
+        return "No input differs, only the run: it was measured anew, and what differs is the scatter of measuring."
+
+
+def compare(before: Facts, after: Facts) -> Changes:
+    """What differs from `before` to `after`."""
+    kinds = dict.fromkeys([*before.inputs, *after.inputs])
+    return Changes(
+        before=before.version,
+        after=after.version,
+        same_run=before.run_id == after.run_id,
+        causes={kind: _differing(before.inputs.get(kind, {}), after.inputs.get(kind, {})) for kind in kinds},
+        effects={
+            "claims": _differing(*({name: _claim(claim) for name, claim in facts.claims.items()} for facts in (before, after))),
+            "figures": _drawn(before, after),
+            "tables": [*_tables(before.tables, after.tables)],
+            "answers": _differing(before.answers, after.answers),
+        },
+    )
+
+
+def as_text(changes: Changes) -> str:
+    """For a terminal: causes, then what differs."""
+    lines = [f"before: {changes.before}", f"after:  {changes.after}", changes.cause()]
+    for title, found in [*changes.causes.items(), *((KINDS[kind], found) for kind, found in changes.effects.items())]:
+        lines += [f"{title}:"] if found else []
+        for change in found:
+            lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
+    return "\n".join([*lines, *([] if any(changes.effects.values()) else ["Nothing that the report says differs."])])
+
+
+def as_chapter(changes: Changes | None) -> str:
+    """The report's last chapter but one, as Markdown of the subset; `None` where there is no version before."""
+    head = "# What changed {#sec-changed}\n\n"
+    if changes is None:
+        return f"{head}No version of this report was built here before this one.\n"
+    told = [f"Compared with version `{changes.before}`. {changes.cause()}"]
+    causes = [(kind, change) for kind, found in changes.causes.items() for change in found]
+    if causes:
+        told += ["## Inputs {.unnumbered}", _table(["Input", "Before", "Now"], [(f"{kind}: {one.name}", one) for kind, one in causes])]
+    for kind, found in changes.effects.items():
+        if found:
+            told += [f"## {KINDS[kind]} {{.unnumbered}}", _table(["What", "Before", "Now"], [(_named(kind, one), one) for one in found])]
+    if not any(changes.effects.values()):
+        told.append("Nothing that the report says differs.")
+    return head + "\n\n".join(told) + "\n"
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> list[Change]:
+    names = dict.fromkeys([*before, *after])
+    return [
+        Change(name, before.get(name, NONE), after.get(name, NONE)) for name in names if before.get(name, NONE) != after.get(name, NONE)
+    ]
+
+
+def _claim(claim: ClaimFact) -> str:
+    return claim.verdict if claim.found == DASH else f"{claim.verdict}: {claim.found}"
+
+
+def _drawn(before: Facts, after: Facts) -> list[Change]:
+    drawn = [{label: f"{count(fact.rows)} rows, {fact.sha256}" for label, fact in facts.figures.items()} for facts in (before, after)]
+    return _differing(*drawn)
+
+
+def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
+    """By table: how many lines each version has that the other has not."""
+    for label in dict.fromkeys([*before, *after]):
+        one, other = set(before.get(label, ())), set(after.get(label, ()))
+        if one != other:
+            told = [f"{count(len(mine - theirs))} lines of its own" if mine else NONE for mine, theirs in ((one, other), (other, one))]
+            yield Change(label, *told)
+
+
+def _named(kind: str, change: Change) -> str:
+    """A figure or table of this version by its number, all else by its name."""
+    if kind in ("figures", "tables") and change.after != NONE:
+        return f"@{change.name}"
+    return "" if kind == "answers" else f"`{change.name}`"
+
+
+def _table(header: Sequence[str], rows: Sequence[tuple[str, Change]]) -> str:
+    cells = [(name, _escaped(change.before), _escaped(change.after)) for name, change in rows]
+    rule = "|:" + "-" * 24 + "|:" + "-" * 40 + "|:" + "-" * 40 + "|"
+    return "\n".join([f"| {' | '.join(header)} |", rule, *(f"| {' | '.join(row)} |" for row in cells)])
+
+
+def _escaped(text: str) -> str:
+    """`text` as it stands, whatever Markdown would make of it."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)

@@ -1,0 +1,122 @@
+"""What a version of the report says and what it rests on, as data that two versions are compared by."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core import paths
+from tierwise.core.files import write_whole
+from tierwise.core.toml import Strict, validate
+from tierwise.report import notebooks
+from tierwise.report.display import MARKUP, VEGA_MIME
+from tierwise.report.figure_rows import rows_of
+from tierwise.report.run import Run
+from tierwise.report.site import FACTS
+from tierwise.report.words import estimated
+from tierwise.timings.manifest import Manifest
+
+ANSWERS: Final = "show-summary"
+"""The chapter whose sentences are the report's answers and recommendations."""
+
+
+class ClaimFact(Strict):
+    """What a version says of one claim."""
+
+    verdict: str
+    found: str
+    estimate: float | None
+    low: float | None
+    high: float | None
+
+
+class FigureFact(Strict):
+    """What a version draws: how many rows, and a digest over them in any order."""
+
+    rows: int
+    sha256: str
+
+
+class Facts(Strict):
+    """One version. `inputs`: kind (code, data, prices, tiers, host, claims) -> name -> what it was."""
+
+    version: str
+    run_id: str
+    inputs: dict[str, dict[str, str]]
+    claims: dict[str, ClaimFact]
+    figures: dict[str, FigureFact]  # by label
+    tables: dict[str, tuple[str, ...]]  # by label: the lines
+    answers: dict[str, str]  # by cell of the summary: text without marks
+
+    def save(self, folder: Path) -> None:
+        """Write to `folder`, whole or not at all."""
+        write_whole(folder / FACTS, self.model_dump_json(indent=1) + "\n")
+
+
+def load_facts(folder: Path) -> Facts:
+    """The facts of the version in `folder`; `InputError` where the file breaks the schema."""
+    return validate(json.loads((folder / FACTS).read_text(encoding="utf-8")), Facts, where=f"{folder.name}/{FACTS}")
+
+
+def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts:
+    """What the executed notebooks and the verdicts of `run` say; `code` is the version of the code that renders."""
+    shown = [(path.stem, part) for path in executed for part in notebooks.read(path) if part.from_rows]
+    labelled = {part.label: part.body for _, part in shown if part.label}
+    return Facts(
+        version=version,
+        run_id=run.run_id,
+        inputs=_inputs(run.manifest, code),
+        claims={claim.id: _claim(claim) for claim in run.verdicts},
+        figures={label: _figure(body[VEGA_MIME]) for label, body in labelled.items() if VEGA_MIME in body},
+        tables={label: tuple(body["text/markdown"].splitlines()) for label, body in labelled.items() if VEGA_MIME not in body},
+        answers={part.cell: plain(part.text) for stem, part in shown if stem == ANSWERS and not part.label},
+    )
+
+
+def plain(markdown: str) -> str:
+    """The text of a sentence, on one line, without marks."""
+    lines = (line.lstrip("#- ") for line in markdown.splitlines() if not line.startswith(":::"))
+    return " ".join(MARKUP.sub("", " ".join(lines)).split())
+
+
+def _claim(claim: ClaimVerdict) -> ClaimFact:
+    return ClaimFact(verdict=claim.verdict, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
+
+
+def _figure(spec: dict[str, Any]) -> FigureFact:
+    rows = sorted(json.dumps(row, sort_keys=True) for row in rows_of(spec))
+    return FigureFact(rows=len(rows), sha256=_digest(rows))
+
+
+def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
+    """Everything that can change what a report says, short enough to be shown."""
+    host = {name: str(value) for name, value in manifest.host.model_dump().items()}
+    return {
+        "code": {
+            "report": code,
+            "measuring code": manifest.method_sha256[:12],
+            **{f"server of {record.name}": record.server_version for record in manifest.studies},
+            **manifest.packages,
+        },
+        "data": {
+            "profile": str(manifest.profile.get("name")),
+            "seed": str(manifest.seed),
+            **{record.name: f"{manifest.dataset_source}, {record.rows:,} rows, {record.sha256[:12]}" for record in manifest.datasets},
+        },
+        "prices": _files("prices"),
+        "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},
+        "host": host,
+        "claims": _files("published"),
+    }
+
+
+def _files(folder: str) -> dict[str, str]:
+    """A digest for each file of ``data/<folder>``, as they are now."""
+    found = sorted(path for path in (paths.data() / folder).glob("**/*") if path.is_file())
+    return {str(path.relative_to(paths.data())): _digest([path.read_text(encoding="utf-8")]) for path in found}
+
+
+def _digest(lines: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]

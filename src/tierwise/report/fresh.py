@@ -1,0 +1,92 @@
+"""What need not be made again: executed chapters and built versions whose inputs are what they were.
+
+Everything that goes in is digested; the digest is kept beside what came out. Light, so that a report in which nothing
+changed is found before anything heavy is imported.
+"""
+
+import hashlib
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.files import write_whole
+from tierwise.report import site
+from tierwise.timings.manifest import MANIFEST
+
+CODE: Final = (".py", ".sql")
+OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
+KEYS: Final = ".keys"
+
+
+def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
+    """Those of `notebooks` whose copy in `executed` is not there, or was made of other inputs."""
+    inputs = _inputs(run)
+    there = (path for path in notebooks if (executed / path.name).is_file())
+    fresh = {path for path in there if _kept(executed, path.stem) == _digest([inputs, _content(path)])}
+    return [path for path in notebooks if path not in fresh]
+
+
+def keep(notebook: Path, run: Path, executed: Path) -> None:
+    """`notebook` was executed with the inputs of now; its copy is in `executed`."""
+    _keep(executed, notebook.stem, _digest([_inputs(run), _content(notebook)]))
+
+
+def built(run: Path, engine: str) -> Path | None:
+    """The version of `run` that is ``latest`` and would come out the same if it were built now by `engine`."""
+    version = site.version_of(run.name)
+    made, latest = paths.site() / version, paths.site() / site.LATEST
+    current = made.is_dir() and latest.is_symlink() and latest.readlink() == Path(version)
+    return made if current and _kept(paths.site(), version) == _version_digest(run, engine, version) else None
+
+
+def keep_built(made: Path, run: Path, engine: str) -> None:
+    """`made` was built with the inputs of now."""
+    _keep(paths.site(), made.name, _version_digest(run, engine, made.name))
+
+
+def _version_digest(run: Path, engine: str, version: str) -> str:
+    earlier = site.before(version)
+    facts = (paths.site() / earlier / site.FACTS).read_bytes() if earlier else b""
+    sources = [_content(path) for folder in ("report", "notebooks") for path in _files(paths.home() / folder)]
+    return _digest([_inputs(run), engine.encode(), str(site.quarto_program()).encode(), facts, *sources])
+
+
+def _inputs(run: Path) -> bytes:
+    """Rows and manifest of `run`, our code, the study's inputs, the pinned packages, this Python."""
+    rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in sorted(run.glob("*.parquet"))]
+    code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
+    data = [_content(path) for path in _files(paths.data())]
+    pins = (paths.home() / "requirements.txt").read_bytes()
+    return _digest([(run / MANIFEST).read_bytes(), *rows, *code, *data, pins, sys.version.encode()]).encode()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Every file below `folder` that is no output, in order."""
+    for path in sorted(folder.iterdir()):
+        if path.is_dir() and path.name not in OUTPUTS and not path.name.startswith("."):
+            yield from _files(path)
+        elif path.is_file():
+            yield path
+
+
+def _content(path: Path) -> bytes:
+    return path.name.encode() + b"\0" + path.read_bytes()
+
+
+def _kept(folder: Path, name: str) -> str:
+    path = folder / KEYS / name
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _keep(folder: Path, name: str, digest: str) -> None:
+    write_whole(folder / KEYS / name, digest)
+
+
+def _digest(parts: Iterable[bytes]) -> str:
+    whole = hashlib.sha256()
+    for part in parts:
+        whole.update(hashlib.sha256(part).digest())
+    return whole.hexdigest()

@@ -1,0 +1,89 @@
+"""What a reader may pick in a chart: an entry of its legend or a mark of a row; the rest of the chart fades.
+
+Every chart gets this from here, so that chapters need not ask for it. The page's script links selections on the same field,
+so that what is picked in one figure is picked in the others of the page (``report/theme/report.js``).
+"""
+
+from collections.abc import Iterator
+from copy import deepcopy
+from typing import Any, Final
+
+LEGENDS: Final = ("color", "fill", "stroke", "shape", "strokeDash")
+POSITIONS: Final = ("y", "x")
+DISCRETE: Final = ("nominal", "ordinal")
+PARTS: Final = ("layer", "concat", "vconcat", "hconcat")
+FADED: Final = 0.08
+"""Opacity of what is not picked: enough to see what was left out."""
+
+
+def selectable(spec: dict[str, Any]) -> dict[str, Any]:
+    """The Vega-Lite `spec` with a selection for each field that a legend or a discrete axis shows.
+
+    A selection or an opacity that the chart declares itself stays; more selections join its condition.
+    """
+    made = deepcopy(spec)
+    params: list[dict[str, Any]] = made.get("params", [])
+    named = {tuple(param["select"]["fields"]): param["name"] for param in params if _on_fields(param)}
+    units = [unit for view in _views(made) for unit in _units(view)]
+    legends = _fields(units, LEGENDS)
+    for field in {**legends, **_fields(units, POSITIONS)}:
+        if (field,) not in named:
+            named[field,] = name = f"picked_{len(named) + 1}"
+            select = {"type": "point", "fields": [field], "on": "click", "toggle": "true"}
+            bound = {"bind": "legend"} if field in legends else {}
+            params.append({"name": name, "select": select, **bound, "views": [*_named_views(made, field)]})
+    for unit in units:
+        _fade(unit, [name for fields, name in named.items() if set(fields) <= _fields([unit], LEGENDS + POSITIONS).keys()])
+    return {**made, "params": params} if params else made
+
+
+def _on_fields(param: dict[str, Any]) -> bool:
+    return isinstance(param.get("select"), dict) and "fields" in param["select"]
+
+
+def _views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every plot: a single chart or a stack of layers."""
+    for part in (name for name in PARTS[1:] if name in spec):
+        for view in spec[part]:
+            yield from _views(view)
+    if "spec" in spec:
+        yield from _views(spec["spec"])
+    if "layer" in spec or "mark" in spec:
+        yield spec
+
+
+def _units(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every mark of a plot."""
+    if "layer" not in view:
+        yield view
+    for layer in view.get("layer", ()):
+        yield from _units(layer)
+
+
+def _fields(units: list[dict[str, Any]], channels: tuple[str, ...]) -> dict[str, None]:
+    """The discrete fields that `units` encode by `channels`, in order; those whose legend is switched off are none to pick."""
+    found = (unit.get("encoding", {}).get(channel, {}) for unit in units for channel in channels)
+    shown = (told for told in found if told.get("type") in DISCRETE and told.get("legend", "") is not None)
+    return dict.fromkeys(told["field"] for told in shown if "field" in told)
+
+
+def _named_views(spec: dict[str, Any], field: str) -> Iterator[str]:
+    """The name of one mark in each plot that shows `field`; a mark without a name gets one."""
+    for number, view in enumerate(_views(spec), 1):
+        unit = next((unit for unit in _units(view) if field in _fields([unit], LEGENDS + POSITIONS)), None)
+        if unit is not None:
+            named = next((each for each in _units(view) if "name" in each), unit)
+            yield named.setdefault("name", f"plot_{number}")
+
+
+def _fade(unit: dict[str, Any], names: list[str]) -> None:
+    """Let `unit` fade where one of the selections `names` leaves it out."""
+    encoding = unit.setdefault("encoding", {})
+    declared = encoding.get("opacity", {})
+    condition = declared.get("condition", {})
+    if not names or ("condition" in declared) != ("param" in condition) or "field" in declared:
+        return
+    mark = unit["mark"] if isinstance(unit["mark"], dict) else {}
+    shown = condition.get("value", declared.get("value", mark.get("opacity", 1)))
+    every = dict.fromkeys([*([condition["param"]] if condition else []), *names])
+    encoding["opacity"] = {"condition": {"test": {"and": [{"param": name} for name in every]}, "value": shown}, "value": FADED}

@@ -1,0 +1,56 @@
+"""Where built versions of the report lie, and how they are called. Light: nothing heavy is imported to look there."""
+
+import json
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from tierwise.core import paths
+
+FACTS: Final = "facts.json"
+ORDER: Final = "versions.json"
+LATEST: Final = "latest"
+
+
+def names() -> list[str]:
+    """Every version that is there, in the order in which they were first built."""
+    try:
+        order: list[str] = json.loads((paths.site() / ORDER).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        order = []
+    return [name for name in order if (paths.site() / name / FACTS).is_file()]
+
+
+def before(version: str) -> str | None:
+    """The version built before `version`, which need not be there yet."""
+    known = names()
+    earlier = known[: known.index(version)] if version in known else known
+    return earlier[-1] if earlier else None
+
+
+def today() -> str:
+    """The date that a version of now bears."""
+    return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def version_of(run_id: str) -> str:
+    """What a version of `run_id` that is built now is called."""
+    return f"{today()}-{code_version()}-{run_id}"
+
+
+def code_version() -> str:
+    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
+    command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return "unversioned"
+    return done.stdout.strip() or "unversioned"
+
+
+def quarto_program() -> str | None:
+    """Quarto on PATH, else the one that ``make quarto`` put into this environment."""
+    return shutil.which("quarto") or shutil.which("quarto", path=str(Path(sys.executable).parent))

@@ -1,0 +1,85 @@
+"""The versions of the report that were built here: their order, and the page that lists them."""
+
+import html
+import json
+import os
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.files import write_whole
+from tierwise.report import site
+from tierwise.report.changes import Changes, compare
+from tierwise.report.facts import Facts, load_facts
+from tierwise.report.site import LATEST, ORDER, names
+
+PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Versions of this report</title>
+<link rel="icon" href="data:,">
+<style>
+body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}
+li {{ margin: 0.8rem 0; }}
+small {{ display: block; opacity: 0.75; }}
+</style>
+</head>
+<body>
+<h1>Versions of this report</h1>
+<p>Newest first. <code>tierwise diff A B</code> compares any two.</p>
+<ol reversed>
+{items}
+</ol>
+</body>
+</html>
+"""
+
+
+def before(version: str) -> Facts | None:
+    """The facts of the version built before `version`, which need not be there yet; `None` where there is none."""
+    earlier = site.before(version)
+    return load_facts(paths.site() / earlier) if earlier else None
+
+
+def put_last(version: str) -> None:
+    """Let `version`, whose folder is in place, be ``latest``, and list it."""
+    order = names()
+    write_whole(paths.site() / ORDER, json.dumps([*order, *([] if version in order else [version])], indent=1) + "\n")
+    fresh = paths.site() / f".{LATEST}.{os.getpid()}"
+    fresh.unlink(missing_ok=True)
+    fresh.symlink_to(version)
+    fresh.replace(paths.site() / LATEST)
+    write_whole(paths.site() / "index.html", PAGE.format(items="\n".join(_item(name) for name in reversed(names()))))
+
+
+def find(name: str) -> Facts:
+    """The facts of the one version whose name contains `name`, or of ``latest``.
+
+    Raises:
+        InputError: no version or several are meant.
+    """
+    known = names()
+    wanted = str((paths.site() / LATEST).readlink()) if name == LATEST and known else name
+    found = [version for version in known if version == wanted] or [version for version in known if wanted in version]
+    if len(found) != 1:
+        rule = f"names {'several versions' if found else 'no version'}; there are: {', '.join(found or known) or 'none'}"
+        raise InputError("version", value=name, rule=rule, remedy="make report builds one")
+    return load_facts(paths.site() / found[0])
+
+
+def differing(one: str, other: str) -> Changes:
+    """What differs between two versions, named as `find` takes it."""
+    return compare(find(one), find(other))
+
+
+def _item(version: str) -> str:
+    facts = load_facts(paths.site() / version)
+    earlier = before(version)
+    changed = {} if earlier is None else {kind: len(found) for kind, found in compare(earlier, facts).effects.items() if found}
+    told = ", ".join(f"{number} {kind}" for kind, number in changed.items()) or "nothing"
+    since = "the first" if earlier is None else f"since the one before it differ: {told}"
+    link = html.escape(version)
+    return f'<li><a href="{link}/index.html">{link}</a><small>run {html.escape(facts.run_id)}; {since}</small></li>'

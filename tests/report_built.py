@@ -1,0 +1,109 @@
+"""One report built for a whole test session, by either engine, and what its PDF says."""
+
+import re
+import shutil
+import subprocess
+import unicodedata
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+from numpy.typing import NDArray
+
+from report_run import RUN_ID, execute, rich_run
+from tierwise.core import paths
+from tierwise.report import quarto
+from tierwise.report.render import render
+
+CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
+
+
+@dataclass(frozen=True)
+class Built:
+    """A built report, what it was built from, and where."""
+
+    root: Path
+    executed: Path
+    site: Path
+
+    @property
+    def html(self) -> str:
+        return (self.site / "index.html").read_text(encoding="utf-8")
+
+    @property
+    def page(self) -> BeautifulSoup:
+        return BeautifulSoup(self.html, "html.parser")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    """A fabricated run's report by the plain engine."""
+    root = tmp_path_factory.mktemp("report")
+    rich_run(root / "raw")
+    executed = root / "executed"
+    executed.mkdir()
+    with placed(root, root / "_site"):
+        with ThreadPoolExecutor(2) as two:
+            for done in two.map(partial(execute, folder=executed), CHAPTERS):  # from their defaults, as by hand
+                assert done.returncode == 0, done.stderr
+        return Built(root, executed, render(run_id=RUN_ID, executed=executed, engine="plain"))
+
+
+@contextmanager
+def placed(root: Path, site: Path) -> Iterator[None]:
+    """While open, runs are read from `root`, and reports are put into `site`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_RAW", str(root / "raw"))
+        patch.setenv("TIERWISE_SITE", str(site))
+        yield
+
+
+@pytest.fixture
+def in_place(built: Built) -> Iterator[Built]:
+    """The built report, where a test may build it again."""
+    with placed(built.root, built.root / "_site"):
+        yield built
+
+
+@pytest.fixture(scope="session")
+def by_quarto(built: Built) -> Built:
+    """The same report by Quarto, beside the plain one."""
+    if not quarto.usable():
+        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
+    with placed(built.root, built.root / "quarto" / "_site"):
+        return Built(built.root, built.executed, render(run_id=RUN_ID, executed=built.executed, engine="quarto"))
+
+
+def bare(text: str) -> str:
+    """Without white space and hyphens, which a PDF sets as it likes."""
+    return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
+
+
+def pdf_text(site: Path) -> str:
+    """The PDF's bare text, without headers and footers."""
+    if not shutil.which("pdftotext"):
+        pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
+    command = ["pdftotext", "-raw", str(site / "tierwise.pdf"), "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
+
+
+def page_images(pdf: Path) -> list[NDArray[np.float64]]:
+    """The pages of `pdf` as grey images, 0 black to 1 white, at 60 dots an inch."""
+    if not shutil.which("pdftoppm"):
+        pytest.skip("pdftoppm is not installed (Debian: poppler-utils), so the PDF's pages are not looked at")
+    said = subprocess.run(["pdftoppm", "-gray", "-r", "60", str(pdf)], capture_output=True, check=True).stdout
+    images = []
+    while said:
+        magic, size, deepest, rest = said.split(b"\n", 3)
+        width, height = map(int, size.split())
+        assert (magic, deepest) == (b"P5", b"255")
+        images.append(np.frombuffer(rest[: width * height], np.uint8).reshape(height, width) / 255)
+        said = rest[width * height :]
+    return images

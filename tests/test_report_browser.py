@@ -1,0 +1,137 @@
+"""The built pages in a headless browser without network, and the PDF's pages as images: what a reader sees."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+from bs4 import BeautifulSoup
+
+from browsing import Scheme, browsing, hover, look, serving
+from report_built import Built, page_images
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+SIZES = [(1280, "light"), (390, "dark")]
+MARGIN_MM = 20
+INK = 0.85
+"""Brightness below which a dot of a page is printed on."""
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), SIZES)
+def test_a_browser_draws_every_chart_and_nothing_is_cut_off(built: Built, width_px: int, scheme: Scheme) -> None:
+    with browsing("file:", width_px, scheme) as page:
+        for path in sorted(built.site.glob("*.html")):
+            assert look(page, path.as_uri(), width_px) == path.read_text(encoding="utf-8").count('class="vl-chart"')
+        look(page, (built.site / "index.html").as_uri(), width_px)
+        hover(page)
+
+
+def faded(page: "Page", figure: str) -> int:
+    """How many points of a figure's chart have faded."""
+    opacities = page.locator(f"{figure} .vl-chart svg.marks path[aria-roledescription='point']").evaluate_all(
+        "points => points.map((point) => Number(point.getAttribute('opacity') ?? 1))"
+    )
+    assert opacities
+    return sum(opacity < 0.3 for opacity in opacities)
+
+
+def test_what_is_picked_in_one_figure_is_picked_in_the_others_until_all_is_shown_again(built: Built) -> None:
+    with browsing("file:", 1280, "light") as page:
+        look(page, (built.site / "index.html").as_uri(), 1280)
+        assert (faded(page, "#fig-times"), faded(page, "#fig-ratios")) == (0, 0)
+        points = page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']")
+        page.locator("#fig-times .role-legend-symbol path").first.click(force=True)
+        page.wait_for_selector("#fig-times .picked button")
+        assert faded(page, "#fig-times") == points.count() * 3 / 4  # one of four placements stays
+        assert faded(page, "#fig-ratios") == 0  # knows no placement
+
+        points.first.click(force=True)
+        page.wait_for_selector("#fig-ratios .picked button")
+        (state,) = set(re.findall("Florida|Puerto Rico|Nevada", page.locator("#fig-ratios .picked").inner_text()))
+        assert state in page.locator("#fig-times .picked").inner_text()
+        assert faded(page, "#fig-ratios") > 0
+
+        page.locator("#fig-ratios .picked button").click()
+        page.wait_for_function("document.querySelectorAll('.picked button').length === 0")
+        assert (faded(page, "#fig-times"), faded(page, "#fig-ratios")) == (0, 0)
+
+
+def test_the_search_finds_a_section_by_its_words_and_leads_there(built: Built) -> None:
+    with browsing("file:", 1280, "light") as page:
+        look(page, (built.site / "index.html").as_uri(), 1280)
+        page.fill("#search", "platter TURN")
+        assert page.locator("#found li").count() >= 1
+        assert "turn of the" in page.locator("#found li").filter(has_text="Emulation").locator("small").inner_text()
+        page.fill("#search", "emulation")
+        assert "Emulation" in page.locator("#found a").first.inner_text()  # a title comes before text
+        page.locator("#found a", has_text="Emulation").first.click()
+        assert page.url.endswith("#sec-emulation")
+        page.fill("#search", "xylophone")
+        assert page.locator("#found").inner_text() == "Nothing found."
+
+
+def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(built: Built) -> None:
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with browsing("file:", 1280, "light") as page:
+        look(page, (built.site / "index.html").as_uri(), 1280)
+        page.locator("#fig-times .role-legend-symbol path").first.click(force=True)
+        page.wait_for_selector("#fig-times .picked button")
+        before = faded(page, "#fig-times")
+        assert page.evaluate(ground) == "rgb(255, 255, 255)"
+        page.click("#scheme")
+        page.click("#scheme")
+        assert page.locator("#scheme").inner_text() == "Colours: dark"
+        assert page.evaluate(ground) == "rgb(20, 24, 29)"
+        page.wait_for_function("[...document.querySelectorAll('.vl-chart')].every((place) => place.matches('.drawn[data-scheme=dark]'))")
+        assert faded(page, "#fig-times") == before > 0
+
+
+def dead_links(site: Path) -> list[str]:
+    """Every link of every page that leads to no file of the site, or to no place in one; outside links must say https."""
+    pages = {path: BeautifulSoup(path.read_bytes(), "html.parser") for path in sorted(site.glob("*.html"))}
+    places = {path: {str(tag["id"]) for tag in page.select("[id]")} for path, page in pages.items()}
+    dead = []
+    for path, page in pages.items():
+        for target in sorted({str(tag.get("href") or tag.get("src")) for tag in page.select("a[href], link[href], [src]")}):
+            file, _, place = unquote(target).partition("#")
+            found = (path.parent / file).resolve() if file else path
+            if target.startswith(("data:", "https://", "http://")):
+                continue
+            if not found.is_file() or (place and found in places and place not in places[found]):
+                dead.append(f"{path.name}: {target}")
+    return dead
+
+
+def test_no_link_is_dead(built: Built) -> None:
+    assert dead_links(built.site) == []
+
+
+def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
+    assert dead_links(by_quarto.site) == []
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), SIZES)
+def test_a_browser_draws_every_chart_of_quarto_s_pages(built: Built, by_quarto: Built, width_px: int, scheme: Scheme) -> None:
+    with serving(by_quarto.site) as url, browsing(url, width_px, scheme) as page:
+        names = sorted(path.name for path in by_quarto.site.glob("*.html"))
+        assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
+        look(page, f"{url}/show-index_placement.html", width_px)
+        hover(page)
+
+
+def test_no_page_of_the_pdf_is_empty_or_overfull(built: Built) -> None:
+    """Ink between header and footer, and none in the margins."""
+    images = page_images(built.site / "tierwise.pdf")
+    assert len(images) >= 8
+    for number, image in enumerate(images, 1):
+        height, width = image.shape
+        margin = round(MARGIN_MM * width / 210)
+        ink = image < INK
+        body = ink[margin : height - margin]
+        assert not ink[:, :margin].any(), f"page {number}: ink in the left margin"
+        assert not ink[:, width - margin :].any(), f"page {number}: ink in the right margin"
+        assert np.flatnonzero(body.any(axis=1)).size > 0.02 * body.shape[0], f"page {number} is as good as empty"

@@ -1,0 +1,98 @@
+"""What is made again when something changes, and what is not."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from report_run import RUN_ID, rich_run
+from tierwise.core import paths
+from tierwise.report import fresh, site
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout with a run whose chapters were executed and whose version was built."""
+    rich_run(tmp_path / "raw")
+    for name in ("data/profiles", "data/published", "report", "notebooks"):
+        shutil.copytree(paths.home() / name, tmp_path / name, ignore=shutil.ignore_patterns("_site", "_build"))
+    shutil.copy(paths.home() / "requirements.txt", tmp_path)
+    for name, value in (("HOME", tmp_path), ("RAW", tmp_path / "raw"), ("SITE", tmp_path / "_site")):
+        monkeypatch.setenv(f"TIERWISE_{name}", str(value))
+    executed = run() / "notebooks"
+    executed.mkdir()
+    for notebook in notebooks():
+        shutil.copy(notebook, executed)
+        fresh.keep(notebook, run(), executed)
+    made = paths.site() / site.version_of(RUN_ID)
+    made.mkdir(parents=True)
+    (paths.site() / site.LATEST).symlink_to(made.name)
+    fresh.keep_built(made, run(), "plain")
+    return tmp_path
+
+
+def run() -> Path:
+    return paths.raw() / RUN_ID
+
+
+def notebooks() -> list[Path]:
+    return sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
+
+
+def stale() -> list[str]:
+    return [path.stem for path in fresh.stale(notebooks(), run(), run() / "notebooks")]
+
+
+def touch(path: Path) -> None:
+    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+
+
+def test_when_nothing_changed_nothing_is_made(home: Path) -> None:
+    assert stale() == []
+    assert fresh.built(run(), "plain") == paths.site() / site.version_of(RUN_ID)
+
+
+def test_a_line_of_prose_needs_no_notebook_but_a_new_build(home: Path) -> None:
+    touch(home / "report" / "method.qmd")
+    assert stale() == []
+    assert fresh.built(run(), "plain") is None
+
+
+def test_a_changed_notebook_is_executed_alone(home: Path) -> None:
+    touch(home / "notebooks" / "show-census.ipynb")
+    assert stale() == ["show-census"]
+    assert fresh.built(run(), "plain") is None
+
+
+@pytest.mark.parametrize("name", ["data/published/claims.toml", "data/profiles/smoke.toml", "requirements.txt"])
+def test_an_input_of_the_study_makes_every_chapter_stale(home: Path, name: str) -> None:
+    touch(home / name)
+    assert stale() == [path.stem for path in notebooks()]
+    assert fresh.built(run(), "plain") is None
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "timings.parquet"])
+def test_so_do_other_rows(home: Path, name: str) -> None:
+    path = run() / name
+    path.write_bytes(path.read_bytes() + b" ")
+    assert len(stale()) == len(notebooks())
+
+
+def test_an_executed_copy_that_is_gone_is_made_again(home: Path) -> None:
+    (run() / "notebooks" / "show-census.ipynb").unlink()
+    assert stale() == ["show-census"]
+
+
+def test_another_engine_or_a_later_version_in_its_place_is_a_new_build(home: Path) -> None:
+    assert fresh.built(run(), "quarto") is None
+    (paths.site() / site.LATEST).unlink()
+    (paths.site() / site.LATEST).symlink_to("other")
+    assert fresh.built(run(), "plain") is None
+
+
+def test_outputs_are_no_inputs(home: Path) -> None:
+    (home / "data" / "work").mkdir()
+    (home / "data" / "work" / "file").write_text("new", encoding="utf-8")
+    (home / "report" / "_site").mkdir()
+    assert stale() == []
+    assert fresh.built(run(), "plain") is not None

@@ -1,0 +1,143 @@
+"""A published folder is whole, checks itself, and names nothing of the machine; what may not be published is refused."""
+
+import platform
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from report_built import Built, placed
+from report_run import RUN_ID
+from test_report_browser import dead_links
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError
+from tierwise.report import versions
+from tierwise.report.facts import load_facts
+from tierwise.report.publish import publish
+from tierwise.timings.manifest import load_manifest
+from tierwise.timings.store import read_rows
+
+
+@pytest.fixture
+def home(built: Built, tmp_path: Path) -> Iterator[Path]:
+    """Runs and built versions of the test's own, which it may spoil: one of a commit, one of a dirty tree."""
+    shutil.copytree(built.root / "raw", tmp_path / "raw")
+    for code in ("abc1234-dirty", "abc1234"):
+        site = shutil.copytree(built.site, tmp_path / "_site" / f"2026-01-01-{code}-{RUN_ID}")
+        load_facts(site).model_copy(update={"version": site.name}).save(site)
+        with placed(tmp_path, tmp_path / "_site"):
+            versions.put_last(site.name)
+    with placed(tmp_path, tmp_path / "_site"):
+        yield tmp_path
+
+
+def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
+    made = publish(home / "public")
+    assert (made.dirty, made.facts.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
+    folder = home / "public"
+    wanted = "index.html tierwise.pdf facts.json run/manifest.json run/timings.parquet CITATION.cff LICENSE README.md artifact.md"
+    assert [name for name in wanted.split() if not (folder / name).is_file()] == []
+    assert dead_links(folder) == []
+    assert not [path for path in folder.rglob("*") if path.is_symlink()]
+    said = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    assert len(said.splitlines()) == len([path for path in folder.rglob("*") if path.is_file()]) - 1
+    assert len(read_rows(folder.joinpath("run").rename(folder / RUN_ID))) > 100  # rows as the store reads them
+    assert not list(home.glob(".publish-*"))
+
+
+def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:
+    publish(home / "public")
+    private = [str(home), str(paths.home()), str(Path.home()) + "/", platform.node()]
+    for path in (home / "public").rglob("*"):
+        content = path.read_bytes() if path.is_file() else b""
+        assert [word for word in private if len(word) > 5 and word.encode() in content] == [], path
+
+
+def test_a_dirty_tree_is_told(home: Path) -> None:
+    assert publish(home / "public", "dirty").dirty
+    assert "uncommitted changes" in (home / "public" / "README.md").read_text(encoding="utf-8")
+    publish(home / "clean")
+    assert "uncommitted changes" not in (home / "clean" / "README.md").read_text(encoding="utf-8")
+
+
+def test_an_incomplete_run_is_refused(home: Path) -> None:
+    run = home / "raw" / RUN_ID
+    load_manifest(run).model_copy(update={"status": "running"}).save(run)
+    with pytest.raises(InputError, match="is not complete"):
+        publish(home / "public")
+    assert not (home / "public").exists()
+
+
+def test_a_run_that_is_gone_is_named(home: Path) -> None:
+    shutil.rmtree(home / "raw" / RUN_ID)
+    with pytest.raises(MissingError, match=f"run {RUN_ID} is missing"):
+        publish(home / "public")
+
+
+def test_a_folder_with_something_in_it_is_left_alone(home: Path) -> None:
+    (home / "public").mkdir()
+    (home / "public" / "mine.txt").write_text("precious", encoding="utf-8")
+    with pytest.raises(InputError, match="must be a new or an empty folder"):
+        publish(home / "public")
+    assert [path.name for path in (home / "public").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize("where", ["page", "row"])
+def test_a_file_that_names_a_folder_of_the_machine_is_refused(home: Path, where: str) -> None:
+    if where == "page":
+        page = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}" / "index.html"
+        page.write_text(f"{page.read_text(encoding='utf-8')}<!-- {home}/raw -->", encoding="utf-8")
+    else:
+        rows = read_rows(home / "raw" / RUN_ID).with_columns(operation=pl.lit(f"select {home}/raw"))
+        rows.write_parquet(home / "raw" / RUN_ID / "timings.parquet")
+    with pytest.raises(InputError, match="names no host, no user and no folder"):
+        publish(home / "public")
+    assert sorted(path.name for path in home.iterdir()) == ["_site", "raw"]
+
+
+def test_make_publish_asks_where_to() -> None:
+    makefile = (paths.home() / "Makefile").read_text(encoding="utf-8")
+    assert "make publish TO=" in makefile
+    assert re.search(r"^export .*\bTO\b", makefile, re.MULTILINE)
+
+
+def test_the_workflow_publishes_what_make_makes() -> None:
+    workflow = yaml.safe_load((paths.home() / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))
+    steps = workflow["jobs"]["report"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    assert commands == ["make report RUN=reference ENGINE=plain", "make publish TO=public"]
+    (upload,) = [step for step in steps if step.get("uses", "").startswith("actions/upload-pages-artifact@")]
+    assert upload["with"]["path"] == "public"
+
+
+def test_the_citation_has_the_version_of_the_package() -> None:
+    citation = yaml.safe_load((paths.home() / "CITATION.cff").read_text(encoding="utf-8"))
+    assert f'version = "{citation["version"]}"' in (paths.home() / "pyproject.toml").read_text(encoding="utf-8")
+    assert {"cff-version", "message", "title", "authors", "license"} <= citation.keys()
+
+
+def test_the_full_disclosure_has_every_parameter_package_and_price(built: Built) -> None:
+    chapter = built.page.select_one("#sec-disclosure")
+    assert chapter is not None
+    told = " ".join(chapter.get_text().split())
+    manifest = load_manifest(built.root / "raw" / RUN_ID)
+    assert all(name in told for name in manifest.profile)
+    direct = tomllib.loads((paths.home() / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = [re.split(r"[^\w-]", line)[0] for line in direct]
+    assert [name for name in names if f" {name} " not in told] == []
+    lists = list((paths.data() / "prices").glob("*.csv"))
+    listed = len(BeautifulSoup(str(chapter.select_one("#tbl-all-prices") or ""), "html.parser").select("tbody tr"))
+    assert listed == sum(len(path.read_text(encoding="utf-8").splitlines()) - 1 for path in lists)
+
+
+def test_a_symbolic_link_is_refused(home: Path) -> None:
+    (home / "_site" / f"2026-01-01-abc1234-{RUN_ID}" / "rows" / "link.csv").symlink_to("fig-times.csv")
+    with pytest.raises(InputError, match=r"rows/link\.csv: is a symbolic link"):
+        publish(home / "public")
