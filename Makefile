@@ -1,11 +1,11 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, file:PATH)   FRESH=1   RUN (a run id)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, download, file:PATH)   FRESH=1   RUN (a run id)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report test check lab bench soak clean help
+.PHONY: report plan test check lab bench soak clean help
 
 PROFILE ?= quick
 export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE PG_BIN PYTHON
@@ -17,6 +17,10 @@ BIN := $(ENV)/bin
 # Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
 report: $(ENV)/.ready
 	$(BIN)/tierwise report
+
+# Say what a report would measure, how long it takes and what disk it needs
+plan: $(ENV)/.ready
+	$(BIN)/tierwise plan
 
 # Run the tests (at most 25 minutes on two cores)
 test: $(ENV)/.ready
