@@ -1,11 +1,12 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, file:PATH)   FRESH=1   RUN (a run id)   TO (publish's folder)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, download, file:PATH)   FRESH=1   RUN (a run id)
+#   TO (publish's folder)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report publish test check lab bench soak quarto clean help
+.PHONY: report plan publish test check lab bench soak quarto clean help
 
 PROFILE ?= quick
 export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE TO PG_BIN PYTHON
@@ -17,6 +18,10 @@ BIN := $(ENV)/bin
 # Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
 report: $(ENV)/.ready
 	$(BIN)/tierwise report
+
+# Say what a report would measure, how long it takes and what disk it needs
+plan: $(ENV)/.ready
+	$(BIN)/tierwise plan
 
 # Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir
 publish: $(ENV)/.ready

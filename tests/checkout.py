@@ -3,7 +3,6 @@
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -12,13 +11,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final, Literal, get_args
 
+import polars as pl
 import psutil
 
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.store import validate_rows
 
 PATIENCE_S = 300.0
+
+Victim = Literal["runner", "server", "daemon"]
+VICTIMS: Final[tuple[Victim, ...]] = get_args(Victim)
+"""What a test may kill: the command and its notebook kernel; a process of a PostgreSQL server; the daemon of an emulated tier."""
+
+
+def seed() -> int:
+    """Of when the tests kill what: ``SEED``, as in ``make soak SEED=7``, else 1."""
+    return int(os.environ.get("SEED") or 1)
 
 
 @dataclass(frozen=True)
@@ -64,36 +75,43 @@ class Home:
         """What an unfinished run has measured so far."""
         return list((self.folder / "raw").glob("*/parts/*/*.parquet"))
 
-    def wait_for_parts(self, count: int, report: subprocess.Popen[str]) -> None:
-        """Until `count` trials are measured; fails where the report ends before, or takes too long."""
+    def report_and_kill(self, victim: Victim, chance: random.Random, *, parts: int, within_s: float = PATIENCE_S) -> None:
+        """Begin or resume a report, and SIGKILL `victim` once `parts` trials are measured, or `within_s` have passed.
+
+        Fails where the report ends by itself, or does not end without its victim.
+        """
+        with self.reporting() as report:
+            deadline_s = time.monotonic() + within_s
+            while time.monotonic() < deadline_s and len(self.parts()) < parts:
+                assert report.poll() is None, report.stderr.read() if report.stderr else ""
+                time.sleep(0.05)
+            time.sleep(chance.uniform(0.0, 0.5))  # anywhere in a trial
+            self._kill(victim, report, chance)
+            report.wait(PATIENCE_S)
+        assert report.returncode != 0, f"the report did not miss its {victim}"
+        for path in self.parts():
+            validate_rows(pl.read_parquet(path), where=path.name)  # a row is whole or absent, at any moment
+
+    def _kill(self, victim: Victim, report: subprocess.Popen[str], chance: random.Random) -> None:
+        """The command with its notebook kernel, or one process of a server, or one emulator's daemon."""
         deadline_s = time.monotonic() + PATIENCE_S
-        while len(self.parts()) < count:
-            assert time.monotonic() < deadline_s, f"no {count} trials in {PATIENCE_S:.0f} s"
-            assert report.poll() is None, report.stderr.read() if report.stderr else ""
-            time.sleep(0.1)
-
-    def kill_runner(self, report: subprocess.Popen[str]) -> None:
-        """SIGKILL to the command and its notebook kernel; server and mounts are left behind."""
-        runners = [psutil.Process(report.pid), *psutil.Process(report.pid).children()]
-        for process in runners:
+        while not (found := self._victims(victim, report)):
+            assert report.poll() is None, f"ended before there was a {victim}"
+            assert time.monotonic() < deadline_s, f"no {victim} in {PATIENCE_S:.0f} s"
+            time.sleep(0.02)
+        for process in found if victim == "runner" else [chance.choice(found)]:
             with suppress(psutil.NoSuchProcess):
-                process.send_signal(signal.SIGKILL)
+                process.kill()
 
-    def kill_something(self, report: subprocess.Popen[str], chance: random.Random) -> str:
-        """SIGKILL to the runner, a server or an emulator's daemon, whichever chance says; says which."""
-        ours = [process for process in psutil.process_iter(["cmdline"]) if str(self.folder) in " ".join(process.info["cmdline"] or [])]
-        victims = {
-            "runner": [psutil.Process(report.pid)],
-            "server": [process for process in ours if process.name() == "postgres"],
-            "daemon": [process for process in ours if "tierwise.tiers.server" in process.cmdline()],
-        }
-        name = chance.choice([name for name, processes in victims.items() if processes])
-        if name == "runner":
-            self.kill_runner(report)
-        else:
-            with suppress(psutil.NoSuchProcess):
-                chance.choice(victims[name]).kill()
-        return name
+    def _victims(self, victim: Victim, report: subprocess.Popen[str]) -> list[psutil.Process]:
+        with suppress(psutil.NoSuchProcess):
+            if victim == "runner":
+                return [psutil.Process(report.pid), *psutil.Process(report.pid).children()]
+            ours = [process for process in psutil.process_iter(["cmdline"]) if str(self.folder) in " ".join(process.info["cmdline"] or [])]
+            if victim == "daemon":
+                return [process for process in ours if "tierwise.tiers.server" in process.cmdline()]
+            return [one for process in ours if process.name() == "postgres" for one in (process, *process.children())]
+        return []
 
 
 @contextmanager

@@ -203,7 +203,7 @@ def test_an_absent_file_is_named(tmp_path: Path) -> None:
         acquire(tmp_path / "absent.csv", tmp_path)
 
 
-@pytest.mark.parametrize("source", ["download", "file:", "real", ""])
+@pytest.mark.parametrize("source", ["downloaded", "file:", "real", ""])
 def test_an_unknown_source_names_the_ones_there_are(tmp_path: Path, source: str) -> None:
-    with pytest.raises(InputError, match=r"name one of: synthetic, file:PATH"):
+    with pytest.raises(InputError, match=r"name one of: synthetic, download, file:PATH"):
         census.acquire(source, fraction=1, seed=1, folder=tmp_path)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from checkout import Home, new_home
+from checkout import VICTIMS, Home, new_home, seed
 from support import shared
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest
@@ -21,7 +22,8 @@ pytestmark = [
         not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
     ),
 ]
-KILL_AFTER_PARTS = 12
+KILL_AFTER_PARTS = {"runner": 4, "server": 8, "daemon": 12}
+"""What is killed, each once so many trials are measured; every kill is followed by the same command again."""
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +34,11 @@ def home() -> Iterator[Home]:
 
 @pytest.fixture(scope="module")
 def killed(home: Home) -> str:
-    """A smoke report whose processes are killed once some trials are measured; the id of its run."""
-    with home.reporting() as report:
-        home.wait_for_parts(KILL_AFTER_PARTS, report)
-        home.kill_runner(report)
+    """A smoke report that was killed three times while it measured; the id of its run."""
+    print(f"kills drawn with SEED={seed()}")
+    chance = random.Random(seed())
+    for victim in VICTIMS:
+        home.report_and_kill(victim, chance, parts=KILL_AFTER_PARTS[victim])
     (run_id,) = home.runs()
     return run_id
 
@@ -54,7 +57,7 @@ def rows(home: Home, smoke: Manifest) -> pl.DataFrame:
 
 
 def test_a_killed_run_kept_what_it_had_measured(home: Home, killed: str) -> None:
-    assert len(done_parts(home.folder / "raw" / killed)) >= KILL_AFTER_PARTS
+    assert len(done_parts(home.folder / "raw" / killed)) >= max(KILL_AFTER_PARTS.values())
 
 
 def test_the_same_command_completes_the_killed_run_and_starts_no_other(home: Home, killed: str, smoke: Manifest) -> None:

@@ -1,12 +1,13 @@
 """What takes long: `make soak`."""
 
 import random
-import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
-from checkout import new_home
+from checkout import VICTIMS, new_home, seed
+from tierwise.bench.loop import gather_inputs, load_study
 from tierwise.datasets import census
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.loading import copy_parquet
@@ -16,29 +17,40 @@ from tierwise.timings.store import read_rows
 pytestmark = pytest.mark.soak
 
 KILLS = 20
-LONGEST_LIFE_S = 12.0
+BEFORE_MEASURING = 0.25
+"""Share of the lives that last for some time, whatever they come to; the others measure some trials first."""
+LONGEST_LIFE_S = 15.0
 PUBLISHED_MB = {"census": 1010, "census_pkey": 52, "pob": 52}
 
 
-@pytest.mark.parametrize("seed", [1])
-def test_a_run_killed_twenty_times_ends_with_every_trial_once_and_leaves_nothing(seed: int) -> None:
-    chance = random.Random(seed)
+def test_a_run_killed_twenty_times_ends_with_every_trial_once_and_leaves_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each victim in turn, when chance will have it, but before the run can be complete: the last life begins with trials left."""
+    chance = random.Random(seed())
+    inputs = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    (pair,) = (pair for pair in inputs.pairs if pair.source == "M")
+    trials = {trial.key for trial in load_study("index_placement").trials(inputs.profile, pair)}
+    expected = {(trial, block) for trial in trials for block in range(inputs.profile.blocks)}
+    victims = [victim for _ in range(KILLS // len(VICTIMS) + 1) for victim in chance.sample(VICTIMS, len(VICTIMS))][:KILLS]
     with new_home() as home:
-        killed = []
-        for _ in range(KILLS):
-            with home.reporting() as report:
-                time.sleep(chance.uniform(2.0, LONGEST_LIFE_S))
-                if report.poll() is None:
-                    killed.append(home.kill_something(report, chance))
-        assert len(killed) >= KILLS // 2, f"too few were alive to be killed: {killed}"
+        for kill, victim in enumerate(victims, start=1):
+            known, most = len(home.parts()), len(expected) * kill // (KILLS + 1)
+            if chance.random() < BEFORE_MEASURING or known >= most:
+                home.report_and_kill(victim, chance, parts=most, within_s=chance.uniform(1.0, LONGEST_LIFE_S))
+            else:
+                home.report_and_kill(victim, chance, parts=chance.randint(known + 1, most))
+            with capsys.disabled():
+                print(
+                    f"SEED={seed()} kill {kill:2} of {KILLS}: {victim}, {len(home.parts())} of {len(expected)} trials measured", flush=True
+                )
         last = home.command("report")
         assert last.returncode == 0, last.stderr
         ((run_id, run),) = home.runs().items()
         assert run.status == "complete"
-        (study,) = run.studies
         rows = read_rows(home.folder / "raw" / run_id)
-        expected = {(trial, block, step) for trial in study.trials for block in range(study.blocks) for step in range(3)}
-        assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
+        steps = {(trial, block): sorted(found) for trial, block, found in rows.group_by("trial", "block").agg(pl.col("step")).rows()}
+        assert steps.keys() == expected
+        assert all(found == list(range(len(found))) for found in steps.values())
+        assert len({(trial, len(found)) for (trial, _), found in steps.items()}) == len(trials)
         assert home.processes() == []
         assert home.mounts() == []
 

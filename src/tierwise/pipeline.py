@@ -14,6 +14,7 @@ from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
+from tierwise.plan.estimate import plan_of, sentence
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.timings.manifest import Manifest, load_manifest
@@ -82,6 +83,7 @@ def _measured(*, profile: str, tiers: str, seed: int, census: str, fresh: bool) 
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
         return run
     check_free_space(load_profile(profile))
+    say(sentence(plan_of(inputs)))
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
     parameters = {"PROFILE": profile, "TIERS": tiers, "SEED": seed, "CENSUS": census, "RUN_ID": run.run_id}
     notebooks = paths.home() / "notebooks"

@@ -1,33 +1,46 @@
-"""The 1990 census rows of source M: generated, or from a file of the reader's."""
+"""The 1990 census rows of source M: generated, fetched from the archive that keeps them, or from a file of the reader's."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import pyarrow.parquet as pq
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.toml import read_toml
 from tierwise.datasets.census import raw_file, synthetic
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES, ddl
 from tierwise.datasets.census.facts import load_facts
 from tierwise.datasets.dataset import Dataset, cached, sha256_of
+from tierwise.datasets.download import Remote, fetch
 
 __all__ = ["COLUMNS", "COUNTS", "ROWS", "SCHEMA", "STATES", "acquire", "ddl"]
+
+OFFLINE: Final = (
+    "CENSUS=download again, where the network is; or CENSUS=file:PATH of a copy that you have; or without CENSUS, synthetic rows"
+)
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
     """The census as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
 
-    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`) or ``file:PATH`` (all rows of that file, whatever
-    `fraction` and `seed`; a relative path starts at the checkout).
+    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (the real rows, fetched once) or
+    ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent or malformed (nothing is written then).
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or not to be had (nothing is written then,
+            but what a broken download brought is kept).
     """
     if source == "synthetic":
         return _synthetic(fraction, seed, folder)
+    if source == "download":
+        return _downloaded(folder)
     kind, _, path = source.partition(":")
     if kind == "file" and path:
         return _file(paths.home() / Path(path).expanduser(), folder)
-    raise InputError("census", field="source", value=source, rule="not a source of census rows", remedy="name one of: synthetic, file:PATH")
+    raise InputError(
+        "census", field="source", value=source, rule="not a source of census rows", remedy="name one of: synthetic, download, file:PATH"
+    )
 
 
 def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
@@ -44,6 +57,20 @@ def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
         return synthetic.write(part, fraction=fraction, seed=seed)
 
     return cached("census", folder / f"census-synthetic-{fraction:g}-seed{seed}.parquet", request, build)
+
+
+def _downloaded(folder: Path) -> Dataset:
+    remote = read_toml(paths.data() / "datasets" / "census1990-raw.toml", Remote)
+    request = {"source": "download", "address": remote.address, "file_sha256": remote.sha256, "reader_version": raw_file.VERSION}
+
+    def build(part: Path) -> dict[str, Any]:
+        told = raw_file.write(fetch(remote, folder / remote.name, remedy=OFFLINE), part)
+        rows = pq.read_metadata(part).num_rows
+        if rows != remote.rows:
+            raise InputError(remote.name, field="rows", value=rows, rule=f"{remote.rows} are needed", remedy=OFFLINE)
+        return {**told, "sha256_recorded": f"{remote.recorded}: {remote.source}", "licence": remote.licence}
+
+    return cached("census", folder / f"census-download-{remote.sha256[:8]}.parquet", request, build)
 
 
 def _file(path: Path, folder: Path) -> Dataset:

@@ -1,4 +1,4 @@
-"""The census from a file of the reader's: the raw tab-separated file, or a CSV with a header; plain, .gz or .bz2.
+"""The census from a file: the raw tab-separated one, or a CSV with a header; plain, .gz, .bz2, or in the archive (.zip) of its publisher.
 
 Arrow reads it strictly and quickly, and gives up at the first thing that is wrong; a plain reader then says what and where.
 """
@@ -7,13 +7,14 @@ import bz2
 import gzip
 import io
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, BinaryIO, Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -29,6 +30,9 @@ from tierwise.datasets.dataset import ColumnType
 
 VERSION: Final = 1
 """Raised whenever the same file gives other rows."""
+
+MEMBER: Final = "USCensus1990raw.data.txt"
+"""What is read of an archive."""
 
 _NAMES: Final = [column.name for column in COLUMNS]
 _KINDS: Final = {column.name: column.type for column in COLUMNS}
@@ -57,7 +61,7 @@ def write(source: Path, parquet: Path) -> dict[str, Any]:
     except _RefusedError as error:
         _explain(source, layout, error.rows)
         raise InputError(short(source), rule=f"not readable as a table: {error}") from error
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError) as error:
         reason = getattr(error, "strerror", None) or error
         raise InputError(short(source), rule=f"cannot be read: {reason}", remedy="name a whole file: CENSUS=file:PATH") from error
     written = "tab-separated" if layout.delimiter == "\t" else "comma-separated"
@@ -98,9 +102,22 @@ class _Trimmed(io.RawIOBase):
 @contextmanager
 def _open(source: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """The file as it lies on disk, whose position tells the progress, and its content unpacked."""
-    opener: Any = {".bz2": bz2.open, ".gz": gzip.open}.get(source.suffix)
-    with source.open("rb") as raw, opener(raw, "rb") if opener else nullcontext(raw) as content:
-        yield raw, content
+    with source.open("rb") as raw:
+        if source.suffix == ".zip":
+            with zipfile.ZipFile(raw) as archive, archive.open(_member(source, archive)) as member:
+                yield raw, cast("BinaryIO", member)
+            return
+        opener: Any = {".bz2": bz2.open, ".gz": gzip.open}.get(source.suffix)
+        with opener(raw, "rb") if opener else nullcontext(raw) as content:
+            yield raw, content
+
+
+def _member(source: Path, archive: zipfile.ZipFile) -> zipfile.ZipInfo:
+    """The raw file, in whatever folder of the archive it lies."""
+    for member in archive.infolist():
+        if Path(member.filename).name == MEMBER:
+            return member
+    raise InputError(short(source), field="members", value=archive.namelist()[:5], rule=f"an archive must hold {MEMBER}")
 
 
 def _lines(source: Path) -> Iterator[str]:
@@ -137,9 +154,9 @@ def _convert(source: Path, layout: Layout, parquet: Path) -> None:
 
     Arrow refuses a wrong number of fields, an empty value, what is no whole number of 32 bits, what is no 0 or 1.
     """
-    progress = Progress("census: reading", source.stat().st_size)
     rows = 0
     with _open(source) as (raw, content), pq.ParquetWriter(parquet, SCHEMA, compression="zstd") as writer:
+        progress = Progress("census: reading", source.stat().st_size, already=raw.tell())  # an archive's member begins anywhere
         try:
             for batch in _batches(_Trimmed(content), layout):
                 if any(pc.any(pc.equal(batch[name], "")).as_py() for name, kind in _KINDS.items() if kind == "text"):

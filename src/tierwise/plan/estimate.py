@@ -1,0 +1,178 @@
+"""``tierwise plan``: trials, minutes, disk and the intervals to be expected, for each study and pair of a report that was not begun."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import date
+from importlib import import_module
+from importlib.util import find_spec
+from math import exp, sqrt
+from typing import Any
+
+from scipy import stats
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.core import studies
+from tierwise.core.pairs import Pair
+from tierwise.core.units import GB
+from tierwise.core.words import Substrate
+from tierwise.plan.forecast import Forecast, Host, Prospect, load, reference_work
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Line:
+    """One study on one pair; minutes, disk and widths are None where the study forecasts nothing.
+
+    `half_widths`: of the ratio's 95 % interval, in percent of the ratio, by the ratio's name.
+    """
+
+    study: str
+    pair: str
+    substrate: str
+    cells: int
+    blocks: int
+    trials: int
+    minutes: float | None
+    disk_gb: float | None
+    half_widths: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Of a report with one profile. `pace`: how much longer this machine takes, as it is busy now, than the one
+    that the constants were recorded on."""
+
+    profile: str
+    seed: int
+    lines: tuple[Line, ...]
+    report_minutes: float
+    pace: float
+    recorded: date
+
+    @property
+    def minutes(self) -> float:
+        """Of the whole report, as far as it is forecast."""
+        return self.report_minutes + sum(line.minutes or 0.0 for line in self.lines)
+
+    @property
+    def disk_gb(self) -> float:
+        """At the most: a pair's data go before the next one's are loaded."""
+        return max((line.disk_gb or 0.0 for line in self.lines), default=0.0)
+
+
+def make_plan(*, profile: str, tiers: str, seed: int, census: str) -> Plan:
+    """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace, nothing is written.
+
+    Raises:
+        InputError: an unknown profile or pair, a file that cannot be read.
+    """
+    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census))
+
+
+def plan_of(inputs: Inputs) -> Plan:
+    """The same for inputs that were gathered already."""
+    host = load("host", Host)
+    pace = reference_work() / host.pace_s
+    lines = []
+    for name in studies.names():
+        study = load_study(name)
+        for pair in inputs.pairs:
+            if pair.source == study.source or pair.name == inputs.reader_pair:
+                lines.append(_line(name, pair, inputs, pace))
+    return Plan(inputs.profile.name, inputs.seed, tuple(lines), host.report_s * pace / 60, pace, host.recorded)
+
+
+def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
+    trials = load_study(name).trials(inputs.profile, pair)
+    blocks = inputs.profile.blocks
+    prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed)
+    found = _forecast(name, prospect)
+    return Line(
+        study=name,
+        pair=pair.name,
+        substrate=str(pair.substrate),
+        cells=len(trials),
+        blocks=blocks,
+        trials=len(trials) * blocks,
+        minutes=None if found is None else (found.host_s * pace + found.device_s) / 60,
+        disk_gb=None if found is None else found.disk_bytes / GB,
+        half_widths={} if found is None else {ratio: half_width(spread, blocks) for ratio, spread in found.spreads.items()},
+    )
+
+
+def _forecast(name: str, prospect: Prospect) -> Forecast | None:
+    module = f"tierwise.plan.studies.{name}"
+    if find_spec(module) is None:
+        return None
+    found = import_module(module).forecast(prospect)
+    assert isinstance(found, Forecast), f"{module}.forecast gave a {type(found).__name__}"
+    return found
+
+
+def half_width(spread: float, blocks: int) -> float:
+    """Percent by which the upper end of the 95 % interval lies above the ratio, for `blocks` (two at least) whose log ratios spread so."""
+    return 100 * (exp(float(stats.t.ppf((1 + CONFIDENCE) / 2, blocks - 1)) * spread / sqrt(blocks)) - 1)
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """Everything, for programs. Minutes, disk and widths are simulated: none of them was measured in this run."""
+    lines = [asdict(line) for line in plan.lines]
+    return {
+        **asdict(plan),
+        "lines": lines,
+        "minutes": plan.minutes,
+        "disk_gb": plan.disk_gb,
+        "recorded": str(plan.recorded),
+        "stamp": str(Substrate.SIMULATED),
+    }
+
+
+def sentence(plan: Plan) -> str:
+    """The plan in one line."""
+    unknown = [line.study for line in plan.lines if line.minutes is None]
+    rest = f", without {', '.join(sorted(set(unknown)))}" if unknown else ""
+    trials = sum(line.trials for line in plan.lines)
+    return f"plan: {trials} trials, about {plan.minutes:.1f} minutes and {plan.disk_gb:.2g} GB of disk{rest} (tierwise plan tells more)"
+
+
+HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", "disk GB", "95 % interval, at most")
+
+
+def as_text(plan: Plan) -> str:
+    """The plan for a terminal."""
+    rows = [HEADER, *map(_cells, plan.lines)]
+    rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_minutes:.1f}", "", ""))
+    rows.append(
+        ("together", "", "", "", "", str(sum(line.trials for line in plan.lines)), f"{plan.minutes:.1f}", f"{plan.disk_gb:.2g}", "")
+    )
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
+    table = ["  ".join(_padded(row, widths)).rstrip() for row in rows]
+    told = (
+        f"profile {plan.profile}, seed {plan.seed}. Minutes, disk and intervals are simulated: device models, and constants of\n"
+        f"{plan.recorded} (data/plan), for a host that takes {plan.pace:.2f} times as long as theirs just now."
+    )
+    return "\n".join([*table, told])
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    widest = max(line.half_widths.items(), key=lambda item: item[1], default=None)
+    return (
+        line.study,
+        line.pair,
+        line.substrate,
+        str(line.cells),
+        str(line.blocks),
+        str(line.trials),
+        "no forecast" if line.minutes is None else f"{line.minutes:.1f}",
+        "" if line.disk_gb is None else f"{line.disk_gb:.2g}",
+        "" if widest is None else f"-+ {widest[1]:.3g} % ({widest[0]})",
+    )
+
+
+def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
+    """Words to the left, numbers to the right."""
+    return [
+        cell.rjust(width) if 3 <= column <= 7 else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+    ]

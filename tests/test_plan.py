@@ -1,0 +1,158 @@
+"""What a report would measure, how long and with what precision, said before it begins."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from tierwise.analysis.statistics import geometric_estimate
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.cli import app
+from tierwise.core import studies
+from tierwise.core.pairs import load_pair
+from tierwise.datasets import census
+from tierwise.plan import estimate
+from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
+from tierwise.plan.forecast import Host, Prospect, load
+from tierwise.plan.studies import index_placement
+from tierwise.plan.studies.index_placement import Constants, Scene, expected_rows, forecast
+
+STATES = list(census.STATES)
+
+
+def inputs(profile: str = "quick", tiers: str = "") -> Inputs:
+    return gather_inputs(profile=profile, tiers=tiers, seed=1, census="synthetic")
+
+
+@pytest.fixture(autouse=True)
+def as_fast_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine keeps the pace of the one that the constants are of."""
+    monkeypatch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+
+
+@pytest.fixture(scope="module")
+def quick() -> Plan:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+        return plan_of(inputs())
+
+
+def test_every_study_is_there_on_its_sources_pair_with_its_trials(quick: Plan) -> None:
+    assert {line.study for line in quick.lines} == set(studies.names())
+    for line in quick.lines:
+        cells = len(load_study(line.study).trials(inputs().profile, load_pair(line.pair)))
+        assert (line.cells, line.trials) == (cells, cells * line.blocks)
+        assert load_pair(line.pair).source == load_study(line.study).source
+
+
+def test_the_readers_pair_is_planned_beside_it(quick: Plan) -> None:
+    lines = [line for line in plan_of(inputs(tiers="local")).lines if line.study == "index_placement"]
+    assert [(line.pair, line.substrate) for line in lines] == [("source-m", "emulated"), ("local", "mixed")]
+    assert lines[0] in quick.lines
+
+
+def test_the_whole_is_the_sum_of_its_minutes_and_the_most_of_its_disk() -> None:
+    plan = plan_of(inputs(tiers="local"))
+    assert plan.minutes == pytest.approx(plan.report_minutes + sum(line.minutes or 0 for line in plan.lines))
+    assert plan.disk_gb == max(line.disk_gb or 0 for line in plan.lines)
+
+
+def test_more_rows_blocks_and_variants_take_longer_and_more_disk() -> None:
+    smoke, quick, full = (plan_of(inputs(profile)).lines[0] for profile in ("smoke", "quick", "full"))
+    assert (smoke.minutes or 0) < (quick.minutes or 0) < (full.minutes or 0)
+    assert (smoke.disk_gb or 0) < (quick.disk_gb or 0) < (full.disk_gb or 0)
+    assert all(full.half_widths[name] < width for name, width in quick.half_widths.items())
+
+
+def test_a_host_that_is_half_as_fast_takes_at_most_twice_as_long(quick: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "reference_work", lambda: 2 * load("host", Host).pace_s)
+    slow = plan_of(inputs())
+    assert slow.pace == pytest.approx(2)
+    assert quick.minutes * 1.2 < slow.minutes < quick.minutes * 2  # disks are as slow as they were
+
+
+def test_a_study_that_forecasts_nothing_is_listed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "find_spec", lambda _: None)
+    plan = plan_of(inputs())
+    assert all(line.cells and line.minutes is None and line.disk_gb is None and not line.half_widths for line in plan.lines)
+    assert plan.minutes == plan.report_minutes
+    assert "no forecast" in as_text(plan)
+    assert "without index_placement" in sentence(plan)
+
+
+@pytest.mark.parametrize("blocks", [5, 7])
+def test_the_half_width_is_that_of_the_interval_which_the_verdict_uses(blocks: int) -> None:
+    logs = np.random.default_rng(1).normal(0, 0.1, blocks)
+    found = geometric_estimate([float(ratio) for ratio in np.exp(logs)])
+    assert found.high is not None
+    assert found.value is not None
+    assert half_width(float(logs.std(ddof=1)), blocks) == pytest.approx(100 * (found.high / found.value - 1))
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("fraction", [0.02, 1.0])
+def test_a_count_finds_as_many_pages_as_were_counted_and_none_beside_the_table(state: str, fraction: float) -> None:
+    constants = load("index_placement", Constants)
+    scene = Scene(load_pair("source-m"), round(census.ROWS * fraction), 1, constants)
+    pages = scene.pages(state, shuffled=False)
+    assert len(pages) == pytest.approx(constants.heap_pages[state] * fraction, rel=0.15)
+    assert (np.diff(pages) > 0).all()
+    assert 0 <= pages[0] <= pages[-1] <= scene.table_pages
+    assert len(scene.pages(state, shuffled=True)) > 1.3 * len(pages)
+
+
+def test_a_shuffled_table_costs_more_reads_and_each_flash_read_the_same() -> None:
+    scene = Scene(load_pair("source-m"), 491_657, 1, load("index_placement", Constants))
+    in_order, shuffled = (len(scene.pages("FL", order)) * scene.service_s("hdd", "FL", order) for order in (False, True))
+    assert shuffled > 2 * in_order
+    assert scene.service_s("ssd", "FL", True) == pytest.approx(scene.service_s("ssd", "FL", False), rel=0.01)
+    assert scene.service_s("hdd", "", True) > 5 * scene.service_s("hdd", "FL", False)  # anywhere, out of order
+
+
+def test_nobody_waits_for_a_device_that_is_replayed_afterwards() -> None:
+    source = load_pair("source-m")
+    profile = inputs().profile
+    trials = load_study("index_placement").trials(profile, source)
+    prospect = Prospect(profile, source, trials, "synthetic", 1)
+    assert forecast(prospect).device_s > 10
+    assert forecast(replace(prospect, pair=source.simulated())).device_s == 0
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"), [("synthetic", 491_657), ("download", census.ROWS), ("file:packed.zip", census.ROWS), ("file:rows.txt", 1_000)]
+)
+def test_the_rows_are_those_that_the_source_will_have(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, rows: int) -> None:
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    (tmp_path / "packed.zip").write_bytes(b"")
+    (tmp_path / "rows.txt").write_bytes(bytes(index_placement.RAW_ROW_BYTES * 1_000))
+    assert expected_rows(source, 0.2) == rows
+
+
+def test_the_table_and_the_object_say_the_same(quick: Plan) -> None:
+    said = as_json(quick)
+    assert json.loads(json.dumps(said)) == said
+    assert said["stamp"] == "simulated"
+    first = said["lines"][0]
+    text = as_text(quick).splitlines()
+    assert text[1].split()[:7] == [
+        first["study"],
+        first["pair"],
+        first["substrate"],
+        *(str(first[name]) for name in ("cells", "blocks", "trials")),
+        f"{first['minutes']:.1f}",
+    ]
+    assert "simulated" in text[-2]
+    assert max(map(len, text)) <= 140
+
+
+def test_the_command_prints_either_and_refuses_an_unknown_profile() -> None:
+    run = CliRunner()
+    assert "index_placement" in run.invoke(app, ["plan", "--profile", "smoke"]).stdout
+    told = json.loads(run.invoke(app, ["plan", "--profile", "smoke", "--format", "json"]).stdout)
+    assert told["profile"] == "smoke"
+    refused = run.invoke(app, ["plan", "--profile", "nonesuch"])
+    assert "nonesuch" in str(refused.exception)
