@@ -28,8 +28,8 @@ from tierwise.tiers.tier import FileIo
 
 START_S: Final = 30.0
 PROBES: Final = 1000
-PROBES_TOGETHER: Final = 100
-"""Reads that find out how long the path is; the quietest group of them counts, the others saw a busy machine."""
+UNDISTURBED: Final = 0.1
+"""Reads that find out how long the path is; this quantile of them counts, because whatever else runs only adds to it."""
 
 
 class Mount:
@@ -144,7 +144,7 @@ class Mount:
     def _measure_path(self) -> dict[str, float]:
         """What a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
 
-        Medians over reads in file order, which are quick on every device, in the quietest of several groups: rather too short.
+        Found out by reads in file order, which are quick on every device; rather too short.
         """
         probe = self._mountpoint / ".tierwise-probe"
         try:
@@ -157,8 +157,7 @@ class Mount:
         finally:
             probe.unlink(missing_ok=True)
         self.call("reset")
-        medians = seen.group_by(pl.int_range(pl.len()) // PROBES_TOGETHER).median()
-        seconds, outside = medians.select("seconds", "outside").sort("seconds").row(0)
+        seconds, outside = seen.quantile(UNDISTURBED).row(0)
         return {"seconds": max(0.0, seconds), "outside": max(0.0, outside)}
 
 
