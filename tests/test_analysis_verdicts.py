@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
@@ -26,6 +27,14 @@ AS_PUBLISHED = {
     ("hot", "PR"): 0.78,
     ("hot", "NV"): 0.025,
 }
+
+
+@pytest.fixture(autouse=True)
+def _of_source_m(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only its claims have rows here."""
+    published = load_claims()
+    ours = published.model_copy(update={"claims": tuple(claim for claim in published.claims if claim.source == "M")})
+    monkeypatch.setattr("tierwise.analysis.verdicts.load_claims", lambda: ours)
 
 
 def by_id(verdicts: list[ClaimVerdict]) -> dict[str, ClaimVerdict]:
