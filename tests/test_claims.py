@@ -1,5 +1,6 @@
 """The published claims are data, typed and complete; each can be looked up in the views that it names."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.views import open_views, studies
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
+from zipf_run import zipf_run
 
 STATE = {"name": "FL", "study": "index_placement", "select": {"cache": "cold"}}
 RATIO = {
@@ -33,6 +35,10 @@ def test_source_m_is_complete() -> None:
     assert [claim.id for claim in load_claims().claims if claim.source == "M"] == ["M1", "M2", "M3", "M4", "M5", "M6"]
 
 
+def test_source_r_lacks_only_what_is_judged_by_cost() -> None:
+    assert [claim.id for claim in load_claims().claims if claim.source == "R"] == [f"R{number}" for number in range(1, 10)]
+
+
 def test_bounds_are_those_of_the_published_figures() -> None:
     table = shared("published-figures.md").read_text(encoding="utf-8")
     for claim in load_claims().claims:
@@ -43,7 +49,7 @@ def test_bounds_are_those_of_the_published_figures() -> None:
             continue
         assert claim.bounds is not None
         stands = f"[{claim.bounds.lower:.2f}, {claim.bounds.upper:.2f}]" if claim.bounds.lower else f"<= {claim.bounds.upper:.2f}"
-        assert bounds == stands + (" *" if claim.bounds_how == "assumed" else "")
+        assert re.sub(r"(\.\d)(?=[,\]])", r"\g<1>0", bounds) == stands + (" *" if claim.bounds_how == "assumed" else "")
 
 
 def test_every_source_pair_is_named_once() -> None:
@@ -51,8 +57,9 @@ def test_every_source_pair_is_named_once() -> None:
     assert len(set(pairs)) == len(pairs)
 
 
-def test_every_state_selects_rows_of_its_view(tmp_path: Path) -> None:
+def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(tmp_path, blocks=1)
+    zipf_run(tmp_path, monkeypatch, blocks=1)
     with open_views(tmp_path) as connection:
         for claim in load_claims().claims:
             for state in claim.states:

@@ -93,7 +93,7 @@ def test_flash_in_compiled_code_is_the_model_to_the_last_operation(device: SsdSp
     assert equal(run(served=True), run(served=False))
 
 
-@pytest.mark.parametrize("policy", ["lru", "clock", "two-list"])
+@pytest.mark.parametrize("policy", ["lru", "clock", "two-list", "mapped"])
 def test_one_thread_misses_as_the_replay_of_its_pages(policy: str) -> None:
     chunks = [chunk for chunk, _ in zip(zipfian_pages(5000, seed=2), range(2), strict=False)]
     run = run_threads(iter(chunks), PageCache(5000, 700, policy), flash(), threads=1, duration_s=60.0, costs=Costs(HIT_S), interval_s=60.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tierwise.core.errors import InputError
-from tierwise.simulate.zipfian import RANKS, THETA, ZETA, fnv_of, rank_of, scrambled, zipfian_pages
+from tierwise.simulate.zipfian import RANKS, THETA, ZETA, fnv_of, item_of, mix_of, rank_of, scrambled, zipfian_pages
 
 ITEMS = 1_000_003
 FROZEN = [
@@ -93,3 +93,10 @@ def test_equal_seeds_give_equal_pages() -> None:
 def test_no_items_are_refused() -> None:
     with pytest.raises(InputError, match="items"):
         next(zipfian_pages(0, seed=1))
+
+
+def test_a_scaled_item_is_a_whole_number_of_the_mix() -> None:
+    """A signed and an unsigned hash in one expression would become a float, and lose its low digits."""
+    assert item_of(12_345, 1_000_003, 1) == fnv_of(12_345) % 1_000_003
+    assert item_of(12_345, 1_000_003, 5) == mix_of(2_469) % 1_000_003
+    assert mix_of(0) == 0xE220A8397B1DCDAF >> 1

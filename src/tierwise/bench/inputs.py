@@ -12,6 +12,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
+from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
 
 METHOD = ("core", "devices", "simulate", "tiers", "postgres", "recorders", "datasets", "bench", "studies", "timings")
@@ -30,11 +31,12 @@ class Inputs:
     server_version: str
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
-        """Each pair with every device file that it names, as they stand now."""
+        """Each pair with every device file that it names and the file of its machine, as they stand now."""
         return {
             pair.name: {
                 **pair.model_dump(mode="json"),
                 "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
+                **_machine_file(pair.name),
             }
             for pair in self.pairs
         }
@@ -51,6 +53,12 @@ class Inputs:
             "method": method_sha256(),
         }
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+
+def _machine_file(pair: str) -> dict[str, Any]:
+    """What `load_machine` reads, where the pair has one."""
+    there = (paths.data() / "machines" / f"{pair}.toml").exists()
+    return {"machine": load_machine(pair).model_dump(mode="json")} if there else {}
 
 
 def method_sha256() -> str:

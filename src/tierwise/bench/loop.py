@@ -10,7 +10,8 @@ from tierwise.bench.lab import Lab
 from tierwise.bench.observation import observe
 from tierwise.bench.order import Turn, interleave
 from tierwise.bench.prediction import traced
-from tierwise.bench.runs import open_run, update
+from tierwise.bench.runs import open_run, record_study, update
+from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
@@ -32,12 +33,12 @@ from tierwise.timings.schema import Origin, frame
 from tierwise.timings.store import done_parts, read_parts, write_part
 
 
-def load_study(name: str) -> Study:
+def load_study(name: str) -> Study | SimulatedStudy:
     """The study whose module is ``tierwise/studies/<name>.py``."""
     if name not in studies.names():
         raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(studies.names())}")
     study = import_module(f"tierwise.studies.{name}").STUDY
-    assert isinstance(study, Study), f"tierwise.studies.{name}.STUDY is a {type(study).__name__}"
+    assert isinstance(study, Study | SimulatedStudy), f"tierwise.studies.{name}.STUDY is a {type(study).__name__}"
     return study
 
 
@@ -107,6 +108,9 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
             for pair in pairs:
+                if isinstance(study, SimulatedStudy):
+                    simulate_on_pair(study, pair, inputs, folder)
+                    continue
                 _run_on_pair(study, pair, inputs, run_folder(workspace, folder.name), folder)
     return load_manifest(folder)
 
@@ -198,5 +202,4 @@ def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: P
         data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)
         for data in lab.datasets.values()
     }
-    others = [known for known in manifest.studies if (known.name, known.pair) != (record.name, record.pair)]
-    update(manifest, studies=[*others, record], datasets=list(datasets.values())).save(folder)
+    record_study(folder, record, datasets=list(datasets.values()))

@@ -7,7 +7,7 @@ from pathlib import Path
 from tierwise.bench.inputs import Inputs, code_version, method_sha256, packages
 from tierwise.core import host, paths
 from tierwise.core.toml import validate
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 from tierwise.timings.store import manifests, merge_parts
 
 
@@ -57,6 +57,13 @@ def complete(run_id: str) -> Manifest:
     done = update(manifest, status="complete", finished_at=datetime.now(UTC))
     done.save(folder)
     return done
+
+
+def record_study(folder: Path, record: StudyRecord, **changes: object) -> None:
+    """Add `record` to the manifest of the run in `folder`, in place of an older one of that study and pair."""
+    manifest = load_manifest(folder)
+    others = [known for known in manifest.studies if (known.name, known.pair) != (record.name, record.pair)]
+    update(manifest, studies=[*others, record], **changes).save(folder)
 
 
 def update(manifest: Manifest, **changes: object) -> Manifest:

@@ -11,8 +11,9 @@ SeekCurve = Callable[[float], float]
 
 
 def datasheet_curve(spec: HddSpec, cylinders: float) -> SeekCurve:
-    """Through the data sheet's three times: ``a + b sqrt(x) + c x``, x the share of the `cylinders`."""
+    """Through the data sheet's three times: ``a + b sqrt(x) + c x``, x the share of the `cylinders`; the settling time on top."""
     fixed_s, root_s, linear_s = spec.curve_s
+    fixed_s += spec.settle.base
 
     def seek_s(distance: float) -> float:
         share = min(1.0, distance / cylinders)

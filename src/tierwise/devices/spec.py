@@ -109,6 +109,7 @@ class HddSpec(Strict):
     write_back: Flag = Field(default=Flag(value=False, source=ASSUMED), description="yes: a write is reported once it is in the buffer")
     queue: Count = Field(default=_assumed(1, "1"), description="commands that the drive orders by positioning time; 1: first in, first out")
     head_switch: Time = Field(default=_assumed(0, "ms"), description="to another track of the same cylinder, or to the same one anew")
+    settle: Time = Field(default=_assumed(0, "ms"), description="on top of each of the three seek times, until the head keeps to the track")
     write_settle: Time = Field(default=_assumed(0, "ms"), description="added to the positioning before a write")
 
     @property

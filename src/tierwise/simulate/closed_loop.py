@@ -78,6 +78,7 @@ def run_threads(
     costs: Costs,
     page_bytes: int = 4 * KIB,
     interval_s: float = 10.0,
+    endless: bool = False,
 ) -> Series:
     """Let `threads` threads read the page numbers of `pages`, dealt in the order in which the threads come for them.
 
@@ -87,17 +88,20 @@ def run_threads(
         pages: chunks of page numbers, such as `zipfian_pages` yields.
         device: a model, or the description of flash, which is then served in compiled code.
         duration_s: a multiple of `interval_s`.
+        endless: `pages` go on alike for ever, so that nothing more is drawn once the whole file is in the cache: each operation finds
+            its page from then on.
 
     Raises:
         InputError: a number that cannot be, or a page beyond the cache's file.
     """
     _check(threads, duration_s, interval_s, costs)
     model = None if isinstance(device, SsdSpec) else device
+    readers = threads + (kernels.HELPERS if cache.read_around > 1 else 0)
     loop = kernels.Loop(
         table=cache.table,
         window=cache.read_around,
-        clock=np.zeros((threads, 3)),
-        reads=np.full((threads, 3), kernels.NOBODY, np.int64),
+        clock=np.zeros((readers, 3)),
+        reads=np.full((readers, 3), kernels.NOBODY, np.int64),
         busy_s=np.full(kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
         times_s=_times_s(device, page_bytes) if isinstance(device, SsdSpec) else (0.0, 0.0, 0.0),
         spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
@@ -106,9 +110,13 @@ def run_threads(
         latencies=np.zeros(kernels.BINS, np.int64),
     )
     loop.clock[:, kernels.DUE] = -math.inf
+    loop.clock[threads:, kernels.TURN] = math.inf
     chunk, at, ended = _NO_PAGES, 0, False
     while True:
         if at == len(chunk) and not ended:
+            if endless and len(cache) == cache.file_pages and loop.clock[:, kernels.DUE].max() <= loop.clock[:threads, kernels.TURN].min():
+                _go_on_hitting(loop, threads, duration_s)
+                break
             chunk, at = _next_chunk(pages, cache), 0
             ended = not len(chunk)
         event_s = model.next_event_s() if model else math.inf
@@ -126,6 +134,18 @@ def run_threads(
             kernels.deliver(loop, tag, done_s)
     operations, misses, reads = loop.series.T
     return Series(interval_s, operations, misses, reads, loop.latencies)
+
+
+def _go_on_hitting(loop: kernels.Loop, threads: int, duration_s: float) -> None:
+    """Count the operations to the end, all of which find their page."""
+    hit_s, _, think_s = loop.spent_s
+    edges_s = np.arange(1, len(loop.series) + 1) * loop.interval_s
+    for turn_s in loop.clock[:threads, kernels.TURN]:
+        # The operations of a thread end at turn_s + hit_s, one period later, and so on.
+        ended = np.maximum(0, np.floor((np.minimum(edges_s, duration_s) - turn_s - hit_s) / (hit_s + think_s)).astype(np.int64) + 1)
+        counts = np.diff(ended, prepend=0)
+        loop.series[:, kernels.OPERATIONS] += counts
+        loop.latencies[kernels.bin_of(hit_s)] += counts.sum()
 
 
 def _times_s(flash: SsdSpec, page_bytes: int) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from tierwise.simulate.compiled import compiled, inlined
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-LRU, CLOCK, TWO_LIST = 0, 1, 2
+LRU, CLOCK, TWO_LIST, MAPPED = 0, 1, 2, 3
 
 Table = NDArray[np.int32]
 """A cache as compiled code sees it (`PageCache` makes one): a row for each page, then five rows, counted from the end below."""
@@ -23,6 +23,8 @@ Table = NDArray[np.int32]
 OLDER, NEWER, MARK, EVICTED = 0, 1, 2, 3  # columns: neighbours in the list, bits below, age of the cache at the last eviction
 INACTIVE, ACTIVE, KIND, FILLED, AGE = 5, 4, 3, 2, 1  # rows: ends of the lists, (policy, capacity), (resident, active), (age,)
 _REFERENCED, _IS_ACTIVE = 1, 2
+_YOUNG, _MARKED = 4, 8  # of a mapped page: its accessed bit; its first use starts a read-ahead
+MISS, HIT, MARKED_HIT = 0, 1, 2
 ABSENT = NEVER = -1
 AGES = 2**31 - 1
 _LINUX_PAGES_PER_GIB = 2**18
@@ -32,22 +34,27 @@ AHEAD: Final = 64
 
 
 @inlined
-def touch(table: Table, page: int) -> bool:
-    """Is `page` resident? If so, take down that it was used; if not, nothing changes."""
+def touch(table: Table, page: int) -> int:
+    """Is `page` resident? If so, take down that it was used; if not (`MISS`), nothing changes."""
     if table[page, OLDER] == ABSENT:
-        return False
+        return MISS
     policy, inactive = table[len(table) - KIND, 0], len(table) - INACTIVE
     if policy == LRU:
         if table[inactive, OLDER] != page:
             _unlink(table, page)
             _link(table, inactive, page)
+    elif policy == MAPPED:
+        mark = table[page, MARK]
+        table[page, MARK] = (mark | _YOUNG) & ~_MARKED  # by the processor: the kernel learns of it when it looks
+        if mark & _MARKED:
+            return MARKED_HIT
     elif policy == CLOCK or not table[page, MARK]:
         table[page, MARK] = _REFERENCED
     elif table[page, MARK] == _REFERENCED:  # the second use on the inactive list
         _unlink(table, page)
         _activate(table, page)
         _grow_older(table)
-    return True
+    return HIT
 
 
 @inlined
@@ -58,15 +65,40 @@ def fault(table: Table, page: int, window: int) -> tuple[int, int]:
     mapped file the window is centred, and cut at the ends of the file. `page` itself comes last, as the newest.
     """
     first, end = page, page + 1
+    policy = table[len(table) - KIND, 0]
     if window > 1:
         begin = max(0, page - window // 2)
         for other in range(begin, min(len(table) - INACTIVE, begin + window)):
             if other != page and table[other, OLDER] == ABSENT:
                 _insert(table, other)
                 first, end = min(first, other), max(end, other + 1)
+                if policy == MAPPED and other == begin + window - window // 4:
+                    table[other, MARK] = _MARKED
     _insert(table, page)
-    if table[len(table) - KIND, 0] == TWO_LIST and not table[page, MARK]:
-        table[page, MARK] = _REFERENCED  # the fault is a use; to be read along with another page is none
+    # The fault is a use; to be read along with another page is none.
+    if policy == MAPPED:
+        table[page, MARK] = _YOUNG
+    elif policy == TWO_LIST and not table[page, MARK]:
+        table[page, MARK] = _REFERENCED
+    return first, end
+
+
+@inlined
+def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
+    """Take in what is absent of the `window` pages that begin at the next absent one, looked for as far; returns as `fault` does.
+
+    The kernel does this without anybody waiting for it, and marks the first page to be next.
+    """
+    begin, pages = page + 1, len(table) - INACTIVE
+    while begin < min(pages, page + window) and table[begin, OLDER] != ABSENT:
+        begin += 1
+    first = end = begin
+    if begin < min(pages, page + window):
+        for other in range(begin, min(pages, begin + window)):
+            if table[other, OLDER] == ABSENT:
+                _insert(table, other)
+                end = other + 1
+        table[begin, MARK] = _MARKED
     return first, end
 
 
@@ -94,6 +126,8 @@ def _evict(table: Table) -> None:
     policy, inactive = table[len(table) - KIND, 0], len(table) - INACTIVE
     if policy == TWO_LIST:
         _shrink_active(table)
+    elif policy == MAPPED:
+        _sort_out_mapped(table)
     victim = table[inactive, NEWER]
     while policy == CLOCK and table[victim, MARK]:  # a second chance: the hand goes on
         table[victim, MARK] = 0
@@ -106,6 +140,32 @@ def _evict(table: Table) -> None:
     if policy == TWO_LIST:
         table[victim, EVICTED] = table[len(table) - AGE, 0]
         _grow_older(table)
+
+
+@inlined
+def _sort_out_mapped(table: Table) -> None:
+    """Look at the oldest inactive pages until one was not used since the last look: that one may go.
+
+    A page found used once is spared for another round, one found used again is activated. Active pages, at most half of all, are
+    moved back without regard to their use, which is forgotten.
+    """
+    filled, inactive, active = len(table) - FILLED, len(table) - INACTIVE, len(table) - ACTIVE
+    while True:
+        while 2 * table[filled, 1] > table[filled, 0]:
+            page = table[active, NEWER]
+            _unlink(table, page)
+            table[filled, 1] -= 1
+            table[page, MARK] = _REFERENCED
+            _link(table, inactive, page)
+        page = table[inactive, NEWER]
+        if not table[page, MARK] & _YOUNG:
+            return
+        _unlink(table, page)
+        if table[page, MARK] & _REFERENCED:
+            _activate(table, page)
+        else:
+            table[page, MARK] = _REFERENCED
+            _link(table, inactive, page)
 
 
 @inlined
@@ -160,9 +220,11 @@ def look_ahead(table: Table, pages: Ints, first: int, end: int) -> None:
     seen = 0
     for at in range(first, end):
         seen ^= table[pages[at], OLDER]
-    for at in range(first, end):
-        page = pages[at]
-        seen ^= table[table[page, OLDER], OLDER] ^ table[table[page, NEWER], OLDER]
+    policy = table[len(table) - KIND, 0]
+    if policy in (LRU, TWO_LIST):  # the others move a page only where they evict
+        for at in range(first, end):
+            page = pages[at]
+            seen ^= table[table[page, OLDER], OLDER] ^ table[table[page, NEWER], OLDER]
     table[len(table) - AGE, 1] = seen  # stored, or the compiler would leave the loads out
 
 
@@ -183,6 +245,8 @@ FIRST, END, AWAITS = 0, 1, 2  # of a thread: the pages that it last asked the de
 OPERATIONS, MISSES, READS = 0, 1, 2  # columns of the series
 GATE, LINK, CHANNELS = 0, 1, 2  # of flash: when its controller, its link and (from there on) its channels are free
 NOBODY = -1
+_SIEVED = 32  # neighbouring pages that count as of one kind where it is asked what may be on its way
+HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begin they are left out
 BINS, BINS_PER_OCTAVE, FIRST_EDGE_S = 280, 8, 1e-7
 
 
@@ -215,15 +279,9 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
     """
     table, clock, reads, series, latencies = loop.table, loop.clock, loop.reads, loop.series, loop.latencies
     interval_s, (hit_s, _, think_s) = loop.interval_s, loop.spent_s
-    hit_bin = _bin_of(hit_s)
+    hit_bin, on_way = bin_of(hit_s), _sieve(clock, reads)
     while at < len(pages):
-        thread, turn_s, next_s = 0, math.inf, math.inf
-        for candidate in range(len(clock)):
-            candidate_s = clock[candidate, TURN]
-            if candidate_s < turn_s:
-                thread, turn_s, next_s = candidate, candidate_s, turn_s
-            else:
-                next_s = min(next_s, candidate_s)
+        thread, turn_s, next_s = _next_turn(clock)
         if turn_s >= until_s:
             break
         # As long as no other thread's turn comes, this one goes on.
@@ -232,8 +290,10 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
                 look_ahead(table, pages, at, min(at + AHEAD, len(pages)))
             page = pages[at]
             at += 1
-            resident = touch(table, page)
-            reader = _reader_of(page, turn_s, clock, reads) if resident else thread
+            found = touch(table, page)
+            reader = thread
+            if found:  # not likely to be on its way: few pages are at a time
+                reader = _reader_of(page, turn_s, clock, reads) if on_way >> (page // _SIEVED & 63) & 1 else NOBODY
             if reader == NOBODY:
                 turn_s += hit_s
                 interval = int(turn_s / interval_s)
@@ -241,23 +301,73 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
                     series[interval, OPERATIONS] += 1
                     latencies[hit_bin] += 1
                 turn_s += think_s
+                helper = _read_on(loop, page, turn_s) if found == MARKED_HIT else NOBODY
+                if helper != NOBODY:
+                    on_way = _sieve(clock, reads)
+                    if clock[helper, DUE] == math.inf:
+                        clock[thread, TURN] = turn_s
+                        return at, helper
                 continue
             clock[thread, BEGAN] = turn_s
             reads[thread, AWAITS] = reader
-            if not resident:
+            if not found:
                 first, end = fault(table, page, loop.window)
-                reads[thread, FIRST], reads[thread, END] = first, end
-                series[min(int(turn_s / interval_s), len(series) - 1), READS] += 1
-                clock[thread, DUE] = _serve(turn_s, end - first, loop.busy_s, loop.times_s) if len(loop.busy_s) else math.inf
+                _ask(loop, thread, first, end, turn_s)
+                on_way = _sieve(clock, reads)
             if clock[reader, DUE] < math.inf:
                 _finish(loop, thread, clock[reader, DUE])
                 turn_s = clock[thread, TURN]
                 continue
             clock[thread, TURN] = turn_s = math.inf
-            if not resident:
+            if not found:
                 return at, thread
         clock[thread, TURN] = turn_s
     return at, NOBODY
+
+
+@inlined
+def _ask(loop: Loop, reader: int, first: int, end: int, now_s: float) -> None:
+    """Have `reader` read pages `first` to `end`: flash says at once when that is done."""
+    loop.clock[reader, BEGAN] = now_s
+    loop.reads[reader, FIRST], loop.reads[reader, END] = first, end
+    loop.series[min(int(now_s / loop.interval_s), len(loop.series) - 1), READS] += 1
+    loop.clock[reader, DUE] = _serve(now_s, end - first, loop.busy_s, loop.times_s) if len(loop.busy_s) else math.inf
+
+
+@inlined
+def _read_on(loop: Loop, page: int, now_s: float) -> int:
+    """Have an idle one of the kernel's own readers, which stand behind the threads, read on after `page`; returns which, or `NOBODY`."""
+    for helper in range(len(loop.clock) - HELPERS, len(loop.clock)):
+        if loop.clock[helper, DUE] <= now_s:
+            first, end = read_ahead(loop.table, page, loop.window)
+            if first < end:
+                _ask(loop, helper, first, end, now_s)
+                return helper
+            break
+    return NOBODY
+
+
+@inlined
+def _next_turn(clock: Floats) -> tuple[int, float, float]:
+    """The thread whose turn comes first, when that is, and when the next one's comes."""
+    thread, turn_s, next_s = 0, math.inf, math.inf
+    for candidate in range(len(clock)):
+        candidate_s = clock[candidate, TURN]
+        if candidate_s < turn_s:
+            thread, turn_s, next_s = candidate, candidate_s, turn_s
+        else:
+            next_s = min(next_s, candidate_s)
+    return thread, turn_s, next_s
+
+
+@inlined
+def _sieve(clock: Floats, reads: Ints) -> int:
+    """A bit for each of 64 kinds of page, set where one may be on its way."""
+    kinds = 0
+    for reader in range(len(clock)):
+        for part in range(reads[reader, FIRST] // _SIEVED, (reads[reader, END] - 1) // _SIEVED + 1):
+            kinds |= 1 << (part & 63)
+    return kinds
 
 
 @inlined
@@ -303,13 +413,13 @@ def _finish(loop: Loop, thread: int, read_s: float) -> None:
     if interval < len(loop.series):
         loop.series[interval, OPERATIONS] += 1
         loop.series[interval, MISSES] += 1
-        loop.latencies[_bin_of(done_s - loop.clock[thread, BEGAN])] += 1
+        loop.latencies[bin_of(done_s - loop.clock[thread, BEGAN])] += 1
     loop.reads[thread, AWAITS] = NOBODY
     loop.clock[thread, TURN] = done_s + think_s
 
 
 @inlined
-def _bin_of(latency_s: float) -> int:
+def bin_of(latency_s: float) -> int:
     if latency_s <= FIRST_EDGE_S:
         return 0
     return min(BINS - 1, int(BINS_PER_OCTAVE * math.log2(latency_s / FIRST_EDGE_S)))

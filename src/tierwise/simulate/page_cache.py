@@ -1,11 +1,13 @@
-"""Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, each with or without read-around.
+"""Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, for read and for mapped pages, with or without read-around.
 
-All three keep their pages in circular lists within one table of numbers: 8 bytes (LRU) or 16 for each page that can be asked for, and an
+All keep their pages in circular lists within one table of numbers: 8 bytes (LRU) or 16 for each page that can be asked for, and an
 access touches a few cache lines however large the cache is. Compiled code takes the table alone: one array costs it no reference counting.
 
 Sources: the comments in the kernel's mm/workingset.c (two lists, promotion at the second use, refault distance); Rik van Riel on the ratio
 of the lists (linux-mm, 19 December 2007): the active one may be sqrt(10 x GiB) times the inactive one, and as long below 1 GiB. That was
-read for anonymous pages; that files follow it is assumed. Not modelled: the accessed bits of mapped pages, several processes, kswapd.
+read for anonymous pages; that files follow it is assumed. Mapped pages: page_check_references in mm/vmscan.c and do_sync_mmap_readahead
+and do_async_mmap_readahead in mm/filemap.c, as read in kernels 3.x and 4.x; that at most half of the pages are active is assumed, as
+is that no refault distance is kept, of Linux 3.2. Not modelled: several processes, memory zones, kswapd.
 """
 
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from tierwise.core.errors import InputError
 from tierwise.simulate import kernels
 
-POLICIES: Final = {"lru": kernels.LRU, "clock": kernels.CLOCK, "two-list": kernels.TWO_LIST}
+POLICIES: Final = {"lru": kernels.LRU, "clock": kernels.CLOCK, "two-list": kernels.TWO_LIST, "mapped": kernels.MAPPED}
 
 
 class PageCache:
@@ -25,7 +27,9 @@ class PageCache:
 
     Args:
         policy: ``lru``; ``clock``: first in, first out, with a second chance for pages used since; ``two-list``: Linux's inactive and
-            active list with refault distances; pages are promoted at their second use, the fault being the first.
+            active list with refault distances; pages are promoted at their second use, the fault being the first; ``mapped``: the same
+            lists as Linux 3.2 had them for mapped pages, of whose uses it learns by looking at accessed bits, and with `read_around` the
+            page three quarters into a window that is marked: its first use reads on (`run_threads` does).
 
     Raises:
         InputError: an unknown policy, or a size that cannot be.

@@ -8,6 +8,10 @@ ScrambledZipfianGenerator, ZipfianGenerator, Utils.fnvhash64):
 - the hash is FNV-1a of the eight octets, lowest first: xor, then multiply (FNV-1 is the other way round; YCSB calls its own "FNV64");
 - the sum is a signed number and its absolute value is taken, so 63 bits remain, before the remainder;
 - several ranks fall on one item, and some items are never drawn.
+
+A data set of 1/n of the size (`scale`) is read alike if n neighbouring ranks are made one: whatever share of the items is the most
+popular is then read as often as before. A Zipfian over fewer ranks would not do: theta is near 1, and each octave of ranks has nearly equal
+weight, so that fewer octaves would make each count for more. FNV's remainder by a small number is not even, so another mix takes its place.
 """
 
 from collections.abc import Iterator
@@ -43,6 +47,14 @@ def rank_of(chance: float) -> int:
 
 
 @compiled
+def chance_below(rank: int) -> float:
+    """The probability of a rank below `rank`: the inverse of `rank_of`."""
+    if rank < 2:
+        return rank / ZETA
+    return float(((rank / (RANKS + 1)) ** (1 - THETA) - 1 + _ETA) / _ETA)
+
+
+@compiled
 def fnv_of(number: int) -> int:
     """YCSB's hash of a number of zero or more: 63 bits."""
     rest, value = np.uint64(number), _OFFSET_BASIS
@@ -53,19 +65,38 @@ def fnv_of(number: int) -> int:
 
 
 @compiled
-def scrambled(chances: NDArray[np.float64], items: int) -> NDArray[np.int64]:
-    """The items, from 0 to `items` - 1, for uniform numbers of [0, 1)."""
+def mix_of(number: int) -> int:
+    """63 well mixed bits: the finaliser of splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators)."""
+    value = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return int(np.int64((value ^ (value >> np.uint64(31))) >> np.uint64(1)))  # signed, as the other: of both numba would make a float
+
+
+@compiled
+def item_of(rank: int, items: int, scale: int) -> int:
+    """Where the items of `rank` lie among `items`, of a data set that is `scale` times as large."""
+    return (fnv_of(rank) if scale == 1 else mix_of(rank // scale)) % items
+
+
+@compiled
+def scrambled(chances: NDArray[np.float64], items: int, scale: int = 1) -> NDArray[np.int64]:
+    """The items, from 0 to `items` - 1, for uniform numbers of [0, 1); `items` of a data set that is `scale` times as large."""
     drawn = np.empty(len(chances), np.int64)
     for at in range(len(chances)):
-        drawn[at] = fnv_of(rank_of(chances[at])) % items
+        drawn[at] = item_of(rank_of(chances[at]), items, scale)
     return drawn
 
 
-def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, chunk: int = 2**16) -> Iterator[NDArray[np.int64]]:
-    """Chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages."""
-    if items < 1 or items_per_page < 1:
-        raise InputError("zipfian", field="items", value=(items, items_per_page), rule="items and items_per_page must be 1 or more")
+def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[NDArray[np.int64]]:
+    """Chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
+
+    With `scale` the items are so many times fewer than those of the data set for which they stand.
+    """
+    if items < 1 or items_per_page < 1 or scale < 1:
+        rule = "items, items_per_page and scale must be 1 or more"
+        raise InputError("zipfian", field="items", value=(items, items_per_page, scale), rule=rule)
     chance = np.random.default_rng(seed)
     while True:
-        drawn = scrambled(chance.random(chunk), items)
+        drawn = scrambled(chance.random(chunk), items, scale)
         yield drawn if items_per_page == 1 else drawn // items_per_page

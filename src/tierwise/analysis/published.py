@@ -1,0 +1,15 @@
+"""What sources published as series: ``data/published/*.csv``, each with its origin in the first line."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.core import paths
+
+READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
+"""Source R's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
+
+
+def read_benchmark() -> pl.DataFrame:
+    """The rows of `READ_BENCHMARK`."""
+    return pl.read_csv(paths.home() / READ_BENCHMARK, comment_prefix="#")

@@ -1,0 +1,32 @@
+"""Machines as they are written down: ``data/machines/*.toml``, what a read costs the processor and what the kernel keeps of the files."""
+
+from pydantic import Field
+
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_toml
+from tierwise.devices.spec import Size, Time
+from tierwise.simulate.closed_loop import Costs
+
+
+class Machine(Strict):
+    """The machines that stand before the tiers of the pair of the same name."""
+
+    description: str
+    threads: int = Field(ge=1)
+    hit: Time = Field(description="of a thread, to read an item whose page is mapped, its choice included")
+    fault: Time = Field(description="of a thread, for a page that the device has to read, beside the device's own time")
+    page_cache: dict[str, Size] = Field(min_length=1, description="by tier: the part of the RAM that the kernel fills with files")
+
+    @property
+    def costs(self) -> Costs:
+        """For `run_threads`."""
+        return Costs(self.hit.base, self.fault.base)
+
+
+def load_machine(pair: str) -> Machine:
+    """The machine of `pair`.
+
+    Raises:
+        InputError: no such file, an unknown field, an impossible value, a missing source or unit.
+    """
+    return read_toml(paths.data() / "machines" / f"{pair}.toml", Machine)

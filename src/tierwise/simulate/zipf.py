@@ -1,0 +1,146 @@
+"""Source R's benchmark on any device: threads read items through mmap, by a scrambled Zipfian, from dropped caches.
+
+The file is read in 1 KiB items of 4 KiB pages; the modulus is one item more than the size holds, as in YCSB's generator over 0 to
+size/1024. Linux 3.2 of that time keeps the pages (`page_cache`, policy ``mapped``). On rotational devices it reads 32 pages around every
+fault, its default of 128 KiB; on others none, as the author had turned that off. That never ceases, although the kernel means to stop
+it where misses prevail: the retry of each fault took back what the fault had counted (Shaohua Li, "readahead: fault retry breaks mmap file
+read random detection", as merged in sonyxperiadev/kernel, pull request 538).
+
+What was fitted, on the author's log at 32 GiB alone: the drives' `max_read_iops` and `settle` (data/devices, on the fill of the cache)
+and the size of either machine's page cache (data/machines, on the measured phase). The rest is predicted.
+
+A run at 1/n of the size (`scale`) divides pages, page cache, durations and ranks by n and keeps latencies, threads and window, and has
+a disk's seeks span as much as before. Rates are then those of the full size (tests hold them within 3 %), the series has the same points.
+"""
+
+import math
+import os
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from statistics import fmean
+from typing import Final, TypedDict
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import GIB, KIB
+from tierwise.devices.model import build
+from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
+from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
+from tierwise.simulate.machine import load_machine
+from tierwise.simulate.page_cache import PageCache
+from tierwise.simulate.zipfian import zipfian_pages
+
+PAGE_BYTES: Final = 4 * KIB
+ITEM_BYTES: Final = KIB
+WINDOW_PAGES: Final = 32
+"""Linux's default read-ahead of 128 KiB."""
+WARM_UP_S: Final = 600.0
+MEASURED_S: Final = 600.0
+INTERVAL_S: Final = 10.0
+SEEDS: Final = (1, 2, 3, 4, 5)
+SOURCE_PAIR: Final = "source-r"
+"""Whose processors the command simulates."""
+
+
+class ZipfResult(TypedDict):
+    """What ``tierwise simulate zipf`` prints: means over the measured phase and `SEEDS`."""
+
+    substrate: str
+    reads_per_s: float
+    miss_ratio: float
+    device_iops: float
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One data set, one page cache, one device; `scale` 64 simulates 1/64 of it.
+
+    Raises:
+        InputError: a size, a number of threads or a scale that cannot be.
+    """
+
+    device: DeviceSpec
+    dataset_bytes: int
+    cache_bytes: int
+    costs: Costs
+    threads: int = 8
+    scale: int = 1
+
+    def __post_init__(self) -> None:
+        least_bytes = WINDOW_PAGES * PAGE_BYTES * self.scale
+        capacity_bytes = usable_bytes(self.device)
+        for field, value, wrong, rule in (
+            ("scale", self.scale, self.scale < 1, "must be 1 or more"),
+            ("threads", self.threads, self.threads < 1, "must be 1 or more"),
+            ("dataset_bytes", self.dataset_bytes, self.dataset_bytes < least_bytes, f"must be at least {least_bytes}"),
+            ("cache_bytes", self.cache_bytes, self.cache_bytes < least_bytes, f"must be at least {least_bytes}"),
+            ("dataset_bytes", self.dataset_bytes, self.dataset_bytes > capacity_bytes, f"must fit on the device, {capacity_bytes} B"),
+        ):
+            if wrong:
+                raise InputError("simulate zipf", field=field, value=value, rule=rule)
+
+    @property
+    def read_around(self) -> int:
+        """Pages that the kernel reads around a fault."""
+        return WINDOW_PAGES if is_rotational(self.device) else 1
+
+    def run(self, seed: int) -> Series:
+        """The 20 minutes from dropped caches, in intervals of `INTERVAL_S` / `scale`; equal seeds give equal series."""
+        size_bytes = self.dataset_bytes // self.scale
+        items = size_bytes // ITEM_BYTES + 1
+        per_page = PAGE_BYTES // ITEM_BYTES
+        cache = PageCache((items - 1) // per_page + 1, self.cache_bytes // self.scale // PAGE_BYTES, "mapped", read_around=self.read_around)
+        return run_threads(
+            zipfian_pages(items, seed=seed, items_per_page=per_page, scale=self.scale),
+            cache,
+            self.device if isinstance(self.device, SsdSpec) else build(self.device, seed=seed, stretch=self.scale),
+            threads=self.threads,
+            duration_s=(WARM_UP_S + MEASURED_S) / self.scale,
+            costs=self.costs,
+            page_bytes=PAGE_BYTES,
+            interval_s=INTERVAL_S / self.scale,
+            endless=True,
+        )
+
+    def rates(self, seed: int) -> Rates:
+        """Means of the measured phase."""
+        return self.run(seed).rates(WARM_UP_S / self.scale)
+
+
+def is_rotational(device: DeviceSpec) -> bool:
+    """Whether the kernel takes it for a disk, alone or in an array."""
+    return isinstance(device.member if isinstance(device, ArraySpec) else device, HddSpec)
+
+
+def usable_bytes(device: DeviceSpec) -> int:
+    """Capacity that holds data."""
+    return build(device).capacity_bytes
+
+
+def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
+    """Simulate the benchmark with each of `SEEDS`; as many at a time as there are processors, where it takes longer than a process needs.
+
+    Raises:
+        InputError: an unknown device, or a number that cannot be.
+    """
+    for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
+        if not (math.isfinite(value) and value > 0):
+            raise InputError(option, value=value, rule="must be above zero")
+    costs = load_machine(SOURCE_PAIR).costs
+    benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
+    found = rates_of(benchmark)
+    return {
+        "substrate": "simulated",
+        "reads_per_s": fmean(rates.reads_per_s for rates in found),
+        "miss_ratio": fmean(rates.miss_ratio for rates in found),
+        "device_iops": fmean(rates.device_iops for rates in found),
+    }
+
+
+def rates_of(benchmark: Benchmark) -> list[Rates]:
+    """The measured phase for each of `SEEDS`, in their order."""
+    workers = min(len(os.sched_getaffinity(0)), len(SEEDS)) if benchmark.scale == 1 else 1
+    if workers == 1:
+        return [benchmark.rates(seed) for seed in SEEDS]
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        return list(pool.map(benchmark.rates, SEEDS))

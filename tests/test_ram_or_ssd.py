@@ -1,0 +1,135 @@
+"""Source R's study: simulated alone, kept as raw rows, judged, shown."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.analysis.verdicts import judge
+from tierwise.analysis.views import open_views
+from tierwise.bench.loop import load_study
+from tierwise.bench.runs import open_run
+from tierwise.bench.simulation import simulate_on_pair
+from tierwise.core import paths
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import DirectoryTier, load_pair
+from tierwise.core.profiles import load_profile, names
+from tierwise.report.chapters import ram_or_ssd as chapter
+from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.figures import ram_or_ssd as figures
+from tierwise.report.run import open_run as open_shown
+from tierwise.studies.ram_or_ssd import NAME, STUDY, Grid, check, simulate, trials
+from tierwise.timings.manifest import load_manifest
+from tierwise.timings.store import done_parts, read_parts
+from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
+
+
+def test_the_bench_finds_it() -> None:
+    assert load_study(NAME) is STUDY
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) -> None:
+    profile = load_profile(name)
+    cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
+    assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell["tier"], cell["dataset_gib"]) for cell in cells}
+    assert profile.study(NAME, Grid).scale == (1 if name == "full" else 64)
+
+
+def test_equal_seeds_give_equal_series_of_120_points() -> None:
+    pair = load_pair("source-r")
+    trial = trials(inputs().profile, pair)[0]
+    series = [[timing.result_rows for timing in simulate(trial, pair, seed)] for seed in (1, 1, 2)]
+    assert series[0] == series[1] != series[2]
+    assert len(series[0]) == 120
+
+
+def test_a_directory_cannot_be_simulated() -> None:
+    pair = load_pair("source-r")
+    real = pair.model_copy(update={"tiers": {**pair.tiers, "ssd": DirectoryTier(kind="directory", directory="x")}})
+    trial = next(trial for trial in trials(inputs().profile, pair) if trial.cell["tier"] == "ssd")
+    with pytest.raises(InputError, match="needs a device"):
+        next(simulate(trial, real, 1))
+
+
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    asked = inputs(blocks=1)
+    folder = paths.raw() / open_run(asked, fresh=True).run_id
+    simulated: list[str] = []
+
+    def killed(trial, pair, seed):  # type: ignore[no-untyped-def]
+        if len(simulated) == 3:
+            raise KeyboardInterrupt
+        simulated.append(trial.key)
+        return simulate(trial, pair, seed)
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, folder)
+    assert len(done_parts(folder)) == 3
+    assert load_manifest(folder).studies == ()
+    simulate_on_pair(STUDY, asked.pairs[0], asked, folder)
+    assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
+    assert [record.name for record in load_manifest(folder).studies] == [NAME]
+    assert len(read_parts(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
+
+
+def test_series_of_different_lengths_are_no_evidence() -> None:
+    rows = pl.DataFrame({"pair": ["p", "p", "p"], "trial": ["a", "a", "b"], "block": [0, 0, 0]})
+    with pytest.raises(EvidenceError, match="different lengths"):
+        check(rows)
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("raw")
+    with pytest.MonkeyPatch.context() as patch:
+        zipf_run(folder, patch)
+    return folder
+
+
+def test_the_view_has_a_row_for_each_size_drive_and_seed(raw: Path) -> None:
+    with open_views(raw) as connection:
+        found = connection.sql("select count(*), min(reads_per_s / times_24_gib), count(distinct block) from ram_or_ssd").fetchall()
+        at_24 = connection.sql("select min(reads_per_s) from ram_or_ssd where dataset_gib = '24'").fetchall()
+        multiples = connection.sql("select distinct round(reads_per_s / multiple) from ram_or_ssd order by 1").fetchall()
+        units = connection.sql(
+            "select bool_and(misses <= reads and device_reads >= 0 and scale = ?) from ram_or_ssd_series", params=[SCALE]
+        ).fetchall()
+    assert found[0][0] == 5 * 2 * len(SIZES_GIB)
+    assert found[0][1] == pytest.approx(at_24[0][0])
+    assert found[0][2] == 5
+    assert multiples == [(250,), (33_000,)]
+    assert units == [(True,)]
+
+
+def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
+    verdicts = {verdict.id: verdict for verdict in judge(raw) if verdict.source == "R"}
+    assert {name: verdict.verdict for name, verdict in verdicts.items() if name in {"R1", "R3", "R5"}} == dict.fromkeys(
+        ("R1", "R3", "R5"), "not testable: it is an input"
+    )
+    assert {str(verdict.substrate) for verdict in verdicts.values()} == {"simulated"}
+    assert verdicts["R7"].verdict == "confirmed"
+    assert {verdicts["R8"].verdict, verdicts["R9"].verdict} == {"reported"}
+    assert all(verdicts[name].estimate for name in ("R2", "R4", "R6"))
+
+
+def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    run = open_shown()
+    for figure in (figures.throughput(run, "source-r"), figures.fill_curves(run, "source-r")):
+        assert isinstance(figure, Figure)
+        assert "simulated" in figure.caption
+        assert figure.chart.to_dict()
+    table = chapter.sizes(run, "source-r")
+    assert isinstance(table, Table)
+    assert len(table.rows) == 2 * len(SIZES_GIB)
+    told = chapter.fitted(run, "source-r").text
+    for name in ("settle", "max_read_iops", "page_cache.hdd", "page_cache.ssd"):
+        assert name in told
+    assert "R2" in chapter.verdicts(run).text
+    assert f"1/{SCALE}" in chapter.scaled(run, "source-r").text
+    assert "apart on average" in chapter.agreement(run, "source-r").text
+    assert "reads a second" in chapter.outgrown(run, "source-r").text
+    assert isinstance(figures.throughput(run, "source-m"), Sentence)

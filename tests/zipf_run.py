@@ -1,0 +1,33 @@
+"""A real run of the study `ram_or_ssd` alone, at a four-thousandth of the size."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.runs import complete, open_run
+from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
+from tierwise.core import paths
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.studies.ram_or_ssd import STUDY
+
+SIZES_GIB: Final = (2, 8, 16, 24, 32, 64)
+SCALE: Final = 4096
+
+
+def inputs(*, blocks: int = 5, seed: int = 1) -> Inputs:
+    """What asks for `SIZES_GIB` at `SCALE`."""
+    grid = {"dataset_gib": SIZES_GIB, "scale": SCALE}
+    profile = load_profile("smoke").model_copy(update={"blocks": blocks, "studies": {STUDY.name: grid}})
+    return Inputs(profile, (load_pair("source-r"),), None, seed, "synthetic", "18.0")
+
+
+def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, study: SimulatedStudy = STUDY) -> str:
+    """Simulate, complete; returns the run's id."""
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    asked = inputs(blocks=blocks)
+    run = open_run(asked, fresh=True)
+    simulate_on_pair(study, asked.pairs[0], asked, paths.raw() / run.run_id)
+    return complete(run.run_id).run_id
