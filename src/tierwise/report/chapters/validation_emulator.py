@@ -62,8 +62,8 @@ def limits() -> Table:
             for line in load()["rows"]
             if line["part"] == "limits"
         ],
-        f"8 KiB random reads without delays (measured, processors kept awake, the best of three): the limits of the emulator beside those of an "
-        f"empty server. Input: `{PLACE}`.",
+        f"8 KiB random reads without delays (measured, processors kept awake, the best of three): limits of the emulator beside those "
+        f"of an empty server. Input: `{PLACE}`.",
         align="lrrr",
     )
 
