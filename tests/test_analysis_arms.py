@@ -216,7 +216,8 @@ def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) ->
 
 def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
-    for one in json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False)):
+    claims = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))
+    for one in (claim for claim in claims if claim["source"] == "M"):
         assert one["rests_on"] == ([] if one["id"] == "M6" else ["direct"])
         assert one["arms"].keys() == (set() if one["id"] == "M6" else {"heap-cached", "asymmetric"})
         for arm in one["arms"].values():
