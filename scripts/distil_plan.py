@@ -1,6 +1,6 @@
 """Distil the host's constants of ``tierwise plan`` from runs of the census study, measured one after the other on a quiet machine.
 
-    python scripts/distil_plan.py RUN_FOLDER RUN_FOLDER ... > data/plan/index_placement.toml
+    python scripts/distil_plan.py RUN_FOLDER RUN_FOLDER ...     # for data/plan/index_placement.toml
 
 At least two runs of different size, each begun and ended without interruption on an emulated pair; the data lay there already. The times
 between two trials give what the host does there, the times beside the devices' own what it does for a read and a row.
@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from math import sqrt
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -106,29 +107,37 @@ def distil(runs: list[Run]) -> dict[str, object]:
         "hit_row_s": hit_row_s,
         "describe_s": describe_s,
         "describe_row_s": describe_row_s,
-        "spreads": spreads(largest.rows),
+        "spreads": spreads([run for run in runs if run.count == largest.count]),
     }
 
 
 def by_query(rows: pl.DataFrame) -> tuple[float, float]:
-    """Seconds of the host for each read and each row counted, by least squares over every query."""
-    asked_s = rows["tier_io"].list.eval(pl.element().struct.field("intended_s")).list.sum()
-    reads = rows["tier_io"].list.eval(pl.element().struct.field("reads")).list.sum()
-    design = np.column_stack([reads.to_numpy(), rows["result_rows"].to_numpy(), np.ones(len(rows))])
-    found, *_ = np.linalg.lstsq(design, (rows["elapsed_s"] - asked_s).to_numpy(), rcond=None)
-    return float(found[0]), max(0.0, float(found[1]))
-
-
-def spreads(rows: pl.DataFrame) -> dict[str, float]:
-    """By variant, cache and state, the table on hdd: standard deviation over the blocks of log(index on ssd / index on hdd)."""
-    cell = pl.col("cell").str.json_decode(pl.Struct(dict.fromkeys(("table", "index", "state", "variant"), pl.String)))
-    flat = rows.select(cell.struct.unnest(), "cache", "block", log=pl.col("elapsed_s").log()).filter(table="hdd")
-    keys = ["variant", "cache", "state", "block"]
-    both = flat.filter(index="ssd").join(flat.filter(index="hdd"), on=keys)
-    ratios = (
-        both.group_by("variant", "cache", "state").agg(spread=(pl.col("log") - pl.col("log_right")).std()).filter(pl.col("cache") != "hot")
+    """Seconds of the host for each read of a cold query beside the device's time, and for each row that a hot one counts."""
+    tier = pl.element().struct
+    asked = rows.with_columns(
+        asked_s=pl.col("tier_io").list.eval(tier.field("intended_s")).list.sum(),
+        reads=pl.col("tier_io").list.eval(tier.field("reads")).list.sum(),
     )
-    return {f"{variant} {cache} {state}": spread for variant, cache, state, spread in ratios.sort("variant", "cache", "state").rows()}
+    cold, hot = asked.filter(cache="cold"), asked.filter(cache="hot")
+    beside_s, reads = float((cold["elapsed_s"] - cold["asked_s"]).sum()), int(cold["reads"].sum())
+    return beside_s / reads, float(hot["elapsed_s"].sum()) / int(hot["result_rows"].sum())
+
+
+def spreads(runs: Sequence[Run]) -> dict[str, float]:
+    """By variant, cache and state, the table on hdd: standard deviation over the blocks of log(index on ssd / index on hdd), of `runs`."""
+    variances = pl.concat([variances_of(run.rows) for run in runs]).group_by("variant", "cache", "state").agg(pl.col("variance").mean())
+    return {
+        f"{variant} {cache} {state}": sqrt(variance)
+        for variant, cache, state, variance in variances.sort("variant", "cache", "state").rows()
+    }
+
+
+def variances_of(rows: pl.DataFrame) -> pl.DataFrame:
+    """The squares of these in one run."""
+    cell = pl.col("cell").str.json_decode(pl.Struct(dict.fromkeys(("table", "index", "state", "variant"), pl.String)))
+    flat = rows.select(cell.struct.unnest(), "cache", "block", log=pl.col("elapsed_s").log()).filter(pl.col("cache") != "hot", table="hdd")
+    both = flat.filter(index="ssd").join(flat.filter(index="hdd"), on=["variant", "cache", "state", "block"])
+    return both.group_by("variant", "cache", "state").agg(variance=(pl.col("log") - pl.col("log_right")).var())
 
 
 def shown(value: object) -> str:
@@ -139,10 +148,8 @@ def shown(value: object) -> str:
 
 def main() -> None:
     runs = [read(Path(folder)) for folder in sys.argv[1:]]
-    processor = runs[0].manifest.host
     print(f'source = "measured by scripts/distil_plan.py on runs {", ".join(run.manifest.run_id for run in runs)}"')
     print(f"recorded = {max(run.manifest.started_at for run in runs):%Y-%m-%d}")
-    print(f"# host: {processor}")
     for name, value in distil(runs).items():
         print(f"{name} = {shown(value)}")
 

@@ -55,9 +55,8 @@ class Constants(Measured):
     warm_page_s: float = Field(description="likewise, for each page")
     request_s: float = Field(description="a read, beside the device's time")
     hit_row_s: float = Field(description="a row counted")
-    describe_s: float = Field(description="facts at the end")
+    describe_s: float = Field(description="facts and predictions at the end")
     describe_row_s: float = Field(description="likewise, for each row")
-    predict_request_s: float = Field(description="a read replayed for the predictions")
     directory_read_s: float = Field(description="a read of a real disk, which is not known beforehand (assumed)")
     spreads: dict[str, float] = Field(description="standard deviation of the log ratio (index on ssd / on hdd) between blocks, quick")
 
@@ -77,12 +76,18 @@ def forecast(prospect: Prospect) -> Forecast:
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)
     device_s = 0.0
     for trial in prospect.trials:
-        busy_s, waited_s, reads = scene.trial(trial, prospect.profile.memory_fraction)
-        predicted = constants.predict_request_s * reads if study.placement(trial) is not None else 0.0
-        host_s += blocks * (busy_s + predicted)
+        busy_s, waited_s = scene.trial(trial, prospect.profile.memory_fraction)
+        host_s += blocks * busy_s
         device_s += blocks * waited_s
     disk_bytes = rows * len(copies) * (constants.heap_bytes_per_row + 3 * constants.index_bytes_per_row)  # a moving index is there twice
-    return Forecast(host_s, device_s, disk_bytes, constants.spreads)
+    return Forecast(host_s, device_s, disk_bytes, _spreads(prospect, constants))
+
+
+def _spreads(prospect: Prospect, constants: Constants) -> dict[str, float]:
+    """Of the ratios that are measured: a cold one of the start state, a cross one of the next."""
+    asked = {(str(trial.cell["variant"]), str(trial.cell["start"])) for trial in prospect.trials}
+    names = {f"{variant} cold {start}" for variant, start in asked} | {f"{variant} cross {study.NEXT[start]}" for variant, start in asked}
+    return {name: spread for name, spread in constants.spreads.items() if name in names}
 
 
 def expected_rows(source: str, fraction: float) -> int:
@@ -115,8 +120,8 @@ class Scene:
         """Of the heap."""
         return round(self.rows * self.constants.heap_bytes_per_row / PAGE_BYTES)
 
-    def trial(self, trial: Trial, memory_fraction: float) -> tuple[float, float, float]:
-        """Seconds of the host and of the devices, and reads, of one execution."""
+    def trial(self, trial: Trial, memory_fraction: float) -> tuple[float, float]:
+        """Seconds of the host and of the devices in one execution."""
         variant, start = study.variant_of(trial), str(trial.cell["start"])
         following = study.NEXT[start]
         size_bytes = self.rows * (self.constants.heap_bytes_per_row + self.constants.index_bytes_per_row)
@@ -139,7 +144,7 @@ class Scene:
         busy_s = self.constants.trial_s + reads * self.constants.request_s + counted * self.constants.hit_row_s
         if variant.cached:
             busy_s += self.constants.warm_s + self.table_pages * self.constants.warm_page_s
-        return busy_s, device_s, reads
+        return busy_s, device_s
 
     def pages(self, state: str, shuffled: bool) -> Pages:
         """Heap pages that hold a row of `state`, in order."""
