@@ -43,6 +43,7 @@ class Constants(Measured):
 
     heap_bytes_per_row: float = Field(gt=0)
     index_bytes_per_row: float = Field(gt=0, description="of each of the two indexes")
+    server_bytes: float = Field(gt=0, description="an empty server with its log")
     heap_pages: dict[str, int] = Field(description="that a count finds in the published rows, by state")
     index_pages: dict[str, int] = Field(description="likewise, of the index")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started; once")
@@ -79,7 +80,9 @@ def forecast(prospect: Prospect) -> Forecast:
         busy_s, waited_s = scene.trial(trial, prospect.profile.memory_fraction)
         host_s += blocks * busy_s
         device_s += blocks * waited_s
-    disk_bytes = rows * len(copies) * (constants.heap_bytes_per_row + 3 * constants.index_bytes_per_row)  # a moving index is there twice
+    copy_bytes = rows * (constants.heap_bytes_per_row + 3 * constants.index_bytes_per_row)  # a moving index is there twice
+    sort_bytes = rows * constants.heap_bytes_per_row  # of the copy in random order
+    disk_bytes = constants.server_bytes + len(copies) * copy_bytes + sort_bytes
     return Forecast(host_s, device_s, disk_bytes, _spreads(prospect, constants))
 
 
