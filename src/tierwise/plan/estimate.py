@@ -12,6 +12,7 @@ from scipy import stats
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.bench.simulation import SimulatedStudy
 from tierwise.core import studies
 from tierwise.core.pairs import Pair
 from tierwise.core.units import GB
@@ -79,20 +80,22 @@ def plan_of(inputs: Inputs) -> Plan:
     for name in studies.names():
         study = load_study(name)
         for pair in inputs.pairs:
-            if pair.source == study.source or pair.name == inputs.reader_pair:
+            reader_s = pair.name == inputs.reader_pair and not isinstance(study, SimulatedStudy)
+            if pair.source == study.source or reader_s:
                 lines.append(_line(name, pair, inputs, pace))
     return Plan(inputs.profile.name, inputs.seed, tuple(lines), host.report_s * pace / 60, pace, host.recorded)
 
 
 def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
-    trials = load_study(name).trials(inputs.profile, pair)
+    study = load_study(name)
+    trials = study.trials(inputs.profile, pair)
     blocks = inputs.profile.blocks
     prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed)
     found = _forecast(name, prospect)
     return Line(
         study=name,
         pair=pair.name,
-        substrate=str(pair.substrate),
+        substrate=str(Substrate.SIMULATED if isinstance(study, SimulatedStudy) else pair.substrate),
         cells=len(trials),
         blocks=blocks,
         trials=len(trials) * blocks,

@@ -14,9 +14,14 @@ HALVES = {"first_half": "first (fitted on)", "second_half": "second (judged)", "
 
 def load() -> dict[str, Any]:
     """What ``scripts/validate_models.py`` found."""
-    path = paths.home() / PLACE
+    return committed(PLACE, "scripts/validate_models.py")
+
+
+def committed(place: str, maker: str) -> dict[str, Any]:
+    """The figures in `place`, which the script `maker` writes."""
+    path = paths.home() / place
     if not path.exists():
-        raise MissingError(PLACE, why="the appendix shows it", remedy="python scripts/validate_models.py")
+        raise MissingError(place, why="the appendix shows it", remedy=f"python {maker}")
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 

@@ -1,11 +1,9 @@
 """Appendix: the emulator held against the pure device model, by fio; figures of a benchmark, not of a run."""
 
-import json
 from typing import Any
 
-from tierwise.core import paths
-from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
+from tierwise.report.chapters.validation import committed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 
@@ -18,11 +16,7 @@ Line = dict[str, Any]
 
 def load() -> dict[str, Any]:
     """What ``benchmarks/emulator.py`` found."""
-    path = paths.home() / PLACE
-    if not path.exists():
-        raise MissingError(PLACE, why="the appendix shows it", remedy="python benchmarks/emulator.py")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return committed(PLACE, "benchmarks/emulator.py")
 
 
 def accuracy() -> Table:
