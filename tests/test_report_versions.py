@@ -12,7 +12,7 @@ from report_run import RUN_ID
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.report import versions
-from tierwise.report.changes import NONE, as_chapter, as_text, compare
+from tierwise.report.changes import NONE, as_chapter, compare
 from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts, plain
 from tierwise.report.render import render
 from tierwise.report.site import ORDER
@@ -36,7 +36,7 @@ def test_versions_that_say_the_same_differ_in_nothing() -> None:
     changes = compare(like_now(run_id="run2"), NOW)
     assert not any(changes.effects.values())
     assert changes.cause() == "No input differs, and both show the same run."
-    assert "Nothing that the report says differs." in as_text(changes)
+    assert "Nothing that the report says differs." in changes.as_text()
 
 
 def test_the_same_inputs_measured_anew_are_scatter() -> None:

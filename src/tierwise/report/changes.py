@@ -34,6 +34,15 @@ class Changes:
         """For programs."""
         return {**asdict(self), "caused_by": self.cause()}
 
+    def as_text(self) -> str:
+        """For a terminal: causes, then what differs."""
+        lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
+        for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
+            lines += [f"{title}:"] if found else []
+            for change in found:
+                lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
+        return "\n".join([*lines, *([] if any(self.effects.values()) else ["Nothing that the report says differs."])])
+
     def cause(self) -> str:
         """Which input caused the differences, as far as that can be told."""
         kinds = [kind for kind, changes in self.causes.items() if changes]
@@ -62,16 +71,6 @@ def compare(before: Facts, after: Facts) -> Changes:
             "answers": _differing(before.answers, after.answers),
         },
     )
-
-
-def as_text(changes: Changes) -> str:
-    """For a terminal: causes, then what differs."""
-    lines = [f"before: {changes.before}", f"after:  {changes.after}", changes.cause()]
-    for title, found in [*changes.causes.items(), *((KINDS[kind], found) for kind, found in changes.effects.items())]:
-        lines += [f"{title}:"] if found else []
-        for change in found:
-            lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
-    return "\n".join([*lines, *([] if any(changes.effects.values()) else ["Nothing that the report says differs."])])
 
 
 def as_chapter(changes: Changes | None) -> str:

@@ -11,6 +11,8 @@ from itertools import zip_longest
 from typing import Any, Final
 
 import altair as alt
+import polars as pl
+import polars.selectors as cs
 import vl_convert
 from IPython.display import display
 
@@ -19,6 +21,8 @@ from tierwise.report.theme import VEGA_LITE
 
 VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
 """The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
+
+ROWS_MIME: Final = "text/csv"
 
 LINE: Final = 120
 PADDING: Final = 4
@@ -48,19 +52,22 @@ class Figure:
     """A chart; `chart.description` is its text for readers who do not see it.
 
     `chrome_px`: width of what stands beside the plot (axis labels), so that the page can fit the plot to the screen.
+    `rows`: those that the caption's n counts, for a reader to download.
     """
 
     chart: alt.Chart | alt.LayerChart | alt.VConcatChart
     caption: str
     chrome_px: int
+    rows: pl.DataFrame
 
     def bundle(self) -> dict[str, Any]:
-        """The chart for JupyterLab and the web page, for print, and as text."""
+        """The chart for JupyterLab and the web page, for print, and as text; its rows."""
         spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,
             "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),
             "text/plain": spec["description"],
+            ROWS_MIME: self.rows.select(~cs.nested()).write_csv(),
         }
 
     def _ipython_display_(self) -> None:

@@ -82,4 +82,5 @@ def _item(version: str) -> str:
     told = ", ".join(f"{number} {kind}" for kind, number in changed.items()) or "nothing"
     since = "the first" if earlier is None else f"since the one before it differ: {told}"
     link = html.escape(version)
-    return f'<li><a href="{link}/index.html">{link}</a><small>run {html.escape(facts.run_id)}; {since}</small></li>'
+    whose = "reference run" if (paths.reference() / facts.run_id).is_dir() else "run"
+    return f'<li><a href="{link}/index.html">{link}</a><small>{whose} {html.escape(facts.run_id)}; {since}</small></li>'

@@ -19,7 +19,7 @@ SOURCES: Final = ("source", "note")
 def profile(run: Run) -> Table:
     """Every parameter of the run's profile."""
     rows = [[f"`{name}`", _plain(value)] for name, value in _leaves(run.manifest.profile)]
-    caption = f"Every parameter of the profile, as recorded. Run `{run.run_id}`, n = {count(len(rows))} parameters."
+    caption = f"Every parameter of the profile, as recorded. {run.stamp}, n = {count(len(rows))} parameters."
     return Table(["Parameter", "Value"], rows, caption)
 
 

@@ -8,6 +8,7 @@ from tierwise.core.units import MB, human_seconds
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
 from tierwise.report.run import Run
+from tierwise.timings.manifest import Sample
 
 OVERSHOOT: Final = "figures/overshoot.sql"
 ASSUMED: Final = "assumed"
@@ -30,8 +31,13 @@ def run_table(run: Run) -> Table:
         "Code": f"`{manifest.code_version}`",
         "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
         "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",
+        **{f"Sample of `{table}`": _sample(kept) for table, kept in manifest.samples.items()},
     }
-    return _items(rows, f"The run. Run `{run.run_id}`, from its manifest.")
+    return _items(rows, f"The run. {run.stamp}, from its manifest.")
+
+
+def _sample(kept: Sample) -> str:
+    return f"{count(kept.rows)} of {count(kept.of)} rows ship with this run, drawn with seed {kept.seed}; they give no verdict"
 
 
 def host(run: Run) -> Table:
@@ -45,7 +51,7 @@ def host(run: Run) -> Table:
         "Python": known.python,
         **{f"Package {name}": version for name, version in sorted(run.manifest.packages.items())},
     }
-    return _items(rows, f"Machine and software. Run `{run.run_id}`, from its manifest.")
+    return _items(rows, f"Machine and software. {run.stamp}, from its manifest.")
 
 
 def settings(run: Run) -> Table | Sentence:
@@ -64,7 +70,7 @@ def settings(run: Run) -> Table | Sentence:
     return Table(
         ["Setting", "Value", "Study and pair"],
         rows,
-        f"The server's settings while measuring (those of the last trial of each study and pair). Run `{run.run_id}`, from its manifest.",
+        f"The server's settings while measuring (those of the last trial of each study and pair). {run.stamp}, from its manifest.",
     )
 
 
@@ -78,7 +84,7 @@ def tiers(run: Run) -> Table:
     return Table(
         ["Pair", "Tier", "Kind", "Device or directory", "Note"],
         rows,
-        f"The tiers of each pair. Input: `data/tiers/`; as recorded in run `{run.run_id}`.",
+        f"The tiers of each pair. Input: `data/tiers/`; as recorded in {run.name}.",
     )
 
 
@@ -93,7 +99,7 @@ def parameters(run: Run) -> Table | Sentence:
         ["Device", "Parameter", "Value", "Source"],
         [[f"`{device}`", path, _value(leaf), _source(leaf)] for device, path, leaf in leaves],
         f"Parameters of the emulated devices: {count(len(leaves))}, of which {count(assumed)} are assumed, that is chosen by us because "
-        f"no source that we read gives them. Input: `data/devices/`; as recorded in run `{run.run_id}`.",
+        f"no source that we read gives them. Input: `data/devices/`; as recorded in {run.name}.",
     )
 
 
@@ -106,7 +112,7 @@ def calibrations(run: Run) -> Table | Sentence:
     return Table(
         ["Pair and tier", "Figure", "Value"],
         rows,
-        f"Calibration of the real disks, taken in seconds before measuring. Run `{run.run_id}`, from its manifest.",
+        f"Calibration of the real disks, taken in seconds before measuring. {run.stamp}, from its manifest.",
         align="llr",
     )
 
@@ -132,7 +138,7 @@ def overshoot(run: Run) -> Table:
         cells,
         "What the device model asked of each read and what it took. An observation whose overshoot exceeds its bound is flagged "
         "and gives no verdict. "
-        f"Run `{run.run_id}`, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
+        f"{run.stamp}, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
         align="lllrrrrr",
     )
 

@@ -83,7 +83,7 @@ def claims(run: Run) -> Table:
         [_claim_row(claim, reader) for claim in run.verdicts],
         f"Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs. "
         f"Arms differ from the published protocol in one thing (@sec-arms). "
-        f"A star marks bounds that the text does not give itself. Run `{run.run_id}`"
+        f"A star marks bounds that the text does not give itself. {run.stamp}"
         + (f"; the last column is the pair `{reader}`." if reader else ".")
         + " Input: `data/published/claims.toml`.",
     )

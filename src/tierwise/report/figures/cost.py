@@ -99,7 +99,7 @@ def devices(run: Run) -> Figure:
         "Cost of a gigabyte (1e9 bytes) against cost of a random 4 KiB read a second, both over five years with power; log axes. "
         f"Each device at the newest price that was read of it. {run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
     )
-    return Figure(chart, caption, 90)
+    return Figure(chart, caption, 90, rows)
 
 
 def _legible(devices: Sequence[DeviceCost]) -> set[str]:
@@ -139,7 +139,7 @@ def delivered(run: Run) -> Figure:
         "One SSD, more RAM and more disks deliver what the SSD machine delivers. Sliders: another price moves lines and answers. "
         f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
     )
-    return Figure(chart, caption, 100)
+    return Figure(chart, caption, 100, rows)
 
 
 def break_evens(run: Run) -> Figure:
@@ -188,7 +188,7 @@ def break_evens(run: Run) -> Figure:
         f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS; as in the papers only "
         f"purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: `data/published/break_evens.csv`, `data/prices`."
     )
-    return Figure(chart, caption, 80)
+    return Figure(chart, caption, 80, rows)
 
 
 def _lines(case: Case, book: Book) -> list[_Line]:

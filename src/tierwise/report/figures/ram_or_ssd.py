@@ -60,7 +60,7 @@ def throughput(run: Run, pair: str) -> Figure | Sentence:
         f"means of the author's logs (published, `{READ_BENCHMARK}`), and what Che's approximation of an LRU cache would have the SSD "
         f"deliver with as many device reads. {run.note(pair, len(seeds), 'simulated runs', QUERY)}"
     )
-    return Figure(chart, caption, AXIS_PX)
+    return Figure(chart, caption, AXIS_PX, seeds)
 
 
 def fill_curves(run: Run, pair: str) -> Figure | Sentence:
@@ -88,7 +88,7 @@ def fill_curves(run: Run, pair: str) -> Figure | Sentence:
         f"of all (band), and the author's log as means of a minute (crosses, published, `{READ_BENCHMARK}`). Left of the dashed line is "
         f"warm-up. {run.note(pair, len(series), 'points', QUERY)}"
     )
-    return Figure(chart, caption, AXIS_PX)
+    return Figure(chart, caption, AXIS_PX, series)
 
 
 def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart:
