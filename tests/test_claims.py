@@ -122,7 +122,8 @@ def test_ids_are_unique_and_sources_described() -> None:
     [
         ({"lower": 0.03, "upper": 0.1}, "0.03 to 0.1"),
         ({"upper": 0.2}, "at most 0.2"),
-        ({"lower": 2e6}, "at least 2e+06"),
+        ({"lower": 2e6}, "at least 2,000,000"),
+        ({"lower": 4.2275, "upper": 4.6725}, "4.23 to 4.67"),
         ({"lower": 3.0, "strict": True}, "more than 3"),
         ({"upper": 3.0, "strict": True}, "less than 3"),
     ],

@@ -1,5 +1,6 @@
 """What differs between two versions of the report, and which input caused it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -9,6 +10,8 @@ from tierwise.report.formats import DASH, count, listed
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
+RULE: Final = re.compile(r"[|:\- ]+")
+"""The line of a table that only says how wide its columns are."""
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,14 @@ def _drawn(before: Facts, after: Facts) -> list[Change]:
 def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
     """By table: how many lines each version has that the other has not."""
     for label in dict.fromkeys([*before, *after]):
-        one, other = set(before.get(label, ())), set(after.get(label, ()))
+        one, other = ({line for line in lines if not RULE.fullmatch(line)} for lines in (before.get(label, ()), after.get(label, ())))
         if one != other:
-            told = [f"{count(len(mine - theirs))} lines of its own" if mine else NONE for mine, theirs in ((one, other), (other, one))]
+            told = [_own(len(mine - theirs)) if mine else NONE for mine, theirs in ((one, other), (other, one))]
             yield Change(label, *told)
+
+
+def _own(lines: int) -> str:
+    return f"{count(lines)} {'line' if lines == 1 else 'lines'} of its own"
 
 
 def _named(kind: str, change: Change) -> str:

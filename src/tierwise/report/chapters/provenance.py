@@ -8,6 +8,7 @@ from tierwise.core.units import MB, human_seconds
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
 from tierwise.report.run import Run
+from tierwise.report.words import unit_of
 from tierwise.timings.manifest import Sample
 
 OVERSHOOT: Final = "figures/overshoot.sql"
@@ -45,7 +46,7 @@ def host(run: Run) -> Table:
     known = run.manifest.host
     rows = {
         "Processor": f"{known.cpu}, {count(known.cores)} cores, {known.architecture}",
-        "Memory": f"{number(known.memory_bytes / 2**30)} GiB",
+        "Memory": f"{number(known.memory_bytes / 2**30)}{NBSP}GiB",
         "System": f"{known.distribution}, {known.system} {known.kernel}",
         "Virtual machine": "yes" if known.virtualized else "no",
         "Python": known.python,
@@ -57,12 +58,13 @@ def host(run: Run) -> Table:
 def settings(run: Run) -> Table | Sentence:
     """The server's settings while measuring, one row for each study, pair and setting; equal ones are told once."""
     told: dict[tuple[str, str], list[str]] = {}
-    for record in run.manifest.studies:
+    served = [record for record in run.manifest.studies if record.server_version]  # a simulated study has no server
+    for record in served:
         for name, value in {"server version": record.server_version, **record.settings}.items():
             told.setdefault((name, value), []).append(f"{record.name} on {record.pair}")
     if not told:
         return Sentence("No study of this run recorded server settings.")
-    everywhere = len(run.manifest.studies)
+    everywhere = len(served)
     rows = [
         [f"`{name}`", f"`{value}`", "all" if len(where) == everywhere else ", ".join(where)]
         for (name, value), where in sorted(told.items())
@@ -177,8 +179,8 @@ def _value(leaf: Mapping[str, Any]) -> str:
     value = leaf["value"]
     if isinstance(value, bool):
         return "yes" if value else "no"
-    unit = leaf.get("unit", "")
-    return f"{value:g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
+    unit = unit_of(leaf)
+    return f"{value:,g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
 
 
 def _source(leaf: Mapping[str, Any]) -> str:

@@ -103,13 +103,17 @@ def devices(run: Run) -> Figure:
 
 
 def _legible(devices: Sequence[DeviceCost]) -> set[str]:
-    """Those whose names stand beside their points without lying on another's, short names first; the others show theirs on touch."""
-    kept: list[tuple[float, float, str]] = []
-    for row in sorted(devices, key=lambda row: len(row.device)):
-        x, y = log10(row.per_gb), log10(row.per_iops)
-        if all(abs(y - other_y) > LABEL_DECADES[1] or abs(x - other_x) > LABEL_DECADES[0] for other_x, other_y, _ in kept):
-            kept.append((x, y, row.device))
-    return {name for _, _, name in kept}
+    """Those whose names stand beside their points without lying on a point or a name, short ones first; the others show theirs on touch."""
+    width, height = LABEL_DECADES
+    places = {row.device: (log10(row.per_gb), log10(row.per_iops)) for row in devices}
+    kept: list[str] = []
+    for name in sorted(places, key=len):
+        x, y = places[name]
+        near = {other: at for other, (at, level) in places.items() if other != name and abs(level - y) <= height}
+        covers_point = any(0 <= at - x <= width for at in near.values())
+        if not covers_point and all(abs(near[other] - x) > width for other in near.keys() & set(kept)):
+            kept.append(name)
+    return set(kept)
 
 
 @dataclass(frozen=True)
