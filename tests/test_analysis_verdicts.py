@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run
+from tierwise.analysis import verdicts as every_source
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.core.words import IoArm, Substrate
@@ -26,6 +27,11 @@ AS_PUBLISHED = {
     ("hot", "PR"): 0.78,
     ("hot", "NV"): 0.025,
 }
+
+
+def judge(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
+    """The claims of source M, which these rows are about."""
+    return [verdict for verdict in every_source.judge(raw, run_id) if verdict.source == "M"]
 
 
 def by_id(verdicts: list[ClaimVerdict]) -> dict[str, ClaimVerdict]:
@@ -279,7 +285,7 @@ def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path)
 def test_the_table_has_a_row_for_each_claim(tmp_path: Path) -> None:
     here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
-    table = claims_table(tmp_path)
+    table = claims_table(tmp_path).filter(source="M")
     assert table["id"].to_list() == ["M1", "M2", "M3", "M4", "M5", "M6"]
     assert table.filter(pl.col("estimate").is_not_null() & pl.col("substrate").is_null()).is_empty()
     assert table.filter(pl.col("here_estimate").is_not_null() & pl.col("here_substrate").is_null()).is_empty()

@@ -50,7 +50,8 @@ def smoke(home: Home, killed: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def rows(home: Home, smoke: Manifest) -> pl.DataFrame:
-    return read_rows(home.folder / "raw" / smoke.run_id)
+    """Of source M's study."""
+    return read_rows(home.folder / "raw" / smoke.run_id).filter(study="index_placement")
 
 
 def test_a_killed_run_kept_what_it_had_measured(home: Home, killed: str) -> None:
@@ -63,10 +64,17 @@ def test_the_same_command_completes_the_killed_run_and_starts_no_other(home: Hom
 
 
 def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.DataFrame) -> None:
-    (study,) = smoke.studies
+    (study,) = (record for record in smoke.studies if record.name == "index_placement")
     assert len(study.trials) == 12
     expected = {(trial, block, step) for trial in study.trials for block in range(study.blocks) for step in range(3)}
     assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
+
+
+def test_every_placement_of_pgbench_has_its_windows(home: Home, smoke: Manifest) -> None:
+    (study,) = (record for record in smoke.studies if record.name == "pgbench_placement")
+    windows = read_rows(home.folder / "raw" / smoke.run_id).filter(study="pgbench_placement")
+    assert windows.select("trial", "block").unique().height == len(study.trials) * study.blocks
+    assert windows["substrate"].unique().to_list() == ["emulated"]
 
 
 def test_every_cold_row_was_proved_cold(rows: pl.DataFrame) -> None:
@@ -103,10 +111,10 @@ def test_every_claim_of_the_source_has_its_verdict(home: Home, smoke: Manifest) 
     answer = home.command("claims", "--format", "json")
     assert answer.returncode == 0, answer.stderr
     verdicts = {claim["id"]: claim for claim in json.loads(answer.stdout)}
-    assert list(verdicts) == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    assert list(verdicts)[:6] == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for claim in verdicts.values():
         assert claim["run_id"] == smoke.run_id
-        assert claim["substrate"] == "emulated"
+        assert claim["substrate"] == "emulated" or claim["verdict"] == "not measured"
         assert claim["here"] is None
     assert verdicts["M6"]["verdict"] == "reported"
     assert verdicts["M1"]["low"] < verdicts["M1"]["estimate"] < verdicts["M1"]["high"]
@@ -130,7 +138,7 @@ def test_called_again_it_measures_nothing_and_renders(home: Home, smoke: Manifes
     assert again.returncode == 0, again.stderr
     assert "is complete" in again.stderr
     assert list(home.runs()) == [smoke.run_id]
-    assert read_rows(home.folder / "raw" / smoke.run_id).equals(rows)
+    assert read_rows(home.folder / "raw" / smoke.run_id).filter(study="index_placement").equals(rows)
 
 
 def test_nothing_is_left_behind(home: Home, smoke: Manifest) -> None:

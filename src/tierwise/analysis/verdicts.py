@@ -196,7 +196,7 @@ def _on_pair(connection: duckdb.DuckDBPyConnection, manifest: Manifest, claim: C
     return Judgement(
         pair=pair,
         substrate=substrate,
-        verdict=_words(verdict, reason, manifest),
+        verdict=_words(verdict, reason, manifest, states),
         reason=reason,
         estimate=decider.estimate,
         low=decider.low,
@@ -219,10 +219,12 @@ def _reported(connection: duckdb.DuckDBPyConnection, manifest: Manifest, facts: 
     return Judgement(pair=pair, substrate=substrate, verdict=verdict, evidence=found)
 
 
-def _words(verdict: Verdict, reason: str, manifest: Manifest) -> str:
-    """`verdict`, and where it is undecided, what would decide it."""
+def _words(verdict: Verdict, reason: str, manifest: Manifest, states: Sequence[StateVerdict]) -> str:
+    """`verdict` with the conditions that it was found under, and where it is undecided, what would decide it."""
     if verdict is not Verdict.UNDECIDED:
-        return str(verdict)
-    if reason.startswith("the arms disagree") or manifest.profile.get("name") == DECISIVE_PROFILE:
+        conditions = sorted({condition for state in states for condition in state.conditions})
+        return f"{verdict} ({', '.join(conditions)})" if conditions else str(verdict)
+    obstacles = {obstacle for state in states for obstacle in state.obstacles}
+    if reason in obstacles or reason.startswith("the arms disagree") or manifest.profile.get("name") == DECISIVE_PROFILE:
         return f"{verdict} ({reason})"
     return f"{verdict} (needs PROFILE={DECISIVE_PROFILE})"

@@ -19,11 +19,20 @@ from tierwise.timings.traces import END, TRACE
 SEGMENT_PAGES: Final = GIB // PAGE_BYTES
 """Blocks of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
 
-FILE: Final = re.compile(r"(?P<node>\d+)(_(?P<fork>fsm|vm|init))?(\.(?P<segment>\d+))?")
+FORKS: Final = "fsm|vm|init"
+FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")
 """Name of a relation's file: node, fork, segment."""
 
 MainFiles = Mapping[str, Path]
 """First file of the main fork of each relation, by its name."""
+
+
+class RelationFile(NamedTuple):
+    """One file of a relation: `fork` is None for the main one, `first_page` the number of its first block in the fork."""
+
+    relation: str
+    fork: str | None
+    first_page: int
 
 
 class Span(NamedTuple):
@@ -45,6 +54,7 @@ class Recorder:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.queries: list[pl.DataFrame] = []
+        self.transactions = pl.DataFrame()  # of a load
 
     @property
     def trace(self) -> pl.DataFrame:
@@ -134,12 +144,13 @@ def _frame(
     step: int, cache: CacheState, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles
 ) -> pl.DataFrame:
     """One query in `TRACE`'s columns; `requests` have path, tier and offset_bytes in place of relation and page."""
-    names = {(path.parent, path.name): relation for relation, path in main_files.items()}
+    names = file_names(main_files)
     pages = {relation: _pages(path) for relation, path in main_files.items()}
     rows = []
     for request in requests:
-        relation, first_page = _relation(request["path"], names)
-        page = first_page + request["offset_bytes"] // PAGE_BYTES
+        file = relation_file(request["path"], names)
+        relation = file.relation if file.fork is None else f"{file.relation}_{file.fork}"
+        page = file.first_page + request["offset_bytes"] // PAGE_BYTES
         rows.append({**request, "relation": relation, "page": page, "relation_pages": pages.get(relation, 0)})
     after, tail_s = end
     rows.append({"operation": END, "after": after, "think_s": tail_s})
@@ -147,13 +158,18 @@ def _frame(
     return pl.DataFrame([{column: {**common, **row}.get(column) for column in TRACE} for row in rows], schema=TRACE)
 
 
-def _relation(path: Path, names: Mapping[tuple[Path, str], str]) -> tuple[str, int]:
-    """(name, first page) of the relation, or fork of one, that `path` is a file of; any other file is its own."""
+def relation_file(path: Path, names: Mapping[tuple[Path, str], str]) -> RelationFile:
+    """What `path` is a file of, by its folder and node (`file_names`); any file of no relation is its own."""
     found = FILE.fullmatch(path.name)
     name = names.get((path.parent, found["node"])) if found else None
     if found is None or name is None:
-        return path.name, 0
-    return f"{name}_{found['fork']}" if found["fork"] else name, int(found["segment"] or 0) * SEGMENT_PAGES
+        return RelationFile(path.name, None, 0)
+    return RelationFile(name, found["fork"], int(found["segment"] or 0) * SEGMENT_PAGES)
+
+
+def file_names(main_files: MainFiles) -> dict[tuple[Path, str], str]:
+    """Relation by folder and node of its files."""
+    return {(path.parent, path.name): relation for relation, path in main_files.items()}
 
 
 def _pages(main_file: Path) -> int:

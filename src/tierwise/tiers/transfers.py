@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, Final
 
 from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
@@ -50,7 +51,7 @@ class Transfers:
     """
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], wake: Callable[[], None]):
-        self.model = model
+        self.model = Slowed(model)
         self._nodes, self._reply, self._wake = nodes, reply, wake
         self._delays = False
         self._path_s = 0.0
@@ -161,8 +162,9 @@ class Transfers:
 
     # What the control channel asks
 
-    def delays(self, *, on: bool) -> None:
-        """Requests from now on wait for the device, or do not."""
+    def delays(self, *, on: bool, slowdown: float = 1.0) -> None:
+        """Requests from now on wait for the device, slowed by a factor, or do not."""
+        self.model.slow(monotonic(), slowdown)
         self._delays = on
 
     def path(self, *, seconds: float) -> None:
