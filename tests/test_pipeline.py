@@ -77,6 +77,13 @@ def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.Data
     assert sorted(rows.select("trial", "block", "step").rows()) == sorted(expected)
 
 
+def test_every_placement_of_pgbench_has_its_windows(home: Home, smoke: Manifest) -> None:
+    (study,) = [study for study in smoke.studies if study.name == "pgbench_placement"]
+    windows = read_rows(home.folder / "raw" / smoke.run_id).filter(study="pgbench_placement")
+    assert windows.select("trial", "block").unique().height == len(study.trials) * study.blocks
+    assert windows["substrate"].unique().to_list() == ["emulated"]
+
+
 def test_every_cold_row_was_proved_cold(rows: pl.DataFrame) -> None:
     cold = rows.filter(pl.col("cache") == "cold")
     assert len(cold) == 70

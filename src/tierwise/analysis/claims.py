@@ -69,6 +69,7 @@ class State(Strict):
     study: Name
     select: dict[Name, str] = Field(min_length=1, description="column of the study's view -> the word that must stand there")
     value: Name = "ratio"
+    note: Name | None = Field(default=None, description="column that says what a value was found under, or why its row is flagged")
 
 
 class Order(Strict):
