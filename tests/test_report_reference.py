@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
@@ -25,6 +26,9 @@ from tierwise.report.reference import compare
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import read_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 HOST = load_manifest(FOLDER).host
@@ -79,7 +83,7 @@ def check_stamps(page: BeautifulSoup) -> None:
 
 
 @pytest.mark.slow
-def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path) -> None:
+def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
     page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
     check_stamps(page)
     figures = page.select("figure.fig figcaption")
@@ -87,7 +91,7 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
     for caption in figures:
         assert f"Reference run {FOLDER.name} ({ORIGIN})" in " ".join(caption.get_text().split())
     assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown)
-    with browsing("file:", 1280, "light") as browser:
+    with browsing(chromium, "file:", 1280, "light") as browser:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 
 

@@ -155,3 +155,12 @@ from asked
 full join reached
     on (asked.run_id, asked.pair, asked.trial, asked.block, asked.step, asked.relation)
      = (reached.run_id, reached.pair, reached.trial, reached.block, reached.step, reached.relation);
+
+-- What two runs are compared by: one row a window, its value by cell of the grid.
+create temp view pgbench_placement_cells as
+select
+    run_id, pair, arm,
+    format('{}, {} clients, {}, memory {:g}, slowed {:g}-fold: {}', size, clients, script, memory, slowdown, placement) as cell,
+    'transactions/s' as unit,
+    block, substrate, tps as value, len(flags) > 0 as flagged
+from pgbench_placement_windows;

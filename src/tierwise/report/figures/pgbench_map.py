@@ -75,7 +75,9 @@ def flip(run: Run, pair: str) -> Figure | Sentence:
         f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
         f"{run.note(pair, len(table), 'points', QUERY)}"
     )
-    return Figure(parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX)
+    return Figure(
+        parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX, table
+    )
 
 
 def _where(point: dict[str, Any]) -> dict[str, Any]:

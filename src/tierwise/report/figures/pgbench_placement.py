@@ -66,7 +66,7 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
         f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
     )
     chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
-    return Figure(chart, caption, width_px + parts.BESIDE_PX)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
 def gains(run: Run, pair: str) -> Figure | Sentence:
@@ -99,7 +99,7 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
         "its 95 % interval, above a dot for each pair of windows. Grey band: published by source V for the large set. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
-    return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX)
+    return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)
 
 
 def timeline(run: Run, pair: str) -> Figure | Sentence:
@@ -112,11 +112,10 @@ def timeline(run: Run, pair: str) -> Figure | Sentence:
     )
     if chosen.is_empty():
         return nothing(pair)
-    curves, spans, seen = [], [], 0
+    curves, spans = [], []
     for (placement,), phases in chosen.group_by("placement", maintain_order=True):
         started_s = float(phases["started_s"][0])
         inside = _inside(run, pair, phases)
-        seen += inside.height
         counted = inside.group_by(second=(pl.col("ended_s") - started_s).floor()).agg(tps=pl.col("stands_for").sum())
         length_s = int(float(phases["started_s"][-1] + phases["elapsed_s"][-1]) - started_s)
         every = pl.DataFrame({"second": [float(second) for second in range(length_s)]})
@@ -127,18 +126,19 @@ def timeline(run: Run, pair: str) -> Figure | Sentence:
         begun_s = checkpoint["started_s"] - started_s
         spans.append({"row": PLACEMENTS[str(placement)], "from_s": begun_s, "to_s": begun_s + checkpoint["elapsed_s"]})
     order = [name for name in PLACEMENTS.values() if name in {span["row"] for span in spans}]
+    seconds = pl.concat(curves)
     charts = [
         _timeline_panel(
-            name, pl.concat(curves).filter(row=name), pl.DataFrame(spans).filter(row=name), COLOURS[list(PLACEMENTS.values()).index(name)]
+            name, seconds.filter(row=name), pl.DataFrame(spans).filter(row=name), COLOURS[list(PLACEMENTS.values()).index(name)]
         )
         for name in order
     ]
     caption = (
         "Transactions in each second of one window (the first block, large set, direct I/O), from pgbench's "
         "own log; the shaded stretch is the "
-        f"checkpoint. {run.note(pair, seen, 'transactions', QUERY)}"
+        f"checkpoint. {run.note(pair, len(seconds), 'seconds', QUERY)}"
     )
-    return Figure(parts.stacked(charts, "Transactions in each second of a window, with its checkpoint."), caption, 60)
+    return Figure(parts.stacked(charts, "Transactions in each second of a window, with its checkpoint."), caption, 60, seconds)
 
 
 def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
