@@ -36,7 +36,7 @@ def answer(run: Run, pair: str) -> Sentence:
     slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
     busy = max(share for *_, share, _ in rows)
     return Sentence(
-        f"On the large set, eight clients get {told} transactions a second (medians, {ARMS['direct']}).{slowed} "
+        f"On pgbench's large set, eight clients get {told} transactions a second (medians, {ARMS['direct']}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )
 
