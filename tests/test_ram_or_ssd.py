@@ -66,17 +66,17 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
         return simulate(trial, pair, seed)
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, folder)
+        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, folder, tmp_path / "work")
     assert len(done_parts(folder)) == 3
     assert load_manifest(folder).studies == ()
-    simulate_on_pair(STUDY, asked.pairs[0], asked, folder)
+    simulate_on_pair(STUDY, asked.pairs[0], asked, folder, tmp_path / "work")
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
     assert len(read_parts(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
 
 
 def test_series_of_different_lengths_are_no_evidence() -> None:
-    rows = pl.DataFrame({"pair": ["p", "p", "p"], "trial": ["a", "a", "b"], "block": [0, 0, 0]})
+    rows = pl.DataFrame({"pair": ["p", "p", "p"], "trial": ["a", "a", "b"], "block": [0, 0, 0], "substrate": ["simulated"] * 3})
     with pytest.raises(EvidenceError, match="different lengths"):
         check(rows)
 

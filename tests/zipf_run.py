@@ -29,5 +29,5 @@ def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, stu
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     asked = inputs(blocks=blocks)
     run = open_run(asked, fresh=True)
-    simulate_on_pair(study, asked.pairs[0], asked, paths.raw() / run.run_id)
+    simulate_on_pair(study, asked.pairs[0], asked, paths.raw() / run.run_id, raw / "work")
     return complete(run.run_id).run_id

@@ -109,7 +109,7 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
             discard_runs(workspace, but=folder.name)
             for pair in pairs:
                 if isinstance(study, SimulatedStudy):
-                    simulate_on_pair(study, pair, inputs, folder)
+                    simulate_on_pair(study, pair, inputs, folder, run_folder(workspace, folder.name) / f"{name}-{pair.name}")
                     continue
                 _run_on_pair(study, pair, inputs, run_folder(workspace, folder.name), folder)
     return load_manifest(folder)

@@ -1,31 +1,38 @@
-"""Studies that are simulated alone: no server, no mount; each trial is run once a block, and a block is a seed."""
+"""Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from tierwise.bench.inputs import Inputs
+from tierwise.bench.live import LiveLab, open_live
 from tierwise.bench.order import interleave
-from tierwise.bench.runs import record_study
+from tierwise.bench.runs import record_study, update
 from tierwise.bench.study import Trial, no_check
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import Progress
 from tierwise.core.words import Substrate
+from tierwise.tiers import reclaim as mounts
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, Timing, frame
 from tierwise.timings.store import done_parts, read_parts, write_part
 
+LIVE: Final = "live"
+"""The preparation of trials that read real files."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStudy:
-    """One question from one source, answered by models alone on that source's pair.
+    """One question from one source, answered by models on that source's pairs.
 
     `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
-    raises `EvidenceError` where the complete rows contradict themselves.
+    raises `EvidenceError` where the complete rows contradict themselves. `live` gives the rows of a trial that is prepared as `LIVE`,
+    on files or by models of the same reading; `stretch` is the factor on seek distances there.
     """
 
     name: str
@@ -34,11 +41,13 @@ class SimulatedStudy:
     trials: Callable[[Profile, Pair], tuple[Trial, ...]]
     simulate: Callable[[Trial, Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
+    live: Callable[[Trial, LiveLab, int], Iterator[Timing]]
+    stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
 
-def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path) -> None:
-    """Simulate what the run in `folder` still lacks of `study`; the first block has the run's own seed."""
+def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path, work: Path) -> None:
+    """Get what the run in `folder` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
     turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks, seed=inputs.seed)
@@ -47,20 +56,25 @@ def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: 
     recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
     if not left and (study.name, pair.name) in recorded:
         return
-    progress = Progress(f"{study.name} on {pair.name} (simulated)", len(turns), already=len(turns) - len(left))
-    for turn in left:
-        origin = Origin(
-            run_id=folder.name,
-            study=study.name,
-            pair=pair.name,
-            substrate=Substrate.SIMULATED,
-            arm=turn.trial.arm,
-            trial=turn.trial.key,
-            block=turn.block,
-            sequence=turn.sequence,
-        )
-        write_part(folder, frame(origin, list(study.simulate(turn.trial, pair, inputs.seed + turn.block))))
-        progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
+    how = LIVE if any(turn.trial.preparation == LIVE for turn in turns) else "simulated"
+    progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
+    with ExitStack() as stack:
+        lab = stack.enter_context(_live_lab(study, pair, inputs, folder, work)) if left and how == LIVE else None
+        for turn in left:
+            seed = inputs.seed + turn.block
+            timings = list(study.live(turn.trial, lab, seed) if lab else study.simulate(turn.trial, pair, seed))
+            origin = Origin(
+                run_id=folder.name,
+                study=study.name,
+                pair=pair.name,
+                substrate=Substrate.of({io.substrate for timing in timings for io in timing.tier_io}),
+                arm=turn.trial.arm,
+                trial=turn.trial.key,
+                block=turn.block,
+                sequence=turn.sequence,
+            )
+            write_part(folder, frame(origin, timings))
+            progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
     study.check(read_parts(folder, study.name))
     record = StudyRecord(
         name=study.name,
@@ -72,3 +86,14 @@ def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: 
         facts=study.describe(inputs.profile, pair),
     )
     record_study(folder, record)
+
+
+@contextmanager
+def _live_lab(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path, work: Path) -> Iterator[LiveLab]:
+    """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
+    manifest = load_manifest(folder)
+    stretch = study.stretch(inputs.profile)
+    with open_live(pair, manifest.calibrations, work=work, stretch=stretch, seed=inputs.seed) as lab:
+        update(manifest, calibrations=lab.calibrations).save(folder)
+        yield lab
+    mounts.discard(work)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, load_study
-from tierwise.bench.simulation import SimulatedStudy
+from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.core import studies
 from tierwise.core.pairs import Pair
 from tierwise.core.units import GB
@@ -92,10 +92,11 @@ def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
     blocks = inputs.profile.blocks_of(name)
     prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed)
     found = _forecast(name, prospect)
+    models_alone = isinstance(study, SimulatedStudy) and all(trial.preparation != LIVE for trial in trials)
     return Line(
         study=name,
         pair=pair.name,
-        substrate=str(Substrate.SIMULATED if isinstance(study, SimulatedStudy) else pair.substrate),
+        substrate=str(Substrate.SIMULATED if models_alone else pair.substrate),
         cells=len(trials),
         blocks=blocks,
         trials=len(trials) * blocks,

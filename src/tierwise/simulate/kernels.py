@@ -21,7 +21,9 @@ Table = NDArray[np.int32]
 """A cache as compiled code sees it (`PageCache` makes one): a row for each page, then five rows, counted from the end below."""
 
 OLDER, NEWER, MARK, EVICTED = 0, 1, 2, 3  # columns: neighbours in the list, bits below, age of the cache at the last eviction
-INACTIVE, ACTIVE, KIND, FILLED, AGE = 5, 4, 3, 2, 1  # rows: ends of the lists, (policy, capacity), (resident, active), (age,)
+STATE, INACTIVE_QUEUE, ACTIVE_QUEUE = 0, 1, 2  # columns of mapped pages: bits below; pages in order, whatever page the row is of
+INACTIVE, ACTIVE, KIND, FILLED, AGE = 5, 4, 3, 2, 1  # rows: ends of the lists (of queues: rows of the oldest and of the next), (policy,
+# capacity), (resident, active), (age,)
 _REFERENCED, _IS_ACTIVE = 1, 2
 _YOUNG, _MARKED = 4, 8  # of a mapped page: its accessed bit; its first use starts a read-ahead
 MISS, HIT, MARKED_HIT = 0, 1, 2
@@ -44,8 +46,8 @@ def touch(table: Table, page: int) -> int:
             _unlink(table, page)
             _link(table, inactive, page)
     elif policy == MAPPED:
-        mark = table[page, MARK]
-        table[page, MARK] = (mark | _YOUNG) & ~_MARKED  # by the processor: the kernel learns of it when it looks
+        mark = table[page, STATE]
+        table[page, STATE] = (mark | _YOUNG) & ~_MARKED  # by the processor: the kernel learns of it when it looks
         if mark & _MARKED:
             return MARKED_HIT
     elif policy == CLOCK or not table[page, MARK]:
@@ -73,11 +75,11 @@ def fault(table: Table, page: int, window: int) -> tuple[int, int]:
                 _insert(table, other)
                 first, end = min(first, other), max(end, other + 1)
                 if policy == MAPPED and other == begin + window - window // 4:
-                    table[other, MARK] = _MARKED
+                    _set_state(table, other, _MARKED)
     _insert(table, page)
     # The fault is a use; to be read along with another page is none.
     if policy == MAPPED:
-        table[page, MARK] = _YOUNG
+        _set_state(table, page, _YOUNG)
     elif policy == TWO_LIST and not table[page, MARK]:
         table[page, MARK] = _REFERENCED
     return first, end
@@ -98,7 +100,7 @@ def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
             if table[other, OLDER] == ABSENT:
                 _insert(table, other)
                 end = other + 1
-        table[begin, MARK] = _MARKED
+        _set_state(table, begin, _MARKED)
     return first, end
 
 
@@ -111,6 +113,10 @@ def _insert(table: Table, page: int) -> None:
     if table[filled, 0] == capacity:
         _evict(table)
     table[filled, 0] += 1
+    if policy == MAPPED:
+        table[page, STATE] = 0
+        _append(table, INACTIVE, page)
+        return
     if policy != LRU:
         table[page, MARK] = 0
     if policy == TWO_LIST and table[page, EVICTED] != NEVER:
@@ -124,10 +130,11 @@ def _insert(table: Table, page: int) -> None:
 @inlined
 def _evict(table: Table) -> None:
     policy, inactive = table[len(table) - KIND, 0], len(table) - INACTIVE
+    if policy == MAPPED:
+        _evict_mapped(table)
+        return
     if policy == TWO_LIST:
         _shrink_active(table)
-    elif policy == MAPPED:
-        _sort_out_mapped(table)
     victim = table[inactive, NEWER]
     while policy == CLOCK and table[victim, MARK]:  # a second chance: the hand goes on
         table[victim, MARK] = 0
@@ -143,29 +150,57 @@ def _evict(table: Table) -> None:
 
 
 @inlined
-def _sort_out_mapped(table: Table) -> None:
-    """Look at the oldest inactive pages until one was not used since the last look: that one may go.
+def _evict_mapped(table: Table) -> None:
+    """Look at the oldest inactive pages until one was not used since the last look: that one goes.
 
     A page found used once is spared for another round, one found used again is activated. Active pages, at most half of all, are
-    moved back without regard to their use, which is forgotten.
+    moved back without regard to their use, which is forgotten. A page moves only from one end to another, so the lists are queues.
     """
-    filled, inactive, active = len(table) - FILLED, len(table) - INACTIVE, len(table) - ACTIVE
+    filled = len(table) - FILLED
     while True:
         while 2 * table[filled, 1] > table[filled, 0]:
-            page = table[active, NEWER]
-            _unlink(table, page)
+            page = _take(table, ACTIVE)
             table[filled, 1] -= 1
-            table[page, MARK] = _REFERENCED
-            _link(table, inactive, page)
-        page = table[inactive, NEWER]
-        if not table[page, MARK] & _YOUNG:
+            table[page, STATE] = _REFERENCED
+            _append(table, INACTIVE, page)
+        page = _take(table, INACTIVE)
+        state = table[page, STATE]
+        if not state & _YOUNG:
+            table[page, STATE] = ABSENT
+            table[filled, 0] -= 1
             return
-        _unlink(table, page)
-        if table[page, MARK] & _REFERENCED:
-            _activate(table, page)
+        if state & _REFERENCED:
+            table[page, STATE] = _IS_ACTIVE
+            table[filled, 1] += 1
+            _append(table, ACTIVE, page)
         else:
-            table[page, MARK] = _REFERENCED
-            _link(table, inactive, page)
+            table[page, STATE] = _REFERENCED
+            _append(table, INACTIVE, page)
+
+
+@inlined
+def _set_state(table: Table, page: int, state: int) -> None:
+    """Of a page that may have gone already, where the cache is as small as the window."""
+    if table[page, STATE] != ABSENT:
+        table[page, STATE] = state
+
+
+@inlined
+def _append(table: Table, end: int, page: int) -> None:
+    """Put `page` at the new end of the queue whose row is `end`."""
+    row = len(table) - end
+    at = table[row, 1]
+    table[at, INACTIVE_QUEUE if end == INACTIVE else ACTIVE_QUEUE] = page
+    table[row, 1] = at + 1 if at + 1 < len(table) - INACTIVE else 0
+
+
+@inlined
+def _take(table: Table, end: int) -> int:
+    """Take the oldest page from the queue whose row is `end`."""
+    row = len(table) - end
+    at = table[row, 0]
+    table[row, 0] = at + 1 if at + 1 < len(table) - INACTIVE else 0
+    return int(table[at, INACTIVE_QUEUE if end == INACTIVE else ACTIVE_QUEUE])
 
 
 @inlined

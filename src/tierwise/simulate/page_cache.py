@@ -1,7 +1,8 @@
 """Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, for read and for mapped pages, with or without read-around.
 
-All keep their pages in circular lists within one table of numbers: 8 bytes (LRU) or 16 for each page that can be asked for, and an
-access touches a few cache lines however large the cache is. Compiled code takes the table alone: one array costs it no reference counting.
+All keep their pages within one table of numbers, in circular lists or, of mapped pages, in queues: 8 bytes (LRU), 12 (mapped) or 16 for
+each page that can be asked for, and an access touches a few cache lines however large the cache is. Compiled code takes the table
+alone: one array costs it no reference counting.
 
 Sources: the comments in the kernel's mm/workingset.c (two lists, promotion at the second use, refault distance); Rik van Riel on the ratio
 of the lists (linux-mm, 19 December 2007): the active one may be sqrt(10 x GiB) times the inactive one, and as long below 1 GiB. That was
@@ -45,11 +46,15 @@ class PageCache:
         if read_around < 1 or (read_around > max(1, pages)):
             raise InputError("page cache", field="read_around", value=read_around, rule="must be from 1 to the pages of the cache")
         self.file_pages, self.pages, self.read_around = file_pages, pages, read_around
-        table = np.zeros((file_pages + kernels.INACTIVE, 2 if policy == "lru" else 4), np.int32)
+        rows = file_pages + kernels.INACTIVE
+        if policy == "mapped":  # column by column, because an access that finds its page needs no more than the first
+            table = np.zeros((rows, 3), np.int32, order="F")
+        else:
+            table = np.zeros((rows, 2 if policy == "lru" else 4), np.int32)
+            table[:file_pages, kernels.EVICTED :] = kernels.NEVER
+            for end in (kernels.INACTIVE, kernels.ACTIVE):
+                table[-end, :2] = len(table) - end
         table[:file_pages, kernels.OLDER] = kernels.ABSENT
-        table[:file_pages, kernels.EVICTED :] = kernels.NEVER
-        for end in (kernels.INACTIVE, kernels.ACTIVE):
-            table[-end, :2] = len(table) - end
         table[-kernels.KIND, :2] = POLICIES[policy], pages
         self.table = table
 

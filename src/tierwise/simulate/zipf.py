@@ -9,17 +9,22 @@ read random detection", as merged in sonyxperiadev/kernel, pull request 538).
 What was fitted, on the author's log at 32 GiB alone: the drives' `max_read_iops` and `settle` (data/devices, on the fill of the cache)
 and the size of either machine's page cache (data/machines, on the measured phase). The rest is predicted.
 
-A run at 1/n of the size (`scale`) divides pages, page cache, durations and ranks by n and keeps latencies, threads and window, and has
-a disk's seeks span as much as before. Rates are then those of the full size (tests hold them within 3 %), the series has the same points.
+A run at 1/n of the size (`scale`) divides pages, page cache and durations by n, making n pages of neighbouring popularity one
+(`popularity`), and keeps latencies, threads and window, and has a disk's seeks span as much as before. Rates are then those of the full
+size (tests hold them within 3 %), the series has the same points.
 """
 
 import math
 import os
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, KIB
@@ -28,10 +33,12 @@ from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_
 from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
 from tierwise.simulate.machine import load_machine
 from tierwise.simulate.page_cache import PageCache
+from tierwise.simulate.popularity import drawn_pages, merged_zipfian
 from tierwise.simulate.zipfian import zipfian_pages
 
 PAGE_BYTES: Final = 4 * KIB
 ITEM_BYTES: Final = KIB
+ITEMS_PER_PAGE: Final = PAGE_BYTES // ITEM_BYTES
 WINDOW_PAGES: Final = 32
 """Linux's default read-ahead of 128 KiB."""
 WARM_UP_S: Final = 600.0
@@ -65,6 +72,10 @@ class Benchmark:
     costs: Costs
     threads: int = 8
     scale: int = 1
+    window_pages: int | None = None
+    """That the kernel reads around a fault; None: as Linux 3.2 did on such a device, see `read_around`."""
+    strewn: bool = False
+    """Whether a smaller data set is read as one of its own size, its items strewn by a hash: what a real file's readers do."""
 
     def __post_init__(self) -> None:
         least_bytes = WINDOW_PAGES * PAGE_BYTES * self.scale
@@ -82,16 +93,16 @@ class Benchmark:
     @property
     def read_around(self) -> int:
         """Pages that the kernel reads around a fault."""
+        if self.window_pages is not None:
+            return self.window_pages
         return WINDOW_PAGES if is_rotational(self.device) else 1
 
     def run(self, seed: int) -> Series:
         """The 20 minutes from dropped caches, in intervals of `INTERVAL_S` / `scale`; equal seeds give equal series."""
-        size_bytes = self.dataset_bytes // self.scale
-        items = size_bytes // ITEM_BYTES + 1
-        per_page = PAGE_BYTES // ITEM_BYTES
-        cache = PageCache((items - 1) // per_page + 1, self.cache_bytes // self.scale // PAGE_BYTES, "mapped", read_around=self.read_around)
+        file_pages, pages = self._pages(seed)
+        cache = PageCache(file_pages, self.cache_bytes // self.scale // PAGE_BYTES, "mapped", read_around=self.read_around)
         return run_threads(
-            zipfian_pages(items, seed=seed, items_per_page=per_page, scale=self.scale),
+            pages,
             cache,
             self.device if isinstance(self.device, SsdSpec) else build(self.device, seed=seed, stretch=self.scale),
             threads=self.threads,
@@ -101,6 +112,14 @@ class Benchmark:
             interval_s=INTERVAL_S / self.scale,
             endless=True,
         )
+
+    def _pages(self, seed: int) -> tuple[int, Iterator[NDArray[np.int64]]]:
+        """Pages of the file, and the ones that are read."""
+        if self.scale > 1 and not self.strewn:
+            every = merged_zipfian(self.dataset_bytes // ITEM_BYTES + 1, ITEMS_PER_PAGE, self.scale, (1, WINDOW_PAGES))
+            return len(every[self.read_around]), drawn_pages(every[self.read_around], seed=seed)
+        items = self.dataset_bytes // self.scale // ITEM_BYTES + 1
+        return (items - 1) // ITEMS_PER_PAGE + 1, zipfian_pages(items, seed=seed, items_per_page=ITEMS_PER_PAGE, scale=self.scale)
 
     def rates(self, seed: int) -> Rates:
         """Means of the measured phase."""

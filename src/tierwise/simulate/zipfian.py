@@ -9,9 +9,10 @@ ScrambledZipfianGenerator, ZipfianGenerator, Utils.fnvhash64):
 - the sum is a signed number and its absolute value is taken, so 63 bits remain, before the remainder;
 - several ranks fall on one item, and some items are never drawn.
 
-A data set of 1/n of the size (`scale`) is read alike if n neighbouring ranks are made one: whatever share of the items is the most
+A real file of 1/n of the size (`scale`) is read nearly alike if n neighbouring ranks are made one: whatever share of the items is the most
 popular is then read as often as before. A Zipfian over fewer ranks would not do: theta is near 1, and each octave of ranks has nearly equal
-weight, so that fewer octaves would make each count for more. FNV's remainder by a small number is not even, so another mix takes its place.
+weight, so that fewer octaves would make each count for more. FNV's remainder by a small number is not even, so another mix takes its place,
+which strews evenly where the full size does not (`popularity` keeps that, too, and is for simulation alone).
 """
 
 from collections.abc import Iterator

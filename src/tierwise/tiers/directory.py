@@ -58,6 +58,9 @@ class Directory:
     def empty_cache(self, *, cached: bool | None = None) -> None:
         """Nothing: the kernel gives its pages up file by file (posix_fadvise)."""
 
+    def forget(self) -> None:
+        """Nothing: nobody can tell a real disk to."""
+
     def io(self) -> dict[str, FileIo] | None:
         return None
 

@@ -208,13 +208,16 @@ class Emulated:
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
         if not (self._cached or cached):
-            self._mount.call("forget")  # a mount past the page cache has no pages
+            self.forget()  # a mount past the page cache has no pages
             return
         delayed = self._delayed
         self.stop()
         self._cached = self._cached if cached is None else cached
         self.start()
         self.delays(delayed)
+
+    def forget(self) -> None:
+        self._mount.call("forget")
 
     def io(self) -> dict[str, FileIo]:
         return {path: FileIo(**counted) for path, counted in self._mount.call("statistics").items()}

@@ -55,6 +55,9 @@ class Tier(Protocol):
         left as it is. Nothing on a directory, whose pages the kernel gives up file by file.
         """
 
+    def forget(self) -> None:
+        """Have an emulated device forget what its own buffer holds, and nothing else; nothing on a directory."""
+
     def io(self) -> dict[str, FileIo] | None:
         """Requests since the last reset by path relative to `directory`; None where nothing counts them."""
 

@@ -22,7 +22,7 @@ select
     result_rows / elapsed_s as reads_per_s,
     flags
 from timings
-where study = 'ram_or_ssd';
+where study = 'ram_or_ssd' and cell ->> 'how' is null;
 
 -- One row for each pair of tiers, tier, size of the data and block (a seed): means over the measured phase.
 -- `multiple` is the source's own figure, reads per second over the IOPS that it gives the drive; `times_24_gib` compares with 24 GiB.
@@ -46,7 +46,64 @@ from ram_or_ssd_series
 where phase = 'measured'
 group by run_id, pair, arm, substrate, block, tier, dataset_gib;
 
--- What two runs are compared by: one row for each seed, its value by cell of the grid.
+-- The same benchmark read live on a scaled file, and its models: one row for each interval of a series. `how` is live or model,
+-- `window_pages` what the model reads around a fault, `advice` how the live file was mapped. Times count at the full size.
+create temp view ram_or_ssd_live_series as
+select
+    run_id,
+    pair,
+    substrate,
+    block,
+    cell ->> 'how' as how,
+    cell ->> 'tier' as tier,
+    (cell ->> 'dataset_gib')::int as dataset_gib,
+    (cell ->> 'cache_gib')::int as cache_gib,
+    (cell ->> 'scale')::int as scale,
+    cell ->> 'advice' as advice,
+    (cell ->> 'window_pages')::int as window_pages,
+    cell ->> 'phase' as phase,
+    (cell ->> 'end_s')::double as end_s,
+    elapsed_s,
+    result_rows as reads,
+    list_sum([io.reads for io in relation_io])::bigint as misses,
+    list_sum([io.reads for io in tier_io])::bigint as device_reads,
+    list_sum([io.read_bytes for io in tier_io])::bigint as device_bytes,
+    list_sum([io.intended_s for io in tier_io]) as intended_s,
+    list_sum([io.actual_s for io in tier_io]) as actual_s,
+    (proof ->> 'cache_pages')::bigint as cache_pages,
+    (proof ->> 'resident_pages_at_first')::bigint as resident_pages_at_first,
+    greatest((proof ->> 'resident_pages_half_way')::bigint, (proof ->> 'resident_pages_at_last')::bigint) as resident_pages
+from timings
+where study = 'ram_or_ssd' and cell ->> 'how' is not null;
+
+-- One row for each of them and block: means over the measured phase.
+create temp view ram_or_ssd_live as
+select
+    run_id,
+    pair,
+    substrate,
+    block,
+    how,
+    tier,
+    dataset_gib,
+    cache_gib,
+    scale,
+    advice,
+    window_pages,
+    sum(elapsed_s) as lasted_s,
+    sum(reads) / sum(elapsed_s) as reads_per_s,
+    sum(misses) / sum(reads) as miss_ratio,
+    sum(device_reads) / sum(elapsed_s) as device_iops,
+    sum(device_bytes) / sum(device_reads) / 4096 as pages_a_request,
+    sum(actual_s) / sum(intended_s) - 1 as overshoot,
+    any_value(cache_pages) as cache_pages,
+    max(resident_pages_at_first) as resident_pages_at_first,
+    max(resident_pages) as resident_pages
+from ram_or_ssd_live_series
+where phase = 'measured'
+group by run_id, pair, substrate, block, how, tier, dataset_gib, cache_gib, scale, advice, window_pages;
+
+-- What two runs are compared by: one row for each seed or block, its value by cell of the grid.
 create temp view ram_or_ssd_cells as
 select
     run_id,
@@ -58,4 +115,17 @@ select
     substrate,
     reads_per_s as value,
     flagged
-from ram_or_ssd;
+from ram_or_ssd
+union all
+select
+    run_id,
+    pair,
+    'buffered' as arm,
+    format('{} read live, {} GiB at 1/{}, {}', tier, dataset_gib, scale, advice) as cell,
+    'reads/s' as unit,
+    block,
+    substrate,
+    reads_per_s as value,
+    false as flagged
+from ram_or_ssd_live
+where how = 'live';

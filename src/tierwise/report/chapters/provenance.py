@@ -13,6 +13,12 @@ from tierwise.timings.manifest import Sample
 
 OVERSHOOT: Final = "figures/overshoot.sql"
 ASSUMED: Final = "assumed"
+TIMES: Final = {
+    "random_read_latency_s": "One random read of 8 KiB",
+    "hit_s": "One read of an item in memory, one thread",
+    "fault_s": "One page fault beside the device's own time, one thread",
+}
+"""Calibrated figures that are times, in words."""
 
 
 def run_table(run: Run) -> Table:
@@ -114,7 +120,8 @@ def calibrations(run: Run) -> Table | Sentence:
     return Table(
         ["Pair and tier", "Figure", "Value"],
         rows,
-        f"Calibration of the real disks, taken in seconds before measuring. {run.stamp}, from its manifest.",
+        "Calibration of the real disks, and of what reading mapped files costs, taken in seconds before measuring. "
+        f"{run.stamp}, from its manifest.",
         align="llr",
     )
 
@@ -192,12 +199,10 @@ def _source(leaf: Mapping[str, Any]) -> str:
 def _calibrated(name: str, value: float) -> tuple[str, str]:
     """A figure of a real disk in words, and its value; one that is unknown here under its own name."""
     match name:
-        case "random_read_latency_s":
-            return "One random read of 8 KiB", seconds(value)
         case "random_read_iops_8jobs":
             return "Random reads of 8 KiB, 8 at once", f"{number(value)} a second"
         case "sequential_read_bytes_per_s":
             return "Sequential read", f"{number(value / MB)}{NBSP}MB/s"
         case "direct":
             return "Past the page cache", "yes" if value else "no"
-    return name.replace("_", " "), number(value)
+    return (TIMES[name], seconds(value)) if name in TIMES else (name.replace("_", " "), number(value))

@@ -72,8 +72,8 @@ def scaled(run: Run, pair: str) -> Sentence:
     if not scales or max(scales) == 1:
         return Sentence("Everything was simulated at full size.")
     return Sentence(
-        f"This run simulated 1/{max(scales)} of what grows: pages, page cache, durations and *ranks*. {max(scales)} neighbouring "
-        "ranks of the Zipfian are made one, which leaves every share of the popularity as it is (a Zipfian over fewer ranks would not). "
+        f"This run simulated 1/{max(scales)} of what grows: pages, page cache and durations. {max(scales)} pages of neighbouring "
+        "popularity are made one, which leaves every share of it as it is at the full size (a Zipfian over fewer items would not). "
         "Latencies, threads and the window of read-around stay, and the disk's seeks are stretched so that the file spans as much of it. "
         "`PROFILE=full` simulates the published size; the two agree within 3 %."
     )

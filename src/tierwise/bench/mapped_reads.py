@@ -1,0 +1,129 @@
+"""Threads that read items of a file through mmap, by a scrambled Zipfian: source R's benchmark on a real file.
+
+Runs in a process of its own, so that a memory group can hold it. Its threads are compiled and do without the interpreter's lock; each
+draws its items itself. Whatever is read is added up, and compared with what the file must hold.
+"""
+
+import mmap
+import os
+import resource
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tierwise.core.units import KIB
+from tierwise.simulate.compiled import released
+from tierwise.simulate.zipfian import item_of, mix_of, rank_of
+
+ITEM_BYTES: Final = KIB
+ITEM_WORDS: Final = ITEM_BYTES // 8
+PAGE_BYTES: Final = 4 * KIB
+CHUNK_ITEMS: Final = 2**14
+_CACHE_LINE_WORDS: Final = 8
+_READS, _WRONG = 0, 1
+
+Words = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is to be read: `items` of the file at `path`, for `intervals` times `interval_s`.
+
+    `scale`: the items stand for so many times as many (`zipfian.item_of`). `random`: by MADV_RANDOM, so that the kernel reads nothing
+    but the page that is missing.
+    """
+
+    path: Path
+    items: int
+    scale: int
+    threads: int
+    random: bool
+    intervals: int
+    interval_s: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Counts at one moment (CLOCK_MONOTONIC), from the beginning on."""
+
+    time_s: float
+    reads: int
+    major_faults: int  # reads that waited for a page
+    read_bytes: int  # that this process had a disk read; 0 on a mount that another process serves
+    wrong: int  # items that did not hold what was written
+
+
+def write_items(path: Path, items: int) -> None:
+    """A file of so many items, in whole pages: each word holds its own number."""
+    words = -(-items * ITEM_BYTES // PAGE_BYTES) * PAGE_BYTES // 8
+    with path.open("wb") as file:
+        for first in range(0, words, CHUNK_ITEMS * ITEM_WORDS):
+            file.write(np.arange(first, min(words, first + CHUNK_ITEMS * ITEM_WORDS), dtype=np.int64).tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read_mapped(asked: Reading) -> list[Sample]:
+    """Read; a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
+    descriptor = os.open(asked.path, os.O_RDONLY)
+    try:
+        mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
+    finally:
+        os.close(descriptor)
+    mapping.madvise(mmap.MADV_RANDOM if asked.random else mmap.MADV_NORMAL)
+    items = np.frombuffer(mapping, np.int64, asked.items * ITEM_WORDS).reshape(asked.items, ITEM_WORDS)
+    counts = np.zeros((asked.threads, _CACHE_LINE_WORDS), np.int64)
+    stop = np.ones(1, np.int64)
+    read_items(items, asked.scale, 0, counts[0], stop)  # compiled, and nothing read
+    stop[0] = 0
+    with ThreadPoolExecutor(asked.threads) as pool:
+        begun = [
+            pool.submit(read_items, items, asked.scale, (asked.seed * asked.threads + thread) << 40, counts[thread], stop)
+            for thread in range(asked.threads)
+        ]
+        try:
+            samples = _sample(counts, asked)
+        finally:
+            stop[0] = 1
+        for thread in begun:
+            thread.result()
+    del items, begun  # a mapping cannot be closed while an array looks into it
+    mapping.close()
+    return samples
+
+
+@released
+def read_items(items: Words, scale: int, first_draw: int, counts: Words, stop: Words) -> None:
+    """Read items until told to stop, counting as one goes."""
+    draw = first_draw
+    while not stop[0]:
+        item = item_of(rank_of((mix_of(draw) >> 10) * 2.0**-53), len(items), scale)
+        draw += 1
+        words, total = items[item], 0
+        for at in range(ITEM_WORDS):
+            total += words[at]
+        # The sum of ITEM_WORDS numbers from item * ITEM_WORDS on.
+        counts[_WRONG] += total != ITEM_WORDS * ITEM_WORDS * item + ITEM_WORDS * (ITEM_WORDS - 1) // 2
+        counts[_READS] += 1
+
+
+def _sample(counts: Words, asked: Reading) -> list[Sample]:
+    begun_s = time.monotonic()
+    samples = [_now(counts)]
+    for interval in range(1, asked.intervals + 1):
+        time.sleep(max(0.0, begun_s + interval * asked.interval_s - time.monotonic()))
+        samples.append(_now(counts))
+    return samples
+
+
+def _now(counts: Words) -> Sample:
+    reads, wrong = counts[:, : _WRONG + 1].sum(axis=0).tolist()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_majflt
+    io = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
+    return Sample(time.monotonic(), reads, faults, int(io["read_bytes"]), wrong)

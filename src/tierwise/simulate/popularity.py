@@ -1,0 +1,114 @@
+"""How often each page is asked for: of the whole data set, and of one of a part of its size that is read alike.
+
+YCSB's hash, taken modulo the number of items, does not strew the popular ones evenly: where that number is 3 x 2^24 + 1 (48 GiB of 1 KiB
+items) they share far fewer pages than chance would have it, and a cache holds more of what is asked for. A part of the size must have the
+same spread. So popularity is counted by page at the full size, and `scale` pages that are neighbours in *popularity* are made one; with
+read-around whole windows are merged so, the most popular page of one with those of others. Where the merged pages lie is drawn once.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tierwise.simulate.compiled import compiled
+from tierwise.simulate.zipfian import chance_below, fnv_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+EXACT_RANKS: Final = 2**23
+"""More popular ranks are placed one by one; the rest, hundreds to an item and more, lies evenly."""
+_ALIKE_RANKS: Final = 64
+"""Neighbouring ranks that count as equally popular, beyond the first `_APART_RANKS`."""
+_APART_RANKS: Final = 4096
+_PLACES_SEED: Final = 1
+
+
+def zipfian_popularity(items: int, items_per_page: int = 1) -> Floats:
+    """Shares of the requests of each page, as `zipfian_pages` draws them; they sum up to 1."""
+    pages = (items - 1) // items_per_page + 1
+    shares = _most_popular(items, pages, items_per_page)
+    shares += (1 - chance_below(EXACT_RANKS)) / pages
+    return shares
+
+
+def merged(popularity: Floats, scale: int, window: int = 1) -> Floats:
+    """Shares of the pages of a data set that is `scale` times smaller; `window` pages stay together."""
+    windows = -(-len(popularity) // window)
+    whole = np.zeros((windows, window))
+    whole.ravel()[: len(popularity)] = popularity
+    whole = np.sort(whole, axis=1)[np.argsort(-whole.sum(axis=1), kind="stable")] if window > 1 else np.sort(whole, axis=0)[::-1]
+    parts = max(1, round(windows / scale))
+    small = np.add.reduceat(whole, np.arange(parts) * windows // parts, axis=0)
+    chance = np.random.default_rng(_PLACES_SEED)
+    return chance.permutation(chance.permuted(small, axis=1)).ravel()
+
+
+@lru_cache(maxsize=32)
+def merged_zipfian(items: int, items_per_page: int, scale: int, windows: tuple[int, ...]) -> dict[int, Floats]:
+    """`merged` of `zipfian_popularity` for each of `windows`, kept because every seed wants it."""
+    whole = zipfian_popularity(items, items_per_page)
+    return {window: merged(whole, scale, window) for window in windows}
+
+
+def drawn_pages(popularity: Floats, *, seed: int, chunk: int = 2**16) -> Iterator[Ints]:
+    """Chunks, without end, of independent requests; equal seeds give equal pages. By Walker's alias method, in Vose's form."""
+    chances, others = _alias(popularity / popularity.sum())
+    chance = np.random.default_rng(seed)
+    while True:
+        yield _drawn(chance.random(chunk), chances, others)
+
+
+@compiled
+def _most_popular(items: int, pages: int, items_per_page: int) -> Floats:
+    shares = np.zeros(pages)
+    for rank in range(_APART_RANKS):
+        shares[fnv_of(rank) % items // items_per_page] += chance_below(rank + 1) - chance_below(rank)
+    for first in range(_APART_RANKS, EXACT_RANKS, _ALIKE_RANKS):
+        share = (chance_below(first + _ALIKE_RANKS) - chance_below(first)) / _ALIKE_RANKS
+        for rank in range(first, first + _ALIKE_RANKS):
+            shares[fnv_of(rank) % items // items_per_page] += share
+    return shares
+
+
+@compiled
+def _alias(popularity: Floats) -> tuple[Floats, Ints]:
+    """(chance to stay, page to go to otherwise) for each page that a uniform draw falls on."""
+    pages = len(popularity)
+    chances, others = popularity * pages, np.arange(pages)
+    rare, common = np.empty(pages, np.int64), np.empty(pages, np.int64)
+    rares = commons = 0
+    for page in range(pages):
+        if chances[page] < 1:
+            rare[rares] = page
+            rares += 1
+        else:
+            common[commons] = page
+            commons += 1
+    while rares and commons:
+        rares -= 1
+        filled, giver = rare[rares], common[commons - 1]
+        others[filled] = giver
+        chances[giver] -= 1 - chances[filled]
+        if chances[giver] < 1:
+            commons -= 1
+            rare[rares] = giver
+            rares += 1
+    for left in range(rares):
+        chances[rare[left]] = 1.0
+    for left in range(commons):
+        chances[common[left]] = 1.0
+    return chances, others
+
+
+@compiled
+def _drawn(chance: Floats, chances: Floats, others: Ints) -> Ints:
+    drawn = np.empty(len(chance), np.int64)
+    for at in range(len(chance)):
+        place = chance[at] * len(chances)
+        page = int(place)
+        drawn[at] = page if place - page < chances[page] else others[page]
+    return drawn

@@ -1,0 +1,153 @@
+"""Source R's benchmark read live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulation import need_fuse, new_folder
+from tierwise.analysis.views import open_views
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.live import open_live
+from tierwise.bench.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
+from tierwise.bench.runs import complete, open_run
+from tierwise.bench.simulation import simulate_on_pair
+from tierwise.core import memory_group, paths
+from tierwise.core.errors import EvidenceError, MissingError
+from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.units import KIB, MIB
+from tierwise.report.chapters import ram_or_ssd_live as chapter
+from tierwise.report.display import Sentence, Table
+from tierwise.report.run import open_run as open_shown
+from tierwise.simulate.zipf import WINDOW_PAGES
+from tierwise.studies.ram_or_ssd import ADVICE, LIVE_INTERVALS, NAME, STUDY, trials
+from tierwise.tiers.reclaim import discard
+
+ITEMS = 8 * 1024 + 1
+SCALE = 4096
+PAIR = "source-r-live"
+needs_group = pytest.mark.skipif(memory_group.obstacle() is not None, reason=str(memory_group.obstacle()))
+
+
+def reading(path: Path, **changes: object) -> Reading:
+    asked = Reading(path, ITEMS, scale=64, threads=8, random=True, intervals=2, interval_s=0.1, seed=1)
+    return replace(asked, **changes)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """On a disk: a file of a memory file system is always resident."""
+    made = new_folder(Path("/var/tmp"))
+    yield made
+    discard(made)
+
+
+def test_eight_threads_read_what_was_written_and_stop(folder: Path) -> None:
+    write_items(folder / "items", ITEMS)
+    samples = read_mapped(reading(folder / "items"))
+    assert len(samples) == 3
+    assert samples[0].reads < samples[1].reads < samples[2].reads
+    assert samples[-1].wrong == 0
+    assert (folder / "items").stat().st_size % PAGE_BYTES == 0
+
+
+def test_threads_hold_no_lock_of_the_interpreter(folder: Path) -> None:
+    """With it one thread at a time would read, and the sampling thread would not come round until they stop."""
+    write_items(folder / "items", ITEMS)
+    before = os.times()
+    first, *_, last = read_mapped(reading(folder / "items", intervals=5))
+    busy_s = os.times().user + os.times().system - before.user - before.system
+    assert last.time_s - first.time_s < 5
+    assert busy_s > 0.3 * (last.time_s - first.time_s)
+
+
+def test_an_item_that_is_not_what_was_written_is_counted(folder: Path) -> None:
+    write_items(folder / "items", ITEMS)
+    with (folder / "items").open("r+b") as file:
+        for item in range(ITEMS // 2):
+            file.seek(item * KIB + 8)
+            file.write(b"\1")
+    assert read_mapped(reading(folder / "items"))[-1].wrong > 0
+
+
+def test_where_no_group_can_be_made_nothing_is_read_live_and_the_chapter_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted here")
+    with pytest.raises(MissingError, match="not permitted here"), memory_group.memory_group("x"):
+        pass
+    assert trials(load_profile("quick"), load_pair(PAIR)) == ()
+    assert STUDY.describe(load_profile("quick"), load_pair(PAIR))["obstacle"] == "not permitted here"
+
+
+def test_every_live_trial_has_the_sources_advice_and_its_model() -> None:
+    if memory_group.obstacle():
+        pytest.skip(str(memory_group.obstacle()))
+    cells = [trial.cell for trial in trials(load_profile("quick"), load_pair(PAIR))]
+    assert {(cell["tier"], cell["advice"]) for cell in cells if cell["how"] == "live"} == set(ADVICE.items())
+    windows = {tier: {cell["window_pages"] for cell in cells if cell["tier"] == tier and cell["how"] == "model"} for tier in ADVICE}
+    assert windows == {"hdd": {WINDOW_PAGES, 1}, "ssd": {1}, "disk": {1}}
+    simulated = load_pair(PAIR).simulated()
+    assert {trial.cell["tier"] for trial in trials(load_profile("quick"), simulated)} == {"disk"}
+
+
+def disk_alone() -> Pair:
+    pair = load_pair(PAIR)
+    return pair.model_copy(update={"tiers": {"disk": pair.tiers["disk"]}})
+
+
+@needs_group
+def test_a_live_reading_is_cold_and_keeps_to_its_limit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calibrations = {f"{PAIR}/disk": {"random_read_latency_s": 1e-4, "fault_s": 1e-6}}
+    with open_live(disk_alone(), calibrations, work=folder, stretch=1.0, seed=1) as lab:
+        assert lab.calibrations[f"{PAIR}/disk"] == calibrations[f"{PAIR}/disk"]  # taken once
+        assert 1e-8 < lab.calibrations[f"{PAIR}/processor"]["hit_s"] < 1e-4
+        found = lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 4 * MIB)
+        assert found.proof["resident_pages_at_first"] == 0
+        assert 0 < int(found.proof["resident_pages_at_last"]) <= 5 * MIB // PAGE_BYTES
+        assert found.samples[-1].major_faults > found.samples[0].major_faults
+        told = found.requests_between(found.samples[0], found.samples[-1])
+        assert told.reads is None
+        assert (told.read_bytes or 0) > 0
+        roomy = lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 64 * MIB)
+        assert int(roomy.proof["resident_pages_at_last"]) > 5 * MIB // PAGE_BYTES  # so it was the limit
+        monkeypatch.setattr(memory_group.MemoryGroup, "limit", lambda *_: None)
+        with pytest.raises(EvidenceError, match="not limited"):
+            lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), MIB)
+
+
+@needs_group
+def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    need_fuse()
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
+    asked = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", "18.0")
+    run_folder = paths.raw() / open_run(asked, fresh=True).run_id
+    simulate_on_pair(STUDY, asked.pairs[0], asked, run_folder, folder / "work")
+    assert not (folder / "work").exists()
+    run_id = complete(run_folder.name).run_id
+    with open_views(tmp_path, run_id) as connection:
+        found = connection.sql(
+            "select tier, how, substrate, count(*), bool_and(reads_per_s > 0) from ram_or_ssd_live group by all"
+        ).fetchall()
+        rows = connection.sql("select count(*) from ram_or_ssd_live_series where how = 'live'").fetchall()
+        assert connection.sql("select count(*) from ram_or_ssd").fetchall() == [(0,)]  # no verdict rests on them
+    assert sorted(found) == [
+        ("disk", "live", "measured", 2, True),
+        ("disk", "model", "simulated", 2, True),
+        ("hdd", "live", "emulated", 2, True),
+        ("hdd", "model", "simulated", 4, True),
+        ("ssd", "live", "emulated", 2, True),
+        ("ssd", "model", "simulated", 2, True),
+    ]
+    assert rows == [(3 * 2 * 2 * LIVE_INTERVALS,)]
+    shown = open_shown()
+    table = chapter.beside_its_model(shown)
+    assert isinstance(table, Table)
+    assert [row[1] for row in table.rows] == ["measured", "simulated", "emulated", "simulated", "simulated", "emulated", "simulated"]
+    assert table.rows[1][-1].endswith("%")
+    assert "found 0 pages" in chapter.proved(shown).text
+    assert isinstance(chapter.nothing(shown), Sentence)
