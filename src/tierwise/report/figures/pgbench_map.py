@@ -36,12 +36,15 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of pgbench's unflagged windows at `point`, direct I/O; a script of pgbench's own counts by its updates."""
+    """placement, gain, n: of pgbench's unflagged windows at `point`, direct I/O; a script of pgbench's own counts by its updates.
+
+    The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
+    """
     return run.query(
         """
         select placement, exp(avg(ln(ratio))) as gain, count(*) as n from pgbench_placement
         where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
-          and placement <> 'all_hdd' and script <> 'simple-update'
+          and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
           and (writes, skew, layout, memory::double, slowdown) = (?, ?, ?, ?, ?)
         group by all order by placement
         """,
