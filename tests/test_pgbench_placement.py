@@ -30,7 +30,15 @@ TINY = {
     "warm_s": 0.3,
     "settle_s": 0.2,
     "cells": [{"placements": ["index_ssd"], "slowdowns": [2.0]}],
-    "flip_map": {"memories": [0.4], "skews": [0.0, 1.1], "writes": [0.2], "seeds": 1, "transactions": 100, "caches": True},
+    "flip_map": {
+        "memories": [0.4],
+        "skews": [0.0, 1.1],
+        "layouts": ["recent"],
+        "writes": [0.2],
+        "seeds": 1,
+        "transactions": 100,
+        "caches": True,
+    },
 }
 
 
@@ -73,7 +81,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert 0.9 < plain["index_to_memory"] < 1.1
     assert plain["tps"]["all_ssd"][0] > plain["tps"]["all_hdd"][0] > 0
     assert set(plain["tps"]) == {"all_hdd", "index_ssd", "table_ssd", "all_ssd", "dm_cache", "l2arc"}
-    assert set(skewed["tps"]) - set(plain["tps"]) == {"heat"}
+    assert set(skewed["tps"]) - set(plain["tps"]) == {"heat", "hot_ssd"}
     shared_buffers = manifest.studies[0].settings["shared_buffers"]
     assert int(shared_buffers.removesuffix("kB")) * 1024 == pytest.approx(sum(sizes.values()) * 16 / 45, rel=0.01)
 
@@ -100,6 +108,15 @@ def test_a_real_disk_is_not_slowed() -> None:
     assert {trial.cell["slowdown"] for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {1.0, 4.0}
     quick = pgbench_placement.trials(load_profile("quick"), load_pair("local"))
     assert [trial.cell["slowdown"] for trial in quick] == [1.0] * 3
+
+
+def test_a_hot_partition_moves_with_its_index_and_needs_partitions() -> None:
+    profile = with_grid(load_profile("smoke"), cells=[{"placements": ["all_hdd", "table_ssd", "hot_ssd"], "partitions": 16}])
+    cells = [trial.cell for trial in pgbench_placement.trials(profile, load_pair("source-v"))]
+    lie_on = [(cell["table"], cell["index"], cell["hot"]) for cell in cells]
+    assert lie_on == [("hdd", "hdd", "hdd"), ("ssd", "hdd", "ssd"), ("hdd", "hdd", "ssd")]
+    with pytest.raises(InputError, match="partitions must be 1 or more"):
+        pgbench_placement.trials(with_grid(load_profile("smoke"), cells=[{"placements": ["hot_ssd"]}]), load_pair("source-v"))
 
 
 def test_without_fuse_nothing_is_measured() -> None:

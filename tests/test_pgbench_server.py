@@ -1,5 +1,6 @@
 """What pgbench_placement asks of a server: a database put back elsewhere, a load whose every transaction is known, memory with a limit."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +42,7 @@ def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Clu
     assert load.transactions["ended_s"].is_sorted()
     assert abs(time.time() - float(load.transactions["ended_s"][-1])) < 30
     assert moved["wal"]["wal_bytes"] > 0
-    checkpoints = moved.get("checkpointer", {}).get("num_requested", 0) + moved["bgwriter"].get("checkpoints_req", 0)
+    checkpoints = moved.get("checkpointer", {}).get("num_requested", 0) + moved.get("bgwriter", {}).get("checkpoints_req", 0)
     assert checkpoints == 1
 
 
@@ -70,6 +71,29 @@ def test_popular_accounts_lie_side_by_side_where_they_were_scattered_to(filled: 
     assert keys > 50_000  # anywhere in the index
     assert blocks < rows  # together in the table
     assert size == full
+
+
+def test_the_first_partition_lies_apart_and_every_relation_is_known(filled: Cluster) -> None:
+    places = {name: filled.folder / name for name in ("rest", "apart")}
+    try:
+        with filled.connect() as conn:
+            for name, place in places.items():
+                create_tablespace(conn, name, place)
+            pgbench.initialise(filled, 1, tables="rest", indexes="rest", partitions=4)
+            pgbench.part_off(conn, tables="apart", indexes="apart")
+            pgbench.age(conn)
+            found = conn.execute(
+                "SELECT relname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE spcname = 'apart' ORDER BY 1"
+            ).fetchall()
+            known = conn.execute("SELECT count(*) FROM pg_class WHERE relname = ANY(%s)", [list(pgbench.relations(4))]).fetchall()
+            conn.execute(f"DROP TABLE {', '.join(pgbench.TABLES)}")
+            for name in places:
+                conn.execute(f"DROP TABLESPACE {name}")
+    finally:
+        for place in places.values():
+            shutil.rmtree(place, ignore_errors=True)
+    assert [name for (name,) in found] == ["pgbench_accounts_1", "pgbench_accounts_1_pkey"]
+    assert known == [(4 + 3 + 4 + 2,)]
 
 
 def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> None:

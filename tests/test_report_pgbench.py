@@ -131,7 +131,7 @@ def test_the_indexes_share_of_the_misses_foretells_both_gains(run: Run) -> None:
 def test_both_published_gains_are_told_to_come_of_one_share(run: Run) -> None:
     text = pgbench_why.one_cause(run, PAIR).text
     assert "28.6 to 33.3" in text
-    assert "one server" in text
+    assert "one share explains both" in text
 
 
 def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Layout, Substrate
-from tierwise.simulate.placements import Case, Devices, rate_by_heat, rate_cached, rates_by_type, recorded_case
+from tierwise.simulate.placements import Case, Devices, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
 from tierwise.simulate.replay import DeviceModel
 from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows
@@ -47,7 +47,7 @@ def flip_map(lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, client
     """Transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
 
     `memory_bytes` is what the axis calls 1. Beside the placements by type, what an SSD of the index's size can do otherwise: hold the
-    hottest of index and partitions (``heat``), or be a cache (`CACHES`).
+    hottest of index and partitions (``heat``), the first partition where popular rows lie in it (``hot_ssd``), or be a cache (`CACHES`).
     """
     if not models(lab, seed=lab.seed).keys() >= TIERS:
         return []
@@ -82,6 +82,8 @@ def _rates(rows: Rows, case: Case, axes: FlipMap, devices: Devices, *, clients: 
     rates = rates_by_type(load, devices, seed)
     if case.skew:
         rates["heat"] = rate_by_heat(load, devices, seed, budget_bytes=budget_bytes, parts=PARTITIONS)
+    if case.layout is Layout.RECENT:
+        rates["hot_ssd"] = rate_hot(load, devices, seed, parts=PARTITIONS)
     if axes.caches:
         rates |= {name: rate_cached(load, devices, seed, policy, budget_bytes=budget_bytes) for name, policy in CACHES.items()}
     return rates

@@ -1,5 +1,6 @@
 """A window of time over a running load: its transactions, and what server and storage did meanwhile, phase by phase."""
 
+import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -142,6 +143,27 @@ class Window:
                     total[field] = total.get(field, 0) + getattr(io, field)
                 total["sequential_reads"] = total.get("sequential_reads", 0) + phase.sequential[tier_name].get(path, 0)
         return found
+
+
+def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
+    """Sums over raw `rows` of windows: blocks asked for and found by the server, requests to emulated tiers, those in sequence."""
+    files = [json.loads(proof)["files"] for proof in rows["proof"]]
+    asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
+    return {
+        "transactions": rows["result_rows"].sum(),
+        "elapsed_s": rows["elapsed_s"].sum(),
+        "relations": {
+            relation: {
+                "hits": hits,
+                "reads": reads,
+                **{
+                    f"requests_{name}": sum(one.get(relation, {}).get(name, 0) for one in files)
+                    for name in ("reads", "sequential_reads", "writes", "intended_s")
+                },
+            }
+            for relation, hits, reads in sorted(asked.rows())
+        },
+    }
 
 
 def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:

@@ -38,12 +38,27 @@ END_S: Final = 600
 """How long the last transactions may take: they wait for the tiers' delays."""
 
 
-def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str) -> None:
-    """Fill the database of the running `cluster`: tables in one tablespace, primary keys in another."""
+def relations(partitions: int = 0) -> tuple[str, ...]:
+    """Tables and indexes of the database; `partitions` of the accounts have each their own."""
+    if not partitions:
+        return (*TABLES, *INDEXES)
+    accounts = tuple(f"pgbench_accounts_{number}" for number in range(1, partitions + 1))
+    return (*accounts, *TABLES[1:], *(f"{name}_pkey" for name in accounts), *INDEXES[1:])
+
+
+def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, partitions: int = 0) -> None:
+    """Fill the database of the running `cluster`: tables in one tablespace, primary keys in another; the accounts in ranges of keys."""
     options = ["--initialize", "--quiet", f"--scale={scale}", f"--tablespace={tables}", f"--index-tablespace={indexes}"]
+    options += [f"--partitions={partitions}"] if partitions else []
     done = subprocess.run(command(cluster, options), capture_output=True, text=True, check=False)
     if done.returncode:
         raise CommandError(f"pgbench --initialize ended with status {done.returncode}: {done.stderr.strip()}")
+
+
+def part_off(conn: Connection, *, tables: str, indexes: str) -> None:
+    """Move the first partition of the accounts to tablespaces of its own: that of the popular ones where these lie side by side."""
+    conn.execute(f"ALTER TABLE pgbench_accounts_1 SET TABLESPACE {tables}")
+    conn.execute(f"ALTER INDEX pgbench_accounts_1_pkey SET TABLESPACE {indexes}")
 
 
 def scatter(conn: Connection, accounts: int) -> None:

@@ -5,7 +5,7 @@ partition, or be a cache before the disks.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -54,18 +54,18 @@ def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, 
     return {name: rate(recorded, placement, devices(seed)) for name, placement in BY_TYPE.items()}
 
 
-def partitioned(recorded: Recorded, parts: int) -> Recorded:
-    """The same requests with the table cut into `parts` partitions of consecutive pages."""
-    pages = -(-recorded.sizes_bytes[TABLE] // PAGE_BYTES // parts)
+def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TABLE,)) -> Recorded:
+    """The same requests with each of `relations` cut into `parts` partitions of consecutive pages."""
+    pages = {name: -(-recorded.sizes_bytes[name] // PAGE_BYTES // parts) for name in relations}
 
     def part_of(access: Access) -> Access:
-        if access.relation != TABLE:
+        if access.relation not in pages:
             return access
-        part, page = divmod(access.page, pages)
-        return replace(access, relation=f"{TABLE}{part}", page=page)
+        part, page = divmod(access.page, pages[access.relation])
+        return replace(access, relation=f"{access.relation}{part}", page=page)
 
-    sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != TABLE}
-    sizes |= {f"{TABLE}{part}": pages * PAGE_BYTES for part in range(parts)}
+    sizes = {name: size for name, size in recorded.sizes_bytes.items() if name not in pages}
+    sizes |= {f"{name}{part}": size * PAGE_BYTES for name, size in pages.items() for part in range(parts)}
     trace = replace(recorded.trace, accesses=[part_of(access) for access in recorded.trace.accesses])
     return replace(recorded, trace=trace, sizes_bytes=sizes)
 
@@ -88,6 +88,13 @@ def rate_by_heat(recorded: Recorded, devices: Devices, seed: int, *, budget_byte
     """Transactions a second with the partitions and the index that are read most on an SSD of `budget_bytes`."""
     cut = partitioned(recorded, parts)
     return rate(cut, by_heat(cut, budget_bytes), devices(seed))
+
+
+def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> float:
+    """Transactions a second with the first of `parts` partitions on ssd, with its part of the index, and the old ones on hdd."""
+    cut = partitioned(recorded, parts, (TABLE, INDEX))
+    placement = {**dict.fromkeys(cut.sizes_bytes, HDD), f"{TABLE}0": SSD, f"{INDEX}0": SSD, WAL: WAL}
+    return rate(cut, placement, devices(seed))
 
 
 def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:

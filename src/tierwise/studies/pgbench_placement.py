@@ -9,16 +9,16 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import polars as pl
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from tierwise.bench.flip_map import FlipMap, flip_map
 from tierwise.bench.lab import Lab
 from tierwise.bench.prepared import database_facts, prepare_database, put_back
 from tierwise.bench.study import Study, Trial
-from tierwise.bench.window import CPU_BOUND, Window, serving
+from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, serving
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
@@ -37,8 +37,15 @@ WAL_TIER: Final = "wal"
 PUBLISHED_SCALES: Final = {"small": 300, "large": 3000}
 PUBLISHED_MEMORY: Final = 16 / 45
 """RAM over the data of the large set, as the source gives both."""
-PLACEMENTS: Final = {"all_hdd": ("hdd", "hdd"), "index_ssd": ("hdd", "ssd"), "table_ssd": ("ssd", "hdd"), "all_ssd": ("ssd", "ssd")}
-"""(tier of the tables, tier of the indexes)"""
+PLACEMENTS: Final = {
+    "all_hdd": ("hdd", "hdd"),
+    "index_ssd": ("hdd", "ssd"),
+    "table_ssd": ("ssd", "hdd"),
+    "all_ssd": ("ssd", "ssd"),
+    "hot_ssd": ("hdd", "hdd"),
+}
+"""(tier of the tables, tier of the indexes); `HOT` moves the first partition alone, with its index."""
+HOT: Final = "hot_ssd"
 BUFFERED_SHARE: Final = 0.25
 """Shared buffers over memory in the buffered arm, as is usual; the rest is the kernel's page cache."""
 SESSION_BYTES: Final = 6 * MIB
@@ -51,10 +58,9 @@ FILL: Final = 3
 MIX: Final = "mix"
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0}
 """Where the claims are looked up: the source states neither script nor clients."""
-RELATIONS: Final = (*pgbench.TABLES, *pgbench.INDEXES)
 
 Size = Literal["small", "large"]
-PlacementName = Literal["all_hdd", "index_ssd", "table_ssd", "all_ssd"]
+PlacementName = Literal["all_hdd", "index_ssd", "table_ssd", "all_ssd", "hot_ssd"]
 Script = Literal["tpcb-like", "simple-update", "select-only"]
 
 
@@ -77,6 +83,13 @@ class Cells(Strict):
     arms: tuple[IoArm, ...] = (IoArm.DIRECT,)
     slowdowns: tuple[float, ...] = Field(default=(1.0,), description="factor on the times of every tier, the WAL's included")
     memories: tuple[float, ...] = Field(default=(1.0,), description="memory over the source's share of the data")
+    partitions: int = Field(default=0, ge=0, description="of the accounts, by ranges of their keys; 0: none")
+
+    @model_validator(mode="after")
+    def _has_a_first_partition(self) -> Self:
+        if HOT in self.placements and not self.partitions:
+            raise ValueError(f"{HOT} moves the first partition, so partitions must be 1 or more")
+        return self
 
 
 class Grid(Strict):
@@ -154,6 +167,8 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial]:
             "slowdown": slowdown,
             "memory": memory,
         }
+        if cells.partitions:
+            cell |= {"partitions": cells.partitions, "hot": "ssd" if name == HOT else table}
         tiers = frozenset({table, index, *([WAL_TIER] if own_wal else [])})
         trial = Trial(cell=cell, arm=arm, tiers=tiers, preparation="")
         yield Trial(cell=cell, arm=arm, tiers=tiers, preparation=trial.key)  # each is put back first
@@ -167,31 +182,43 @@ def published_share(lab: Lab) -> float:
 def prepare(trial: Trial, lab: Lab) -> None:
     """The prepared database put back, on the trial's tiers."""
     size, scattered = str(trial.cell["size"]), trial.cell.get("layout") == Layout.RANDOM_KEYS
-    asked = grid(lab.profile)
+    asked, partitions = grid(lab.profile), int(trial.cell.get("partitions", 0))
 
     def fill(cluster: Cluster, connection: Connection) -> dict[str, int]:
-        pgbench.initialise(cluster, asked.scale_of(size), tables="tables", indexes="indexes")
+        pgbench.initialise(cluster, asked.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
+        if partitions:
+            pgbench.part_off(connection, tables="hot_tables", indexes="hot_indexes")
         if scattered:
             pgbench.scatter(connection, asked.rows_of(size))
         pgbench.age(connection, scattered=asked.rows_of(size) if scattered else 0)
-        rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(RELATIONS)])
+        names = list(pgbench.relations(partitions))
+        rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [names])
         return dict(rows.fetchall())
 
-    prepare_database(lab, _database(trial), ("tables", "indexes"), fill)
-    put_back(lab, _database(trial), {"tables": str(trial.cell["table"]), "indexes": str(trial.cell["index"])}, wal=WAL_TIER)
+    places = _places(trial)
+    prepare_database(lab, database_of(trial), tuple(places), fill)
+    put_back(lab, database_of(trial), places, wal=WAL_TIER)
 
 
-def _database(trial: Trial) -> str:
+def _places(trial: Trial) -> dict[str, str]:
+    """Tablespace -> tier."""
+    table, index, hot = (str(trial.cell.get(name, "")) for name in ("table", "index", "hot"))
+    places = {"tables": table, "indexes": index}
+    return {**places, "hot_tables": hot, "hot_indexes": index if hot == table else hot} if hot else places
+
+
+def database_of(trial: Trial) -> str:
     """Name of the prepared database that the trial begins with."""
-    size = str(trial.cell["size"])
-    return f"{size}-scattered" if trial.cell.get("layout") == Layout.RANDOM_KEYS else size
+    scattered = ["scattered"] if trial.cell.get("layout") == Layout.RANDOM_KEYS else []
+    parted = [f"{trial.cell['partitions']}-parts"] if "partitions" in trial.cell else []
+    return "-".join([str(trial.cell["size"]), *scattered, *parted])
 
 
 def memory_bytes(trial: Trial, lab: Lab) -> int:
     """The trial's memory: the source's share of the large set, whichever set is measured, times the trial's factor."""
     size = str(trial.cell["size"])
     scales = grid(lab.profile)
-    large_bytes: float = sum((database_facts(lab, _database(trial)) or {}).values()) * scales.scale_of("large") / scales.scale_of(size)
+    large_bytes: float = sum((database_facts(lab, database_of(trial)) or {}).values()) * scales.scale_of("large") / scales.scale_of(size)
     return round(float(trial.cell["memory"]) * PUBLISHED_MEMORY * large_bytes)
 
 
@@ -205,7 +232,7 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
-    tiers = {"tables": str(trial.cell["table"]), "indexes": str(trial.cell["index"])}
+    relations = pgbench.relations(int(trial.cell.get("partitions", 0)))
     with serving(lab, settings, arm=trial.arm, memory_bytes=limit) as connection:
         pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
         with pgbench.Load(lab.cluster, script, clients=clients, seed=lab.seed, scale=scale, logged=False):
@@ -213,7 +240,7 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
         connection.execute("CHECKPOINT")
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=float(trial.cell["slowdown"]))
-        window = Window(lab, connection, RELATIONS, tiers)
+        window = Window(lab, connection, relations, _places(trial))
         with pgbench.Load(lab.cluster, script, clients=clients, seed=lab.seed + 1, scale=scale) as load:
             time.sleep(asked.settle_s)
             with window.phase("before"):
@@ -259,29 +286,8 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
         if JUDGED.items() <= cell.items():
-            found.setdefault(str(trial), {})[cell["phase"]] = _io_by_relation(phase)
+            found.setdefault(str(trial), {})[cell["phase"]] = io_by_relation(phase)
     return {"io_by_relation": found}
-
-
-def _io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
-    """Sums over `rows`: blocks asked for and found by the server, requests to the emulated tiers and how many of them in sequence."""
-    files = [json.loads(proof)["files"] for proof in rows["proof"]]
-    asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
-    return {
-        "transactions": rows["result_rows"].sum(),
-        "elapsed_s": rows["elapsed_s"].sum(),
-        "relations": {
-            relation: {
-                "hits": hits,
-                "reads": reads,
-                **{
-                    f"requests_{name}": sum(one.get(relation, {}).get(name, 0) for one in files)
-                    for name in ("reads", "sequential_reads", "writes", "intended_s")
-                },
-            }
-            for relation, hits, reads in sorted(asked.rows())
-        },
-    }
 
 
 def check(rows: pl.DataFrame) -> None:

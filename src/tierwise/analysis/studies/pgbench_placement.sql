@@ -8,17 +8,17 @@ select
     pair,
     arm,
     cell ->> 'size' as size,
-    case (cell ->> 'table') || '/' || (cell ->> 'index')
-        when 'hdd/hdd' then 'all_hdd'
-        when 'hdd/ssd' then 'index_ssd'
-        when 'ssd/hdd' then 'table_ssd'
-        when 'ssd/ssd' then 'all_ssd'
+    case
+        when cell ->> 'hot' <> cell ->> 'table' then 'hot_ssd'
+        when cell ->> 'table' = 'hdd' then if(cell ->> 'index' = 'hdd', 'all_hdd', 'index_ssd')
+        else if(cell ->> 'index' = 'hdd', 'table_ssd', 'all_ssd')
     end as placement,
     cell ->> 'clients' as clients,
     case when cell ->> 'script' = 'mix'
         then format('{:.0f} % writes, skew {}, {}', 100 * (cell ->> 'writes')::double, cell ->> 'skew', cell ->> 'layout')
         else cell ->> 'script'
-    end as script,
+    end || coalesce(', ' || (cell ->> 'partitions') || ' partitions', '') as script,
+    coalesce((cell ->> 'partitions')::int, 0) as partitions,
     coalesce((cell ->> 'writes')::double, if(cell ->> 'script' = 'select-only', 0, 1)) as writes,
     coalesce((cell ->> 'skew')::double, 0) as skew,
     coalesce(cell ->> 'layout', 'strewn') as layout,
@@ -47,7 +47,7 @@ where study = 'pgbench_placement';
 -- One row a window.
 create temp view pgbench_placement_windows as
 select
-    run_id, pair, arm, size, placement, clients, script, writes, skew, layout, slowdown, memory, block, trial,
+    run_id, pair, arm, size, placement, clients, script, partitions, writes, skew, layout, slowdown, memory, block, trial,
     any_value(substrate) as substrate,
     sum(transactions)::bigint as transactions,
     sum(elapsed_s) as elapsed_s,
@@ -91,6 +91,7 @@ select
     one.writes,
     one.skew,
     one.layout,
+    one.partitions,
     one.slowdown,
     format('{:g}', one.slowdown) as factor,
     format('{:g}', one.memory) as memory,

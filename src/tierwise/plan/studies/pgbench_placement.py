@@ -41,14 +41,14 @@ def forecast(prospect: Prospect) -> Forecast:
     asked = prospect.trials
     if not asked:
         return Forecast(0.0, 0.0, 0.0, {})
-    sizes = {size: grid.rows_of(size) for size in {str(trial.cell["size"]) for trial in asked}}
-    host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in sizes.values())
+    databases = {study.database_of(trial): grid.rows_of(str(trial.cell["size"])) for trial in asked}
+    host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in databases.values())
     device_s = 0.0
     for trial in asked:
         memory_bytes = float(trial.cell["memory"]) * study.PUBLISHED_MEMORY * grid.rows_of("large") * constants.row_bytes
         host_s += grid.blocks * (
             constants.trial_s
-            + sizes[str(trial.cell["size"])] * constants.row_bytes * constants.restore_byte_s
+            + databases[study.database_of(trial)] * constants.row_bytes * constants.restore_byte_s
             + study.FILL * memory_bytes / PAGE_BYTES * constants.lookup_s
         )
         device_s += grid.blocks * _waited_s(trial, grid, constants)
@@ -56,8 +56,8 @@ def forecast(prospect: Prospect) -> Forecast:
         placements = BY_TYPE + (CACHES if grid.flip_map.caches else 0)
         simulated = len(grid.flip_map.points) * grid.flip_map.seeds * grid.flip_map.transactions
         host_s += simulated * placements * constants.map_s
-    copies_bytes = sum(sizes.values()) * constants.row_bytes + max(sizes.values()) * constants.row_bytes
-    disk_bytes = copies_bytes + (len(sizes) + 1) * constants.server_bytes + WAL_BYTES
+    copies_bytes = (sum(databases.values()) + max(databases.values())) * constants.row_bytes
+    disk_bytes = copies_bytes + (len(databases) + 1) * constants.server_bytes + WAL_BYTES
     moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell["table"], trial.cell["index"]) for trial in asked}}
     return Forecast(host_s, device_s, disk_bytes, {name: spread for name, spread in constants.spreads.items() if name in moved})
 

@@ -11,7 +11,13 @@ from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 
 MOVED: Final = ("index_ssd", "table_ssd", "all_ssd")
-OTHER_USES: Final = {"index_ssd": "Indexes", "heat": "Hottest partitions", "dm_cache": "dm-cache", "l2arc": "L2ARC"}
+OTHER_USES: Final = {
+    "index_ssd": "Indexes",
+    "hot_ssd": "First partition",
+    "heat": "Hottest partitions",
+    "dm_cache": "dm-cache",
+    "l2arc": "L2ARC",
+}
 """What an SSD of the index's size can do, as the map names it, and for a reader."""
 WHERE: Final = ["Index / memory", "Skew", "Popular rows", "Updates"]
 NONE: Final = Sentence("This run simulated no map of placements; `make report PROFILE=full` does.")
@@ -93,10 +99,11 @@ def other_uses(run: Run, pair: str) -> Table | Sentence:
         [*WHERE, *OTHER_USES.values()],
         rows,
         f"Transactions a second over those with everything on HDD, simulated, with an SSD as large as the index: for the "
-        "index; for whichever of the index and sixteen partitions of the table is read most for its size; as a cache before the disks that "
-        "promotes what is read twice (after dm-cache) or is fed what is read (after L2ARC), warmed. "
+        "index; for the first of sixteen partitions and its index alone, where popular rows lie in it; for whichever of the index and the "
+        "partitions is read most for its size; as a cache before the disks that promotes what is read twice "
+        "(after dm-cache) or is fed what is read (after L2ARC), warmed. "
         f"{_from(run, pair, rows)}",
-        align="rrlrrrrr",
+        align="rrlrrrrrr",
     )
 
 
@@ -111,7 +118,7 @@ def _where(point: dict[str, Any]) -> list[str]:
 
 
 def _words(placement: str) -> str:
-    return PLACEMENTS[placement].capitalize().replace("ssd", "SSD")
+    return {**PLACEMENTS, "hot_ssd": "first partition on SSD"}[placement].capitalize().replace("ssd", "SSD")
 
 
 def _seeds(run: Run, pair: str) -> int:

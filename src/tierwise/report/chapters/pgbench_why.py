@@ -16,7 +16,7 @@ GAINED: Final = ("index_ssd", "table_ssd")
 
 
 def mechanism(run: Run, pair: str) -> Sentence:
-    """How much of the random reading is the index's, and so how much either relation can gain."""
+    """How much of the random reading is the index's, and so how much either relation can gain. Flagged windows miss the same blocks."""
     judged = next((row for row in _conditions(run, pair) if row["judged_here"]), None)
     if judged is None or judged["share"] is None:
         return Sentence("")
@@ -42,9 +42,9 @@ def one_cause(run: Run, pair: str) -> Sentence:
         return Sentence("")
     shares = (1 - 1 / low, 1 - 1 / high)
     text = (
-        f"By the same reckoning source V's gains tell one story: indexes gain {number(low)} to {number(high)} where they have "
-        f"{percents(shares)} of the misses, and tables, more than {number(PUBLISHED_TABLES)}, where the indexes have less than "
-        f"{percent(1 / PUBLISHED_TABLES)}. Both were so on one server."
+        f"Reckoned by misses alone, source V's gains tell one story: indexes gain {number(low)} to {number(high)} where they have "
+        f"{percents(shares)} of the misses, and tables gain more than {number(PUBLISHED_TABLES)} where the indexes have less than "
+        f"{percent(1 / PUBLISHED_TABLES)}. So one share explains both."
     )
     curve = sorted(
         (float(point["index_to_memory"]), 1 - gain_of(point, "all_hdd") / gain_of(point, "index_ssd"))
@@ -65,7 +65,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
     """The indexes' share of the misses under each condition that was measured, and the gains that it foretells and that were found."""
     rows = _conditions(run, pair)
     if not rows:
-        return Sentence(f"No unflagged window of this run is about the large set on the pair `{pair}`.")
+        return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")
     cells = [
         [
             ARMS[row["arm"]],
@@ -81,9 +81,9 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
         ["I/O", "Script", "Clients", "Index / memory", "Index's share", "Indexes: bound", "found", "Tables: bound", "found"],
         cells,
         "The indexes' share of the misses with everything on HDD, on the large set; the gain that moving indexes or tables could have if "
-        "only misses counted (bound); and the gain that was found, the geometric mean over the blocks of the interleaving. Source V does "
+        "only misses counted (bound); and the gain that was found in unflagged windows, a geometric mean. Source V does "
         "not state clients and script, nor how its server did I/O. Under buffered I/O the server's misses may be found in the page cache. "
-        f"{run.note(pair, sum(row['n'] for row in rows), 'paired ratios', QUERY)}",
+        f"{run.note(pair, sum(row['n'] for row in rows), 'windows', QUERY)}",
         align="llrrrrrrr",
     )
 
@@ -135,10 +135,10 @@ def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
         select arm, script, clients, memory, {TPCB} and arm = 'direct' as judged_here,
                sum(index_reads) filter (placement = 'all_hdd') / nullif(sum(index_reads + table_reads) filter (placement = 'all_hdd'), 0)
                    as share,
-               exp(avg(ln(ratio)) filter (placement = 'index_ssd')) as index_ssd,
-               exp(avg(ln(ratio)) filter (placement = 'table_ssd')) as table_ssd,
-               count(ratio) filter (placement <> 'all_hdd') as n
-        from pgbench_placement where pair = ? and size = 'large' and judged = 'yes' and not flagged group by all
+               exp(avg(ln(ratio)) filter (placement = 'index_ssd' and not flagged)) as index_ssd,
+               exp(avg(ln(ratio)) filter (placement = 'table_ssd' and not flagged)) as table_ssd,
+               count(*) as n
+        from pgbench_placement where pair = ? and size = 'large' and judged = 'yes' group by all
         """,
         [pair],
     ).rows(named=True)

@@ -12,6 +12,7 @@ from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.figures.pgbench_placement import PLACEMENTS, QUERY
 from tierwise.report.formats import count, percent
+from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 
 STUDY: Final = "pgbench_placement"
@@ -36,12 +37,15 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of pgbench's unflagged windows at `point`, direct I/O; a script of pgbench's own counts by its updates."""
+    """placement, gain, n: of pgbench's unflagged windows at `point`, direct I/O; a script of pgbench's own counts by its updates.
+
+    The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
+    """
     return run.query(
         """
         select placement, exp(avg(ln(ratio))) as gain, count(*) as n from pgbench_placement
         where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
-          and placement <> 'all_hdd' and script <> 'simple-update'
+          and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
           and (writes, skew, layout, memory::double, slowdown) = (?, ?, ?, ?, ?)
         group by all order by placement
         """,
@@ -73,7 +77,8 @@ def flip(run: Run, pair: str) -> Figure | Sentence:
         "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
         f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates), crosses "
         f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
-        f"{run.note(pair, len(table), 'points', QUERY)}"
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
+        f"**{Substrate.EMULATED}**. Query: `analysis/{QUERY}`."
     )
     return Figure(
         parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX, table
