@@ -10,12 +10,11 @@ import pytest
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.runs import complete, open_run
-from tierwise.core import paths
+from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.words import IoArm
-from tierwise.postgres import memory_limit
 from tierwise.studies import pgbench_placement
 from tierwise.timings.store import read_rows
 from tierwise.timings.traces import TraceKey
@@ -124,13 +123,13 @@ def test_without_fuse_nothing_is_measured() -> None:
 
 
 def test_a_server_without_direct_io_is_measured_buffered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_limit, "obstacle", lambda: None)
+    monkeypatch.setattr(memory_group, "obstacle", lambda: None)
     profile = with_grid(load_profile("smoke")).model_copy(update={"arms": (IoArm.BUFFERED,)})
     assert {trial.arm for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {IoArm.BUFFERED}
 
 
 def test_a_page_cache_without_a_limit_is_no_arm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory_limit, "obstacle", lambda: "not permitted")
+    monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted")
     assert pgbench_placement.trials(load_profile("full"), load_pair("source-v"))
     assert {trial.arm for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))} == {IoArm.DIRECT}
 

@@ -9,10 +9,12 @@ import psutil
 import pytest
 
 from conftest import empty
+from tierwise.core import memory_group
 from tierwise.core.words import Layout
-from tierwise.postgres import memory_limit, pgbench
+from tierwise.postgres import pgbench
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.placement import create_tablespace
 from tierwise.postgres.processes import serving
 from tierwise.postgres.restore import TABLESPACES, restore
@@ -149,11 +151,11 @@ def test_a_database_is_put_back_elsewhere_as_it_was(cluster18: Cluster, workspac
     assert (prepared.data / "pg_wal").is_dir()
 
 
-@pytest.mark.skipif(memory_limit.obstacle() is not None, reason=f"{memory_limit.obstacle()}")
+@pytest.mark.skipif(memory_group.obstacle() is not None, reason=f"{memory_group.obstacle()}")
 def test_a_servers_memory_is_limited_with_its_page_cache(cluster18: Cluster) -> None:
     limit_bytes = 64 * 2**20
     cluster18.start({**loading_settings(), "shared_buffers": "16MB", "maintenance_work_mem": "4MB"})
-    with memory_limit.memory_limited(cluster18, limit_bytes):
+    with memory_limited(cluster18, limit_bytes):
         (group,) = {line for process in serving(cluster18.data) for line in _groups(process)}
         with cluster18.connect() as conn:
             conn.execute("CREATE TABLE large AS SELECT repeat('x', 1000) AS text FROM generate_series(1, 90000)")

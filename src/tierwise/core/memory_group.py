@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from tierwise.core.errors import MissingError
 
 ROOT: Final = Path("/sys/fs/cgroup")
@@ -54,6 +56,7 @@ def memory_group(name: str) -> Iterator[MemoryGroup]:
     if why := obstacle():
         raise MissingError("a memory cgroup", why=why, remedy="systemd-run --user --scope -p Delegate=yes make report")
     parent, version = _parent()
+    _sweep(parent)
     group = MemoryGroup(parent / f"tierwise-{name}-{os.getpid()}", version)
     group.folder.mkdir()
     try:
@@ -75,6 +78,15 @@ def _parent() -> tuple[Path, int]:
             if "memory" in (folder / "cgroup.subtree_control").read_text(encoding="ascii").split() and os.access(folder, os.W_OK):
                 return folder, 2
     return mine, 2
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the groups of runs that were killed."""
+    for folder in parent.glob("tierwise-*-*"):
+        process = folder.name.rpartition("-")[2]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def _remove(folder: Path) -> None:

@@ -19,6 +19,7 @@ from tierwise.bench.lab import Lab
 from tierwise.bench.prepared import database_facts, prepare_database, put_back
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, serving
+from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
@@ -26,7 +27,7 @@ from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Layout, Substrate
-from tierwise.postgres import memory_limit, pgbench
+from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.transactions import Rows
@@ -137,7 +138,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     if Substrate.SIMULATED in substrates:
         say("pgbench_placement: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
-    unlimited = memory_limit.obstacle()
+    unlimited = memory_group.obstacle()
     if unlimited and IoArm.BUFFERED in profile.arms:
         say(f"pgbench_placement: the buffered arm is left out, since its page cache would be the whole machine's ({unlimited})")
     at_own_speed = {} if substrates == {Substrate.EMULATED} else {"slowdowns": (1.0,)}
