@@ -75,35 +75,37 @@ def tally(run: Run) -> Sentence:
 def claims(run: Run) -> Table:
     """Every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
     reader = run.manifest.reader_pair
-    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Pairs", "Substrate", "Verdict", "Arms that confirm it"]
+    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Substrate", "Verdict"]
+    rows = [_claim_row(claim) for claim in run.verdicts]
+    elsewhere = [confirming(claim) for claim in run.verdicts]
+    if any(arms != DASH for arms in elsewhere):
+        header.append("Arms that confirm it")
+        rows = [[*row, arms] for row, arms in zip(rows, elsewhere, strict=True)]
     if reader:
         header.append("And here?")
+        rows = [[*row, _here(claim.here) if claim.here else DASH] for row, claim in zip(rows, run.verdicts, strict=True)]
     return Table(
         header,
-        [_claim_row(claim, reader) for claim in run.verdicts],
-        f"Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs. "
-        f"Arms differ from the published protocol in one thing (@sec-arms). "
+        rows,
+        "Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs, from n blocks. "
+        "Arms differ from the published protocol in one thing (@sec-arms). "
         f"A star marks bounds that the text does not give itself. {run.stamp}"
         + (f"; the last column is the pair `{reader}`." if reader else ".")
         + " Input: `data/published/claims.toml`.",
     )
 
 
-def _claim_row(claim: ClaimVerdict, reader: str | None) -> list[str]:
+def _claim_row(claim: ClaimVerdict) -> list[str]:
     where = f", {state_name(claim.deciding_state)}" if claim.deciding_state and claim.estimate is not None else ""
-    row = [
+    blocks = f", n{NBSP}={NBSP}{pairs(claim)}" if pairs(claim) != DASH else ""
+    return [
         claim.id,
         tied(claim.statement),
         bounds(claim),
-        estimated(claim) + where,
-        pairs(claim),
+        estimated(claim) + where + blocks,
         str(claim.substrate or DASH),
         marked(claim.verdict),
-        confirming(claim),
     ]
-    if reader:
-        row.append(_here(claim.here) if claim.here else DASH)
-    return row
 
 
 def _here(judgement: Judgement) -> str:
