@@ -196,7 +196,7 @@ def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: P
         blocks=inputs.profile.blocks,
         settings=lab.settings,
         server_version=lab.cluster.server_version,
-        facts={**study.describe(lab), **traced(study, list(trials.values()), lab, rows, folder)},
+        facts={**study.describe(lab), **traced(study, list(trials.values()), lab, rows, folder), "seek_stretch": lab.stretch},
     )
     datasets = {known.name: known for known in manifest.datasets} | {
         data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)
