@@ -200,6 +200,7 @@ def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: P
             **study.describe(lab),
             **study.summarise(rows.filter(pair=lab.pair.name)),
             **traced(study, list(trials.values()), lab, rows, folder),
+            "seek_stretch": lab.stretch,
         },
     )
     datasets = {known.name: known for known in manifest.datasets} | {

@@ -1,0 +1,265 @@
+"""From a workload to an answer: the best placement, what it rests on, and its regret against what a reader would do without it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from tierwise.advisor import placing
+from tierwise.advisor.placing import Goal, Placement, Problem
+from tierwise.advisor.service import SEED
+from tierwise.advisor.solving import solve
+from tierwise.advisor.workload import CELLS, FAST, SLOW, Relation, Workload
+from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB
+from tierwise.core.words import RelationClass, Substrate
+from tierwise.costs.bill import remarks
+from tierwise.costs.book import Book
+from tierwise.costs.hardware import capacity_bytes, device_bill
+
+TIERS: Final = (SLOW, FAST)
+HOUR_S: Final = 3600.0
+
+ServiceTimes = Mapping[str, Mapping[str, float]]
+"""Relation -> tier -> seconds of one job's requests."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the reader asks.
+
+    Args:
+        ssd_gib: room on the ssd.
+        budget: most money a year; `None`: no limit.
+        goal: what the placement has least of.
+        jobs_per_hour: how often a job comes; 0: it takes room, and no share of a device's time.
+        devices: tier -> device of ``data/devices`` in place of the run's.
+    """
+
+    ssd_gib: float
+    budget: float | None = None
+    goal: Goal = Goal.QUICKEST
+    jobs_per_hour: float = 0.0
+    devices: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        for field, value, least in (("--ssd-gib", self.ssd_gib, 0.0), ("--jobs-per-hour", self.jobs_per_hour, 0.0)):
+            if not least <= value < float("inf"):
+                raise InputError(field, value=value, rule="must be zero or more")
+        if self.budget is not None and not 0 < self.budget < float("inf"):
+            raise InputError("--budget", value=self.budget, rule="must be above zero, in money a year")
+        if self.goal is Goal.CHEAPEST and not self.jobs_per_hour:
+            rule = "the cheapest placement depends on how often a job comes"
+            raise InputError("--jobs-per-hour", value=self.jobs_per_hour, rule=rule, remedy="--jobs-per-hour N, or --goal quickest")
+
+
+class Placed(Strict):
+    """One relation: where it belongs, and what a job's requests take on each tier (simulated)."""
+
+    relation: str
+    relation_class: RelationClass
+    size_bytes: int
+    tier: str
+    requests: float
+    service_s: dict[str, float]
+    basis: str
+
+
+class Alternative(Strict):
+    """Another placement. `regret`: the advice's time (or money) over this one's, less one; below zero the advice is better."""
+
+    name: str
+    placement: dict[str, str]
+    ssd_bytes: int
+    fits: bool
+    affordable: bool
+    job_s: float
+    cost_a_year: float | None
+    regret: float
+
+
+class Advice(Strict):
+    """The answer. Times are simulated, from heat of the substrate `heat`; `exhaustive` is `None` for more than twelve relations."""
+
+    run_id: str
+    study: str
+    pair: str
+    workload: str
+    arm: str
+    queries: tuple[str, ...]
+    goal: Goal
+    ssd_gib: float
+    budget: float | None
+    jobs_per_hour: float
+    currency: str | None
+    devices: dict[str, str]
+    relations: tuple[Placed, ...]
+    ssd_bytes: int
+    storage_s: float
+    host_s: float
+    job_s: float
+    cost_a_year: float | None
+    alternatives: tuple[Alternative, ...]
+    exhaustive: Alternative | None
+    placements: int
+    substrate: Substrate
+    heat: Substrate
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def placement(self) -> dict[str, str]:
+        return {placed.relation: placed.tier for placed in self.relations}
+
+
+def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
+    """The best placement of the workload's relations on hdd and ssd; `service_s` where `times` was asked already.
+
+    Raises:
+        InputError: nothing is within the limits.
+        MissingError: a device has no model, or no price where money is asked for.
+    """
+    service_s = service_s or times(workload, question.devices)
+    problem, why_free = problem_of(workload, question, service_s, book)
+    best = solve(problem, question.goal)
+    searched = placing.exhaustive(problem, question.goal)
+    against = partial(_against, best, problem, question.goal, workload.host_s)
+    devices = names(workload, question.devices)
+    return Advice(
+        run_id=workload.run_id,
+        study=workload.study,
+        pair=workload.pair,
+        workload=workload.name,
+        arm=workload.arm,
+        queries=workload.queries,
+        goal=question.goal,
+        ssd_gib=question.ssd_gib,
+        budget=question.budget,
+        jobs_per_hour=question.jobs_per_hour,
+        currency=book.currency if problem.prices else None,
+        devices=devices,
+        relations=tuple(_placed(relation, best[relation.name], service_s[relation.name]) for relation in workload.relations),
+        ssd_bytes=problem.used_bytes(best, FAST),
+        storage_s=problem.time_s(best),
+        host_s=workload.host_s,
+        job_s=workload.host_s + problem.time_s(best),
+        cost_a_year=problem.cost_a_year(best),
+        alternatives=tuple(against(name, placement) for name, placement in fixed(workload).items()),
+        exhaustive=against("exhaustive search", searched) if searched else None,
+        placements=len(TIERS) ** len(workload.relations),
+        substrate=Substrate.SIMULATED,
+        heat=workload.substrate,
+        assumptions=tuple(assumptions(workload)),
+        warnings=(why_free,) if why_free else tuple(remarks([device_bill(name, book) for name in devices.values()], book)),
+    )
+
+
+def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed: int = SEED) -> dict[str, dict[str, float]]:
+    """Relation -> tier -> seconds that a job's requests take there: on hdd and ssd, with `devices` in place of the run's, and on any
+    other tier that the run had it on."""
+    makers = {tier: workload.device(tier, (devices or {}).get(tier), seed=seed) for tier in TIERS}
+    found = {relation.name: {tier: relation.service_s(maker) for tier, maker in makers.items()} for relation in workload.relations}
+    for relation in workload.relations:
+        for tier in {placed.placement.get(relation.name, SLOW) for placed in workload.measured.values()} - set(TIERS):
+            if workload.device_name(tier):
+                found[relation.name][tier] = relation.service_s(workload.device(tier, seed=seed))
+    return found
+
+
+def times_by_seed(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[int, ServiceTimes]:
+    """`times` of as many seeds as an interval needs; `SEED` is among them."""
+    return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_PAIRS)}
+
+
+def names(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Tier -> device, with `devices` in place of the run's."""
+    return {tier: (devices or {}).get(tier) or workload.device_name(tier) or "" for tier in TIERS}
+
+
+def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, book: Book) -> tuple[Problem, str | None]:
+    """The placement problem that `question` poses, and why it counts no money where it does not.
+
+    Raises:
+        MissingError: money is asked for, and a device has no price on the book's day.
+    """
+    devices = names(workload, question.devices)
+    problem = Problem(
+        sizes_bytes={relation.name: relation.size_bytes for relation in workload.relations},
+        service_s=service_s,
+        capacity_bytes={FAST: int(question.ssd_gib * GIB)},
+        devices_bytes={tier: capacity_bytes(name) for tier, name in devices.items()},
+        prices={},
+        jobs_per_s=question.jobs_per_hour / HOUR_S,
+        budget=question.budget,
+    )
+    try:
+        return replace(problem, prices={tier: device_bill(name, book).cost(book) for tier, name in devices.items()}), None
+    except MissingError as missing:
+        if question.budget is not None or question.goal is Goal.CHEAPEST:
+            raise
+        return problem, f"no money is counted: {missing}"
+
+
+def fixed(workload: Workload) -> dict[str, Placement]:
+    """The four placements by class, as the run measured them where it did: a relation that has a tier of its own (the log) goes with
+    the slow tier unless everything is fast, and so does one that a cell does not name."""
+    found: dict[str, Placement] = {}
+    for name, (tables, indexes) in CELLS.items():
+        by_class = {RelationClass.TABLE: tables, RelationClass.INDEX: indexes}
+        measured = workload.measured[name].placement if name in workload.measured else {}
+        other = FAST if tables == indexes == FAST else SLOW
+        found[name] = {
+            relation.name: measured[relation.name] if measured.get(relation.name) in TIERS else by_class.get(relation.relation_class, other)
+            for relation in workload.relations
+        }
+    return found
+
+
+def assumptions(workload: Workload) -> list[str]:
+    """What the predicted times take for granted."""
+    told = [
+        "a job is one of each query, all equally often; requests of different relations do not delay each other",
+        f"requests counted on the placement {workload.reference!r}, {workload.substrate}; the host's time of a job is as there",
+        f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
+        f"published ones ({workload.stretch_how})",
+    ]
+    if workload.slowdown != 1:
+        told.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")
+    if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
+        told.append("the log takes the room of max_wal_size")
+    if workload.depth > 1:
+        told.append(f"all {workload.depth} sessions wait for one device at a time")
+    return told
+
+
+def _placed(relation: Relation, tier: str, service_s: Mapping[str, float]) -> Placed:
+    return Placed(
+        relation=relation.name,
+        relation_class=relation.relation_class,
+        size_bytes=relation.size_bytes,
+        tier=tier,
+        requests=sum(asked.number for asked in relation.requests),
+        service_s=dict(service_s),
+        basis="; ".join(sorted({asked.basis for asked in relation.requests})),
+    )
+
+
+def _against(best: Placement, problem: Problem, goal: Goal, host_s: float, /, name: str, other: Placement) -> Alternative:  # noqa: PLR0917
+    return Alternative(
+        name=name,
+        placement=dict(other),
+        ssd_bytes=problem.used_bytes(other, FAST),
+        fits=problem.fits(other),
+        affordable=problem.affordable(other),
+        job_s=host_s + problem.time_s(other),
+        cost_a_year=problem.cost_a_year(other),
+        regret=regret(best, other, problem, host_s, goal),
+    )
+
+
+def regret(chosen: Placement, other: Placement, problem: Problem, host_s: float, goal: Goal) -> float:
+    """What the goal wants least of, with `chosen` over with `other`, less one; the host's time belongs to the time."""
+    ours, theirs = (problem.objective(placement, goal) + (host_s if goal is Goal.QUICKEST else 0.0) for placement in (chosen, other))
+    return ours / theirs - 1 if theirs else 0.0

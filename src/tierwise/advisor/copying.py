@@ -1,0 +1,70 @@
+"""How long a relation's copy from one device to another takes."""
+
+from enum import StrEnum
+from functools import partial
+from itertools import count
+from math import ceil, inf
+from typing import Final
+
+from tierwise.advisor.service import Build, pace_s
+from tierwise.core.units import KIB, PAGE_BYTES
+from tierwise.devices.model import DeviceModel, Operation
+
+BATCH_PAGES: Final = 32
+"""Pages that PostgreSQL 18 collects before it writes them (src/backend/storage/smgr/bulk_write.c: MAX_PENDING_WRITES)."""
+REQUEST_BYTES: Final = 128 * KIB
+"""Of a copy at bandwidth: the kernel's read-ahead by default."""
+AHEAD: Final = 4
+SAMPLE_REQUESTS: Final = 2048
+"""So many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
+
+
+class Way(StrEnum):
+    """How a relation is copied."""
+
+    SERVER = "server"  # ALTER TABLE ... SET TABLESPACE past a page cache: 32 pages are read, one by one, then written, one by one
+    BANDWIDTH = "bandwidth"  # reading and writing at once, in large requests: the slower of both
+
+
+def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER) -> float:
+    """Seconds to copy a relation of `size_bytes` between new devices, until it is durable on the target (simulated)."""
+    if size_bytes <= 0:
+        return 0.0
+    sample = min(size_bytes, SAMPLE_REQUESTS * (PAGE_BYTES if way is Way.SERVER else REQUEST_BYTES))
+    copy = partial(_page_by_page, source, target) if way is Way.SERVER else partial(_at_bandwidth, source, target)
+    whole_s = copy(sample)
+    if sample == size_bytes:
+        return whole_s
+    return whole_s + (size_bytes - sample) * (whole_s - copy(sample // 2)) / (sample - sample // 2)
+
+
+def _page_by_page(source: Build, target: Build, size_bytes: int) -> float:
+    """As the server copies: `BATCH_PAGES` pages read one by one, then written one by one; a flush at the end."""
+    reader, writer = source(), target()
+    now_s, pages = 0.0, ceil(size_bytes / PAGE_BYTES)
+    for first in range(0, pages, BATCH_PAGES):
+        batch = range(first, min(first + BATCH_PAGES, pages))
+        for page in batch:
+            now_s = _asked(reader, now_s, Operation.READ, page * PAGE_BYTES)
+        for page in batch:
+            now_s = _asked(writer, now_s, Operation.WRITE, page * PAGE_BYTES)
+    return _asked(writer, now_s, Operation.FLUSH, 0)
+
+
+def _asked(device: DeviceModel, now_s: float, operation: Operation, address_bytes: int) -> float:
+    """When one request of a page, asked of a device at `now_s` alone, is through."""
+    device.submit(now_s, 0, operation, address_bytes, 0 if operation is Operation.FLUSH else PAGE_BYTES)
+    while (event_s := device.next_event_s()) < inf:
+        for _, end_s in device.advance(event_s):
+            return end_s
+    raise AssertionError("a device completes what it is asked")
+
+
+def _at_bandwidth(source: Build, target: Build, size_bytes: int) -> float:
+    """The slower of reading it all and writing it all, `AHEAD` requests always waiting."""
+    requests = ceil(size_bytes / REQUEST_BYTES)
+    return max(
+        requests
+        * pace_s(device(), (operation,), (number * REQUEST_BYTES for number in count()), REQUEST_BYTES, depth=AHEAD, requests=requests)
+        for device, operation in ((source, Operation.READ), (target, Operation.WRITE))
+    )

@@ -1,0 +1,263 @@
+"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (source H, statement H11)"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import ceil
+from typing import Protocol
+
+from tierwise.advisor.advice import ServiceTimes, names, times_by_seed
+from tierwise.advisor.copying import Way, copy_s
+from tierwise.advisor.placing import Placement
+from tierwise.advisor.service import Build
+from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
+from tierwise.analysis.claims import Bounds
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict
+from tierwise.core.words import RelationClass, Substrate
+
+
+class Maker(Protocol):
+    """Makes what makes new devices."""
+
+    def __call__(self, *, seed: int) -> Build: ...
+
+
+@dataclass(frozen=True)
+class Times:
+    """Seconds by block, which in simulation is a seed; what has no repeats has the one block 0."""
+
+    by_block: Mapping[int, float]
+    substrate: Substrate
+
+    @staticmethod
+    def given(time_s: float) -> "Times":
+        """What a reader says, who has measured it."""
+        return Times({0: time_s}, Substrate.MEASURED)
+
+    @staticmethod
+    def simulated(seconds: Callable[[int], float]) -> "Times":
+        """Of each seed."""
+        return Times({seed: seconds(seed) for seed in range(MINIMUM_PAIRS)}, Substrate.SIMULATED)
+
+    @property
+    def mean_s(self) -> float:
+        """Geometric mean."""
+        mean = geometric_estimate(list(self.by_block.values())).value
+        assert mean is not None, "times hold at least one"
+        return mean
+
+    def as_one(self) -> "Times":
+        """The mean in place of the repeats."""
+        return Times({0: self.mean_s}, self.substrate)
+
+    def at(self, block: int) -> float | None:
+        """Of `block`, or the only one."""
+        return self.by_block.get(block, next(iter(self.by_block.values())) if len(self.by_block) == 1 else None)
+
+
+class MovePlan(Strict):
+    """The answer.
+
+    `break_even_jobs` with its interval over the repeats: the move there and back over what a job saves; `None` where a job saves
+    nothing in some repeat. `pays`: whether the move pays within `jobs`; no verdict across substrates.
+    """
+
+    relations: dict[str, int]
+    source: str
+    target: str
+    way: Way
+    there_s: float
+    back_s: float
+    slow_job_s: float
+    fast_job_s: float
+    saved_s: float
+    move_substrate: Substrate
+    job_substrate: Substrate
+    break_even_jobs: float | None
+    low: float | None
+    high: float | None
+    pairs: int
+    jobs: int
+    pays: Verdict
+    reason: str = ""
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def whole_jobs(self) -> int | None:
+        """The first number of jobs after which the move has paid."""
+        return None if self.break_even_jobs is None else ceil(self.break_even_jobs)
+
+
+def check_jobs(jobs: int) -> int:
+    """`jobs`; `InputError` where there are none."""
+    if jobs < 1:
+        raise InputError("--jobs", value=jobs, rule="must be at least 1")
+    return jobs
+
+
+def plan_move(
+    relations: Mapping[str, int],
+    *,
+    devices: tuple[str, str],
+    there: Times,
+    back: Times,
+    slow_job: Times,
+    fast_job: Times,
+    way: Way = Way.SERVER,
+    jobs: int = 1,
+    remarks: Sequence[str] = (),
+) -> MovePlan:
+    """Break-even and verdict from the times of the move and of a job on either placement; pairs are of the same block.
+
+    Each of the four has the same blocks, or one value for all.
+    """
+    move_substrate, job_substrate = Substrate.of({there.substrate, back.substrate}), Substrate.of({slow_job.substrate, fast_job.substrate})
+    if move_substrate is not job_substrate:  # a seed of the one is no block of the other
+        there, back = there.as_one(), back.as_one()
+    rows = _paired(there, back, slow_job, fast_job)
+    saving = [slow_s - fast_s for _, _, slow_s, fast_s in rows]
+    estimate = (
+        geometric_estimate([(there_s + back_s) / saved_s for (there_s, back_s, _, _), saved_s in zip(rows, saving, strict=True)])
+        if min(saving, default=0.0) > 0
+        else Estimate(None, None, None, len(rows))
+    )
+    verdict, reason = _verdict(estimate, saving, Substrate.of({move_substrate, job_substrate}), jobs)
+    return MovePlan(
+        relations=dict(relations),
+        source=devices[0],
+        target=devices[1],
+        way=way,
+        there_s=there.mean_s,
+        back_s=back.mean_s,
+        slow_job_s=slow_job.mean_s,
+        fast_job_s=fast_job.mean_s,
+        saved_s=slow_job.mean_s - fast_job.mean_s,
+        move_substrate=move_substrate,
+        job_substrate=job_substrate,
+        break_even_jobs=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        pairs=estimate.pairs,
+        jobs=jobs,
+        pays=verdict,
+        reason=reason,
+        remarks=tuple(remarks),
+    )
+
+
+def _paired(*times: Times) -> list[list[float]]:
+    """One row for each block that all of `times` have; who has one value has it in each."""
+    blocks = max((one.by_block for one in times), key=len)
+    rows = [[time_s for one in times if (time_s := one.at(block)) is not None] for block in sorted(blocks)]
+    return [row for row in rows if len(row) == len(times)]
+
+
+def move_of(
+    workload: Workload,
+    moved: Sequence[str] = (),
+    *,
+    way: Way = Way.SERVER,
+    jobs: int = 1,
+    devices: Mapping[str, str] | None = None,
+    predict: bool = False,
+    job_s: tuple[float, float] | None = None,
+    service_s: Mapping[int, ServiceTimes] | None = None,
+) -> MovePlan:
+    """The plan for relations of a run (none named: all but the log), from hdd to ssd and back.
+
+    A job's times are those of the two measured placements where the run has both, on its own devices as they are; else predicted.
+
+    Args:
+        devices: tier -> device of ``data/devices`` in place of the run's.
+        predict: a job's times are predicted in any case, so that everything is simulated and there is a verdict.
+        job_s: seconds of a job before and after the move, in place of the run's.
+        service_s: `times_by_seed` of the workload and devices, where it was asked already.
+    """
+    known = {one.name: one.size_bytes for one in workload.relations if one.relation_class is not RelationClass.WAL}
+    unknown = sorted(set(moved) - known.keys())
+    if unknown:
+        rule, remedy = f"run {workload.run_id} has no such table or index", f"one of: {', '.join(known)}"
+        raise InputError("--relation", value=unknown[0], rule=rule, remedy=remedy)
+    sizes = {name: known[name] for name in (moved or known)}
+    slow, fast = (partial(workload.device, tier, (devices or {}).get(tier)) for tier in (SLOW, FAST))
+    there, back = (Times.simulated(partial(_copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
+    remarks = ["relations are copied one after the other, and nothing else is asked of the devices meanwhile (assumed)"]
+    if job_s is not None:
+        slow_job, fast_job = map(Times.given, job_s)
+        remarks.append("the times of a job were given, and are taken as measured")
+    else:
+        slow_job, fast_job, told = _job_times(workload, sizes, devices or {}, predict=predict, service_s=service_s)
+        remarks += told
+    named = names(workload, devices)
+    return plan_move(
+        sizes,
+        devices=(named[SLOW], named[FAST]),
+        there=there,
+        back=back,
+        slow_job=slow_job,
+        fast_job=fast_job,
+        way=way,
+        jobs=jobs,
+        remarks=remarks,
+    )
+
+
+def _copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
+    source, target = (maker(seed=seed) for maker in ends)
+    return sum(copy_s(size, source, target, way) for size in sizes.values())
+
+
+def _job_times(
+    workload: Workload,
+    moved: Mapping[str, int],
+    devices: Mapping[str, str],
+    *,
+    predict: bool,
+    service_s: Mapping[int, ServiceTimes] | None,
+) -> tuple[Times, Times, list[str]]:
+    before = {relation.name: SLOW for relation in workload.relations}
+    after = {**before, **dict.fromkeys(moved, FAST)}
+    found = [_cell(workload, placement) for placement in (before, after)]
+    if not devices and not predict and workload.slowdown == 1 and found[0] is not None and found[1] is not None:
+        slow, fast = (Times(one.job_s, one.substrate) for one in found if one is not None)
+        return slow, fast, []
+    by_seed = service_s or times_by_seed(workload, devices)
+
+    def predicted(placement: Placement) -> Times:
+        return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))
+
+    unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else "the run did not measure this placement"
+    why = "as asked" if predict else "on other devices" if devices else unmeasured
+    return (
+        predicted(before),
+        predicted(after),
+        [f"the times of a job are predicted ({why}), the host's share as it was {workload.substrate}"],
+    )
+
+
+def _cell(workload: Workload, wanted: Placement) -> Measured | None:
+    """The measured placement that agrees with `wanted` on every relation that it has on either of the two tiers."""
+    for measured in workload.measured.values():
+        known = {name: tier for name, tier in measured.placement.items() if tier in {SLOW, FAST}}
+        if known and all(wanted.get(name) == tier for name, tier in known.items()):
+            return measured
+    return None
+
+
+def _verdict(estimate: Estimate, saving: Sequence[float], substrate: Substrate, jobs: int) -> tuple[Verdict, str]:
+    """Whether the move pays within `jobs`: the interval of the break-even against them."""
+    if substrate is Substrate.MIXED:
+        return Verdict.MIXED, "the move and the job have different substrates"
+    if saving and max(saving) <= 0:
+        return Verdict.CONTRADICTED, "a job saves nothing in any repeat"
+    if estimate.value is None:
+        return Verdict.UNDECIDED, "a job saves nothing in some repeat"
+    if estimate.interval is None:
+        return Verdict.UNDECIDED, f"{estimate.pairs} repeats, too few for an interval"
+    bounds = Bounds(upper=float(jobs))
+    if bounds.contain(*estimate.interval):
+        return Verdict.CONFIRMED, ""
+    return (Verdict.CONTRADICTED, "") if bounds.exclude(*estimate.interval) else (Verdict.UNDECIDED, f"the interval holds {jobs}")

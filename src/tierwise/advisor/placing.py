@@ -1,0 +1,120 @@
+"""The placement problem: relations, tiers, their times and prices, and its answer by looking at every placement.
+
+No file is read here and no device is built: `Problem` holds numbers.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import product
+from typing import Final
+
+EXHAUSTIVE_RELATIONS: Final = 12
+"""Up to so many every placement is looked at."""
+ALIKE: Final = 1e-9
+"""Relative difference of two sums that count as equal: they then differ by rounding alone."""
+
+Placement = Mapping[str, str]
+"""Relation -> tier."""
+
+
+class Goal(StrEnum):
+    """What an optimal placement has least of."""
+
+    QUICKEST = "quickest"
+    CHEAPEST = "cheapest"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What may be placed where.
+
+    Args:
+        sizes_bytes: relation -> bytes.
+        service_s: relation -> tier -> seconds that its requests of one job take there.
+        capacity_bytes: tier -> bytes that may be used; a tier that is not named has no limit.
+        devices_bytes: tier -> bytes of one of its devices.
+        prices: tier -> money a year for one of its devices; empty where no money is counted.
+        jobs_per_s: how often a job comes; a device serves one request after the other, so that it is busy this times the seconds of a job.
+        budget: most money a year.
+    """
+
+    sizes_bytes: Mapping[str, int]
+    service_s: Mapping[str, Mapping[str, float]]
+    capacity_bytes: Mapping[str, int]
+    devices_bytes: Mapping[str, int]
+    prices: Mapping[str, float]
+    jobs_per_s: float = 0.0
+    budget: float | None = None
+
+    @property
+    def relations(self) -> list[str]:
+        return list(self.sizes_bytes)
+
+    @property
+    def tiers(self) -> list[str]:
+        """In the order of `devices_bytes`."""
+        return list(self.devices_bytes)
+
+    def time_s(self, placement: Placement) -> float:
+        """Seconds of the storage for one job."""
+        return float(sum(self.service_s[relation][placement[relation]] for relation in self.relations))
+
+    def used_bytes(self, placement: Placement, tier: str) -> int:
+        return sum(self.sizes_bytes[relation] for relation in self.relations if placement[relation] == tier)
+
+    def devices(self, placement: Placement) -> dict[str, float]:
+        """Shares of a device that the placement takes of each tier: of its room or of its time, whichever is more."""
+        busy = {tier: sum(self.service_s[name][tier] for name in self.relations if placement[name] == tier) for tier in self.tiers}
+        return {tier: max(self.used_bytes(placement, tier) / self.devices_bytes[tier], self.jobs_per_s * busy[tier]) for tier in self.tiers}
+
+    def cost_a_year(self, placement: Placement) -> float | None:
+        """Money for `devices`; `None` where no price is counted."""
+        if not self.prices:
+            return None
+        return sum(share * self.prices[tier] for tier, share in self.devices(placement).items())
+
+    def fits(self, placement: Placement) -> bool:
+        """Every tier has room."""
+        return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
+
+    def affordable(self, placement: Placement) -> bool:
+        """Within the budget, if there is one."""
+        cost = self.cost_a_year(placement)
+        return self.budget is None or cost is None or cost <= self.budget * (1 + ALIKE)
+
+    def feasible(self, placement: Placement) -> bool:
+        return self.fits(placement) and self.affordable(placement)
+
+    def objective(self, placement: Placement, goal: Goal) -> float:
+        """What `goal` wants least of: seconds a job, or money a year."""
+        if goal is Goal.QUICKEST:
+            return self.time_s(placement)
+        cost = self.cost_a_year(placement)
+        assert cost is not None, "a cheapest placement needs prices"
+        return cost
+
+
+def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
+    """The best of all placements, ties as in `solve`; `None` where none is within the limits, or there are too many relations."""
+    if len(problem.relations) > EXHAUSTIVE_RELATIONS:
+        return None
+    feasible = [placement for placement in every(problem) if problem.feasible(placement)]
+    if not feasible:
+        return None
+    least = min(problem.objective(placement, goal) for placement in feasible)
+    return min(
+        (placement for placement in feasible if problem.objective(placement, goal) <= least * (1 + ALIKE)),
+        key=lambda placement: limited_bytes(problem, placement),
+    )
+
+
+def every(problem: Problem) -> Iterator[Placement]:
+    """Each way to give every relation a tier."""
+    for tiers in product(problem.tiers, repeat=len(problem.relations)):
+        yield dict(zip(problem.relations, tiers, strict=True))
+
+
+def limited_bytes(problem: Problem, placement: Placement) -> int:
+    """On the tiers that have a limit."""
+    return sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes)

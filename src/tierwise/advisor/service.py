@@ -1,0 +1,138 @@
+"""How long a relation's requests of one job take on a device: its recorded requests replayed, or its counted ones at the device's pace."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, cycle, islice
+from math import inf
+from statistics import fmean
+from typing import Final, Protocol
+
+from tierwise.core.units import PAGE_BYTES
+from tierwise.devices.model import DeviceModel, Operation
+from tierwise.simulate.replay import Access, Trace, lay_out, replay
+
+REQUESTS: Final = 1000
+"""Whose mean is a device's pace; so few writes find room in most write caches, as the run's do in bursts (assumed)."""
+REPLAYS: Final = 2
+"""Of recorded requests, with the platters at other places when they begin; their mean is told."""
+SEED: Final = 1
+HERE: Final = "here"
+"""Name of the one tier of a replay."""
+
+Build = Callable[[], DeviceModel]
+"""A new device."""
+
+
+class Requests(Protocol):
+    """What one job asks of one relation."""
+
+    @property
+    def basis(self) -> str:
+        """How the order of the requests is known, or what is assumed of it."""
+
+    @property
+    def number(self) -> float:
+        """Requests a job."""
+
+    def service_s(self, build: Build, size_bytes: int) -> float:
+        """Seconds that they take on the device of `build`, from which nothing else is asked."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """The very requests of one execution, in their order, one after the other.
+
+    Args:
+        accesses: `relation` names the file (a fork has its own).
+        sizes_bytes: of each file of the query, also of other relations: they lie on the device one after the other.
+    """
+
+    accesses: Sequence[Access]
+    sizes_bytes: Mapping[str, int]
+
+    @property
+    def basis(self) -> str:
+        return "the recorded requests, replayed"
+
+    @property
+    def number(self) -> float:
+        return float(len(self.accesses))
+
+    def service_s(self, build: Build, size_bytes: int) -> float:  # noqa: ARG002  each file has its own
+        if not self.accesses:
+            return 0.0
+        places, trace, laid = dict.fromkeys(self.sizes_bytes, HERE), Trace(self.accesses), lay_out(self.sizes_bytes)
+        starts_s = (random.Random(number).random() for number in range(REPLAYS))
+        return fmean(sum(replay(trace, places, {HERE: build()}, laid, started_s=start_s).latencies_s) for start_s in starts_s)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """So many requests a job, of `depth` sessions that all wait for the same device.
+
+    `sequential_reads`: those that begin where the read before them ended; `None`: nothing counted them, and all are taken as random,
+    uniform over the relation. Writes of the log follow each other and each is flushed; other writes are random and none is waited for
+    alone.
+    """
+
+    reads: float
+    sequential_reads: float | None
+    read_bytes: float
+    writes: float
+    write_bytes: float
+    depth: int
+    log: bool
+
+    @property
+    def basis(self) -> str:
+        if self.log:
+            return "counted; writes in order, each flushed (assumed)"
+        return "counted, all taken as random (assumed)" if self.sequential_reads is None else "counted, random and sequential apart"
+
+    @property
+    def number(self) -> float:
+        return self.reads + self.writes
+
+    def service_s(self, build: Build, size_bytes: int) -> float:
+        sequential = self.sequential_reads or 0.0
+        read_bytes, write_bytes = (_whole_pages(size, of) for size, of in ((self.read_bytes, self.reads), (self.write_bytes, self.writes)))
+        depth = 1 if self.log else self.depth
+        spent_s = 0.0
+        for amount, operations, request_bytes, scattered in (
+            (self.reads - sequential, (Operation.READ,), read_bytes, True),
+            (sequential, (Operation.READ,), read_bytes, False),
+            (self.writes, (Operation.WRITE, Operation.FLUSH) if self.log else (Operation.WRITE,), write_bytes, not self.log),
+        ):
+            if amount > 0:
+                places = _places(size_bytes, request_bytes, scattered=scattered)
+                spent_s += amount * len(operations) * pace_s(build(), operations, places, request_bytes, depth=depth)
+        return spent_s
+
+
+def pace_s(
+    device: DeviceModel, operations: Sequence[Operation], places: Iterator[int], size_bytes: int, *, depth: int, requests: int = REQUESTS
+) -> float:
+    """Mean seconds from one completion to the next of `requests`, of which `depth` are always waiting, with `operations` in turn."""
+    asked = islice(zip(cycle(operations), places, strict=False), requests)
+    for tag, (operation, place) in enumerate(islice(asked, depth)):
+        device.submit(0.0, tag, operation, place, size_bytes)
+    ended_s, done = 0.0, 0
+    while done < requests and (event_s := device.next_event_s()) < inf:
+        for tag, end_s in device.advance(event_s):
+            ended_s, done = end_s, done + 1
+            for operation, place in islice(asked, 1):
+                device.submit(end_s, tag, operation, place, size_bytes)
+    return ended_s / done
+
+
+def _places(size_bytes: int, request_bytes: int, *, scattered: bool) -> Iterator[int]:
+    """Addresses within a relation of `size_bytes`."""
+    slots = max(1, size_bytes // request_bytes)
+    draw = random.Random(SEED)
+    return (draw.randrange(slots) * request_bytes for _ in count()) if scattered else (number % slots * request_bytes for number in count())
+
+
+def _whole_pages(total_bytes: float, requests: float) -> int:
+    """Mean size of a request, in pages; one where nothing counted bytes."""
+    return max(1, round(total_bytes / requests / PAGE_BYTES) if requests else 1) * PAGE_BYTES

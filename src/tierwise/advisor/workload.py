@@ -1,0 +1,236 @@
+"""What a run knows of a workload: its relations, what a job asks of each, what it takes besides, and the times of measured placements."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from tierwise.advisor.placing import Placement
+from tierwise.advisor.service import SEED, Build, Counted, Recorded, Requests
+from tierwise.analysis import heat
+from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.analysis.verdicts import newest_run
+from tierwise.analysis.views import open_views
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import RelationClass, Substrate
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+from tierwise.simulate.replay import Access, Operation
+
+SLOW: Final = "hdd"
+FAST: Final = "ssd"
+CELLS: Final = {"all hdd": (SLOW, SLOW), "indexes ssd": (SLOW, FAST), "tables ssd": (FAST, SLOW), "all ssd": (FAST, FAST)}
+"""The four fixed placements: (tier of the tables, tier of the indexes), as the sources compare them."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """One table, index or log, and all that a job asks of it."""
+
+    name: str
+    relation_class: RelationClass
+    size_bytes: int
+    requests: Sequence[Requests]
+
+    def service_s(self, device: Build) -> float:
+        """Seconds of one job's requests on `device`."""
+        return sum(asked.service_s(device, self.size_bytes) for asked in self.requests)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One placement that the run measured: where each relation lay, and the seconds of a job by block."""
+
+    placement: Placement
+    job_s: Mapping[int, float]
+    substrate: Substrate
+
+    @property
+    def estimate(self) -> Estimate:
+        return geometric_estimate(list(self.job_s.values()))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A job is one of each of `queries`.
+
+    `host_s` is what a job takes besides the requests, on the placement `reference` that they were counted on. `measured`: by the name of
+    one of `CELLS`. `tiers`: as the pair's file has them. The measured times are of tiers that were all slowed `slowdown`-fold, so that
+    the processors were not what is measured; the requests and `host_s` are not.
+    """
+
+    run_id: str
+    study: str
+    pair: str
+    name: str
+    arm: str
+    substrate: Substrate
+    queries: tuple[str, ...]
+    depth: int
+    relations: tuple[Relation, ...]
+    host_s: float
+    reference: str
+    measured: Mapping[str, Measured]
+    tiers: Mapping[str, Mapping[str, Any]]
+    stretch: float
+    stretch_how: str
+    slowdown: float
+
+    def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
+        """Makes new devices as the run's tier has them; `name`: this device of ``data/devices`` in its place.
+
+        Raises:
+            MissingError: the tier is a real directory, of which there is no model.
+        """
+        known = self.tiers.get(tier, {})
+        model = name or known.get("device")
+        if not model:
+            why = f"tier {tier} of pair {self.pair} is a real directory" if known else f"pair {self.pair} has no such tier"
+            raise MissingError(f"a device model for {tier}", why=why, remedy=f"name one of data/devices: --{tier} NAME")
+        spec, stretch = load_device(str(model)), self.stretch * float(known.get("scale", 1.0))
+        return lambda: build(spec, seed=seed, stretch=stretch)
+
+    def device_name(self, tier: str) -> str | None:
+        """Of the run's tier; `None` where it is a real directory."""
+        found = self.tiers.get(tier, {}).get("device")
+        return str(found) if found else None
+
+
+def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
+    """The workload of a study in a run; what is empty is chosen: the newest complete run, the first study, pair and workload with rows.
+
+    Raises:
+        MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
+        InputError: a run, study, pair or workload that is not there; says which are.
+    """
+    chosen = run_id or newest_run(raw)
+    if not chosen:
+        raise MissingError("rows", why="there is no complete run", remedy="make report measures one")
+    with open_views(raw, chosen) as connection:
+        return workload_of(connection, raw / chosen, study=study, pair=pair, name=name)
+
+
+def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, study: str = "", pair: str = "", name: str = "") -> Workload:
+    """`read_workload` where the run of `connection` is open already."""
+    run_id = run_folder.name
+    there = {one: heat.pairs_of(connection, one) for one in heat.studies()}
+    study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)
+    pair = _one_of("--pair", pair, there[study], run_id)
+    rows = heat.heat_of(connection, study, pair)
+    if rows.is_empty():
+        raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report FRESH=1")
+    name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
+    rows = rows.filter(workload=name)
+    rows = rows.filter(arm=max(rows["arm"].unique()))  # direct before buffered: its requests are the device's own
+    record = heat.record_of(connection, study, pair)
+    sizes = record.sizes_bytes(rows["data_set"][0]) if record else {}
+    classes = dict(rows.select("relation", "relation_class").unique().sort("relation").rows())
+    unknown = sorted(classes.keys() - sizes.keys())
+    if record is None or unknown:
+        why = f"run {run_id} recorded no size of {', '.join(unknown) or 'any relation'} for {study} on {pair}"
+        raise MissingError("sizes of relations", why=why, remedy="measure the study to its end: make report")
+    reference, referred = _reference(rows)
+    by_query = {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
+    traced = {query: heat.requests_of(run_folder, study, pair, part["trial"][0], part["step"][0]) for query, part in by_query.items()}
+    return Workload(
+        run_id=run_id,
+        study=study,
+        pair=pair,
+        name=name,
+        arm=rows["arm"][0],
+        substrate=Substrate.of({Substrate(word) for word in rows["substrate"].unique()}),
+        queries=tuple(traced),
+        depth=int(rows["depth"][0]),
+        relations=tuple(Relation(one, RelationClass(word), sizes[one], _requests(one, by_query, traced)) for one, word in classes.items()),
+        host_s=_host_s(referred),
+        reference=reference,
+        measured=_measured(rows.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
+        tiers=record.pair.get("tiers") or {},
+        stretch=record.stretch,
+        stretch_how=record.stretch_how,
+        slowdown=float(rows["slowdown"][0]),
+    )
+
+
+def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
+    if not there:
+        raise MissingError(f"heat of run {run_id}", why="it measured no study whose relations can be placed", remedy="make report")
+    if value and value not in there:
+        raise InputError(field, value=value, rule=f"run {run_id} has no rows of it", remedy=f"one of: {', '.join(there)}")
+    return value or there[0]
+
+
+def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """The rows of the placement that the requests are taken from: all on ssd, where waiting alters the host's own time least."""
+    for name, (tables, indexes) in reversed(CELLS.items()):
+        found = rows.filter(tables=tables, indexes=indexes)
+        if not found.is_empty():
+            return name, found
+    raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
+
+
+def _host_s(rows: pl.DataFrame) -> float:
+    """Seconds of a job that no request takes: the sum over its queries of the medians over the blocks."""
+    once = rows.unique(["query", "trial", "block", "step"]).with_columns(
+        host_s=((pl.col("elapsed_s") - pl.col("devices_s").fill_null(0.0) / pl.col("depth")) / pl.col("jobs")).clip(lower_bound=0.0)
+    )
+    return float(sum(median(part["host_s"]) for _, part in once.group_by("query")))
+
+
+def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
+    """A block counts where each of the `queries` was timed in it."""
+    found = {}
+    for name, (tables, indexes) in CELLS.items():
+        cell = rows.filter(tables=tables, indexes=indexes)
+        once = cell.unique(["query", "trial", "block", "step"]).with_columns(job_s=pl.col("elapsed_s") / pl.col("jobs"))
+        blocks = once.group_by("block").agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("block")
+        whole = blocks.filter(pl.col("query") == queries)
+        if whole.is_empty():
+            continue
+        found[name] = Measured(
+            placement=dict(cell.select("relation", "tier").unique().sort("relation").rows()),
+            job_s=dict(whole.select("block", "job_s").rows()),
+            substrate=Substrate.of({Substrate(word) for word in cell["substrate"].unique()}),
+        )
+    return found
+
+
+def _requests(relation: str, by_query: Mapping[str, pl.DataFrame], traced: Mapping[str, pl.DataFrame | None]) -> list[Requests]:
+    """What a job asks of `relation`: of each query what was recorded; the counts of all others together."""
+    recorded = [_replayable(relation, trace.drop_nulls("page")) for trace in traced.values() if trace is not None]
+    counted = [rows.filter(relation=relation) for query, rows in by_query.items() if traced[query] is None]
+    return [*recorded, *([_counted(counted)] if counted else [])]
+
+
+def _replayable(relation: str, traced: pl.DataFrame) -> Recorded:
+    sizes = traced.group_by("file").agg(pl.max_horizontal(pl.col("relation_pages").max(), pl.col("page").max() + 1) * PAGE_BYTES)
+    own = traced.filter(relation=relation).select(
+        "file", "page", "size_bytes", pl.col("operation").str.to_uppercase(), pl.col("think_s").clip(lower_bound=0.0)
+    )
+    accesses = [
+        Access(file, page, size_bytes, Operation[operation], think_s, after=number - 1 if number else None)
+        for number, (file, page, size_bytes, operation, think_s) in enumerate(own.rows())
+    ]
+    return Recorded(accesses, dict(sizes.rows()))
+
+
+def _counted(queries: Sequence[pl.DataFrame]) -> Counted:
+    """The sum over the queries of means a job over the blocks."""
+    every = pl.concat(queries)
+    counts = ("reads", "sequential_reads", "read_bytes", "writes", "write_bytes")
+    a_job = {name: sum(float(rows[name].sum()) / (float(rows["jobs"].sum()) or 1.0) for rows in queries) for name in counts}
+    known = not every["sequential_reads"].null_count()
+    return Counted(
+        reads=a_job["reads"],
+        sequential_reads=a_job["sequential_reads"] if known else None,
+        read_bytes=a_job["read_bytes"],
+        writes=a_job["writes"],
+        write_bytes=a_job["write_bytes"],
+        depth=max(every["depth"].to_list(), default=1),
+        log=RelationClass.WAL in set(every["relation_class"]),
+    )

@@ -1,0 +1,91 @@
+"""How much each relation is asked for: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of sizes.
+
+A study whose relations can be placed has a file ``analysis/heat/<study>.sql``, which reads the view `timings`.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from tierwise.timings.traces import END, TraceKey, read_trace
+
+WAL: Final = "wal"
+FORK: Final = re.compile(r"_(fsm|vm|init)$")
+_SIZE: Final = re.compile(r"(\d+)(kB|MB|GB)")
+_UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
+
+
+@dataclass(frozen=True)
+class Record:
+    """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
+
+    `stretch` is the factor on seek distances that the run's tiers had; `stretch_how` says whether the run recorded it.
+    """
+
+    pair: dict[str, Any]
+    facts: dict[str, Any]
+    settings: dict[str, str]
+    stretch: float
+    stretch_how: str
+
+    def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
+        """Relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
+        known: dict[str, Any] = self.facts.get("size_bytes") or {}
+        sizes = dict(known.get(data_set) or {}) if data_set else dict(known)
+        wal = _SIZE.fullmatch(self.settings.get("max_wal_size", ""))
+        return {**sizes, WAL: int(wal[1]) * _UNITS[wal[2]]} if sizes and wal else sizes
+
+
+def studies() -> list[str]:
+    """Every study whose relations can be placed."""
+    return sorted(
+        entry.name.removesuffix(".sql") for entry in (files("tierwise.analysis") / "heat").iterdir() if entry.name.endswith(".sql")
+    )
+
+
+def sql_of(study: str) -> str:
+    """The text of ``analysis/heat/<study>.sql``."""
+    return (files("tierwise.analysis") / "heat" / f"{study}.sql").read_text(encoding="utf-8")
+
+
+def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
+    """The rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
+    view = f"{study}_heat"
+    if not connection.execute("select 1 from duckdb_views() where view_name = ?", [view]).fetchall():
+        connection.execute(sql_of(study))
+    ordered = f"select * from {view} where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
+    return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
+
+
+def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
+    """Pairs on which the run of `connection` has rows of `study`."""
+    return [pair for (pair,) in connection.execute("select distinct pair from timings where study = ? order by pair", [study]).fetchall()]
+
+
+def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> Record | None:
+    """From the manifest of the one run of `connection`; `None` where it has no such study."""
+    ((text,),) = connection.execute("select manifest from runs").fetchall()
+    manifest = json.loads(text)
+    for kept in manifest["studies"]:
+        if (kept["name"], kept["pair"]) == (study, pair):
+            recorded = kept["facts"].get("seek_stretch")
+            stretch = recorded or 1 / float(manifest["profile"].get("fraction") or 1.0)
+            how = "recorded" if recorded else "the inverse of the profile's fraction, since the run did not record it"
+            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], stretch, how)
+    return None
+
+
+def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
+    """The recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
+    `relation` the one that it belongs to; `None` where none were recorded."""
+    trace = read_trace(run_folder, TraceKey(study, pair, trial))
+    if trace is None:
+        return None
+    named = trace.filter(pl.col("step") == step, pl.col("operation") != END).with_columns(file=pl.col("relation"))
+    return named.with_columns(relation=pl.col("file").str.replace(FORK.pattern, ""))

@@ -1,0 +1,149 @@
+"""The last chapter: all statements of all sources by question, where sources meet and why, and which placement comes first by what."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from tierwise.advisor.strategies import Strategy, rank
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.questions import Questions, load_questions
+from tierwise.analysis.rules import Verdict
+from tierwise.report.chapters.advice import NAMES
+from tierwise.report.chapters.conclusion_evidence import EVIDENCE, Found, gather, verdict_of
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, listed, number, seconds
+from tierwise.report.prices import book_of
+from tierwise.report.run import Run
+from tierwise.report.words import estimated, marked
+
+__all__ = ["answer", "claims", "gather", "meetings", "sources", "strategies"]
+
+ABSENT: Final = str(Verdict.NOT_MEASURED)
+
+
+def claims(run: Run) -> Table:
+    """Every statement of the five sources, grouped by the question that it answers; one that nothing was measured of says so."""
+    rows = []
+    for question in load_questions().questions:
+        for position, claim in enumerate(question.claims):
+            rows.append([f"*{question.title}*" if position == 0 else "", claim, *_found(run, claim)])
+    return Table(
+        ["Question", "Claim", "Published statement", "Found (95 % interval)", "Substrate", "Verdict"],
+        rows,
+        f"All published statements by question. {_tally(run, load_questions())} Run `{run.run_id}`. "
+        "Input: `data/published/questions.toml`, `data/published/claims.toml`.",
+    )
+
+
+def _found(run: Run, claim: str) -> list[str]:
+    verdict = verdict_of(run, claim)
+    if verdict is None:
+        return [DASH, DASH, DASH, marked(ABSENT)]
+    return [verdict.statement, estimated(verdict), str(verdict.substrate or DASH), marked(verdict.verdict)]
+
+
+def _tally(run: Run, asked: Questions) -> str:
+    words = Counter(_outcome(run, claim) for question in asked.questions for claim in question.claims)
+    return f"Of {count(sum(words.values()))}, {listed(f'{count(words[word])} {word}' for word in map(str, Verdict) if words[word])}."
+
+
+def _outcome(run: Run, claim: str) -> str:
+    """The verdict's own words, without what stands in brackets."""
+    verdict = verdict_of(run, claim)
+    return ABSENT if verdict is None else verdict.verdict.split(" (")[0]
+
+
+def sources(run: Run) -> Table:
+    """By source: how many of its statements came to which verdict."""
+    known, asked = load_claims().sources, load_questions().questions
+    letters = sorted({claim[0] for question in asked for claim in question.claims})
+    rows = []
+    for letter in letters:
+        words = Counter(_outcome(run, claim) for question in asked for claim in question.claims if claim.startswith(letter))
+        author = known[letter].author if letter in known else DASH
+        counts = [words[str(word)] for word in Verdict]
+        rows.append([letter, author, *(count(one) if one else DASH for one in counts), count(sum(counts))])
+    return Table(
+        ["Source", "Author", *(str(word) for word in Verdict), "All"],
+        rows,
+        f"Statements of each source by verdict. Run `{run.run_id}`. Input: `data/published/questions.toml`.",
+        align="ll" + "r" * (len(Verdict) + 1),
+    )
+
+
+def meetings(found: Found) -> Table:
+    """Where sources agree and contradict each other, what this run says of each, and what explains it."""
+    rows = []
+    for topic in load_questions().meetings:
+        here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
+        texts, why = f"They {topic.meeting}. {topic.says}", f"{topic.explanation} ({', '.join(topic.why)})"
+        rows.append([topic.topic, texts, here, why, EVIDENCE[topic.evidence](found)])
+    return Table(
+        ["Topic", "The texts", "Here", "What may explain it", "Rows"],
+        rows,
+        "Where statements meet. What may explain it is a conjecture; *Rows* is computed, and what this run has no rows of reads "
+        f"*{ABSENT}*. Run `{found.run.run_id}`. Input: `data/published/questions.toml`.",
+    )
+
+
+def strategies(found: Found) -> Table | Sentence:
+    """Each measured placement of each workload, with its rank by time, by cost per IOPS and by cost per query."""
+    rows = [row for name, every in found.strategies.items() for row in _ranked(name, every)]
+    if not rows:
+        return Sentence(f"Placement strategies: {ABSENT}. No study of this run placed relations on two tiers.")
+    currency = book_of(found.run).currency
+    jobs = sum(len(measured.job_s) for workload in found.workloads for measured in workload.measured.values())
+    substrates = sorted({str(strategy.substrate) for every in found.strategies.values() for strategy in every})
+    return Table(
+        ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
+        rows,
+        "Placements by time, by what a random read a second that the devices could serve costs (simulated), and by what a million jobs "
+        "cost, one after the other. Whole devices are counted, each that the placement uses. "
+        f"Run `{found.run.run_id}`, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
+        align="llrrrrrr",
+    )
+
+
+RANKED: Final[tuple[Callable[[Strategy], float | None], ...]] = (
+    lambda strategy: strategy.job_s.value,
+    lambda strategy: strategy.cost_per_iops,
+    lambda strategy: strategy.cost_per_million,
+)
+
+
+def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
+    ranks = [rank(every, value) for value in RANKED]
+    rows = []
+    for position, strategy in enumerate(every):
+        values = [value(strategy) for value in RANKED]
+        shown = [DASH if value is None else (seconds if column == 0 else number)(value) for column, value in enumerate(values)]
+        places = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
+        cells = [cell for pair in zip(shown, places, strict=True) for cell in pair]
+        rows.append([name if position == 0 else "", NAMES[strategy.name], *cells])
+    return rows
+
+
+def answer(found: Found) -> Sentence:
+    """What to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size."""
+    told = []
+    for (name, every), workload, service_s in zip(found.strategies.items(), found.workloads, found.service_s, strict=True):
+        firsts = [_first(every, value) for value in RANKED]
+        if not firsts[0]:
+            continue
+        line = f"**{name}.** The quickest placement is *{firsts[0]}*"
+        if firsts[1] and firsts[2]:
+            line += f", the cheapest by the IOPS that the devices could serve *{firsts[1]}*, by the job *{firsts[2]}*"
+        saved = {
+            relation.name: (service_s[relation.name]["hdd"] - service_s[relation.name]["ssd"]) / relation.size_bytes
+            for relation in workload.relations
+            if service_s and relation.size_bytes
+        }
+        worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
+        line += f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} (simulated)" if worth else ""
+        told.append(f"{line}.")
+    return Sentence("\n\n".join(told) or f"What to do with one array of disks and one SSD: {ABSENT}.")
+
+
+def _first(every: Sequence[Strategy], value: Callable[[Strategy], float | None]) -> str:
+    places = rank(every, value)
+    return listed(NAMES[name] for name, place in places.items() if place == 1)

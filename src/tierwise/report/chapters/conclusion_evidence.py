@@ -1,0 +1,132 @@
+"""What the rows of a run tell about a topic on which sources meet: one function each, named in ``data/published/questions.toml``."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from tierwise.advisor.advice import ServiceTimes, times
+from tierwise.advisor.strategies import Strategy, strategies_of
+from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
+from tierwise.analysis import heat
+from tierwise.analysis.statistics import geometric_estimate, paired_ratios
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core import paths
+from tierwise.core.errors import MissingError
+from tierwise.core.words import RelationClass
+from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.chapters.advice import NAMES
+from tierwise.report.formats import count, listed, number, percent
+from tierwise.report.prices import book_of
+from tierwise.report.run import Run
+
+NOTHING: Final = "not measured"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a run has for the conclusion: its workloads with their times on either tier, and its strategies."""
+
+    run: Run
+    workloads: Sequence[Workload]
+    service_s: Sequence[ServiceTimes] = field(default=())
+
+    @property
+    def strategies(self) -> dict[str, list[Strategy]]:
+        """Placements of each workload, the quickest first."""
+        book = book_of(self.run)
+        return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
+
+
+def gather(run: Run) -> Found:
+    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's."""
+    found = []
+    for study in heat.studies():
+        for pair in heat.pairs_of(run.connection, study):
+            rows = heat.heat_of(run.connection, study, pair)
+            for name in sorted(rows["workload"].unique()):
+                try:
+                    found.append(workload_of(run.connection, paths.raw() / run.run_id, study=study, pair=pair, name=name))
+                except MissingError:  # an unfinished study has no sizes, and so nothing to place
+                    continue
+    return Found(run, found, [_times(workload) for workload in found])
+
+
+def shares_of_requests(found: Found) -> str:
+    """How much of what reaches the devices goes to indexes, and how much to tables."""
+    told = []
+    for workload in found.workloads:
+        asked = [(relation.relation_class, sum(one.number for one in relation.requests)) for relation in workload.relations]
+        whole = sum(number for _, number in asked)
+        if whole:
+            index, table = (sum(number for word, number in asked if word is of) for of in (RelationClass.INDEX, RelationClass.TABLE))
+            shares = f"{percent(index / whole)} to indexes, {percent(table / whole)} to tables"
+            told.append(f"{name_of(workload)}: {shares} ({workload.substrate})")
+    return "; ".join(told) or NOTHING
+
+
+def confirming_arms(found: Found) -> str:
+    """In which other ways to run source M's test the published saving is there."""
+    claim = verdict_of(found.run, "M1")
+    if claim is None or claim.bounds is None or claim.bounds[1] is None:
+        return NOTHING
+    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
+    saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
+    return f"the saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it)" if others else NOTHING
+
+
+def tables_over_indexes(found: Found) -> str:
+    """Time of a job with tables on SSD over that with indexes there, from pairs of the same block."""
+    told = []
+    for workload in found.workloads:
+        tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")
+        if tables and indexes:
+            ratio = geometric_estimate(list(paired_ratios(tables.job_s, indexes.job_s).values()))
+            if ratio.value is not None:
+                interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
+                told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")
+    return f"a job with tables on SSD over one with indexes there: {'; '.join(told)}" if told else NOTHING
+
+
+def time_by_tier(found: Found) -> str:
+    """What a request takes on the disks over what it takes on the SSD, by relation."""
+    told = []
+    for workload, service_s in zip(found.workloads, found.service_s, strict=True):
+        leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
+        if leads:
+            told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated)")
+    return "; ".join(told) or NOTHING
+
+
+def costs_of_strategies(found: Found) -> str:
+    """Which placement is the cheapest by what it serves."""
+    told = []
+    for name, strategies in found.strategies.items():
+        costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
+        if costs:
+            told.append(f"{name}: a job costs least with *{NAMES[min(costs, key=lambda one: costs[one])]}*")
+    return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
+
+
+def verdict_of(run: Run, claim: str) -> ClaimVerdict | None:
+    """The verdict on `claim`, if the statement is among those of ``claims.toml``."""
+    return next((verdict for verdict in run.verdicts if verdict.id == claim), None)
+
+
+EVIDENCE: Final[dict[str, Callable[[Found], str]]] = {
+    told.__name__: told for told in (shares_of_requests, confirming_arms, tables_over_indexes, time_by_tier, costs_of_strategies)
+}
+"""By the name that ``questions.toml`` uses."""
+
+
+def name_of(workload: Workload) -> str:
+    """``source M's cold counts``."""
+    own = workload.pair.removeprefix("source-")
+    return f"source {own.upper()}'s {workload.name}" if own != workload.pair else f"{workload.study}, {workload.name}, on {workload.pair}"
+
+
+def _times(workload: Workload) -> ServiceTimes:
+    """Without those of a tier that no model stands for."""
+    try:
+        return times(workload)
+    except MissingError:
+        return {}

@@ -1,0 +1,131 @@
+"""Runs with chosen heat for tests of the advisor: rows of the real schema, and a manifest that fits them."""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from report_run import pair_as_recorded, rich_run
+from rows import STARTED, make_manifest
+from tierwise.core.units import MIB, PAGE_BYTES
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.manifest import MANIFEST, StudyRecord
+from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
+from tierwise.timings.traces import TRACE, TraceKey, write_trace
+
+TRANSACTIONS: Final = {"all_hdd": ("hdd", "hdd", 400), "table_ssd": ("ssd", "hdd", 1700), "all_ssd": ("ssd", "ssd", 2200)}
+"""Tier of the tables, tier of the indexes, transactions of a window."""
+SIZES: Final = {"pgbench_accounts": 400 * MIB, "pgbench_accounts_pkey": 60 * MIB, "pgbench_tellers": 1 * MIB}
+WAL_BYTES: Final = 256 * MIB
+
+
+def counts_run(raw: Path, **facts: Any) -> Path:
+    """Source M's counts on its own pair of tiers; `facts` take the place of the study's."""
+    folder = rich_run(raw)
+    if facts:
+        change_manifest(folder, lambda manifest: manifest["studies"][0]["facts"].update(facts))
+    return folder
+
+
+def change_manifest(folder: Path, change: Any) -> None:
+    """Have `change` alter the manifest's JSON."""
+    path = folder / MANIFEST
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    change(manifest)
+    path.write_text(json.dumps(manifest), encoding="utf-8")
+
+
+def record_counts(folder: Path, pages: Mapping[str, list[int]]) -> None:
+    """Traces of the counts with everything on ssd: for each state the same `pages` of each relation are read, in order."""
+    sizes = {"census": 106_000_000, "pob": 5_400_000, "census_pkey": 5_400_000}
+    reads = [(relation, page) for relation, of in pages.items() for page in of]
+    rows: list[dict[str, Any]] = [
+        {
+            "step": 0,
+            "cache": "cold",
+            "operation": "read",
+            "relation": relation,
+            "tier": "ssd",
+            "relation_pages": sizes.get(relation, PAGE_BYTES) // PAGE_BYTES,
+            "page": page,
+            "size_bytes": PAGE_BYTES,
+            "after": number - 1 if number else None,
+            "think_s": 1e-5,
+        }
+        for number, (relation, page) in enumerate(reads)
+    ]
+    end: dict[str, Any] = {"step": 0, "cache": "cold", "operation": "end", "after": len(rows) - 1, "think_s": 1e-5}
+    trace = pl.DataFrame([{column: row.get(column) for column in TRACE} for row in (*rows, end)], schema=TRACE)
+    for state in ("FL", "PR", "NV"):
+        trial = f"arm=direct/index=ssd/start={state}/table=ssd/variant=published"
+        write_trace(folder, TraceKey("index_placement", "source-m", trial), trace)
+
+
+def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks: int = 5, slowdown: float = 1.0) -> Path:
+    """Source V's transactions with a log of their own: each asks one page of accounts at random and writes the log twice."""
+    rows = pl.concat(
+        frame(_origin(run_id, placement, block, number), [_window(tables, indexes, done, block, slowdown)])
+        for block in range(blocks)
+        for number, (placement, (tables, indexes, done)) in enumerate(TRANSACTIONS.items())
+    )
+    folder = raw / run_id
+    folder.mkdir(parents=True)
+    rows.write_parquet(folder / "timings.parquet")
+    record = StudyRecord(
+        name="pgbench_placement",
+        pair="source-v",
+        trials=tuple(sorted(rows["trial"].unique())),
+        blocks=blocks,
+        settings={"max_wal_size": f"{WAL_BYTES // MIB}MB"},
+        server_version="18.6",
+        facts={"size_bytes": {"large": SIZES}, "seek_stretch": 80.0},
+    )
+    manifest = make_manifest(rows).model_copy(update={"pairs": {"source-v": pair_as_recorded("source-v")}, "studies": (record,)})
+    manifest.save(folder)
+    return folder
+
+
+def _origin(run_id: str, placement: str, block: int, sequence: int) -> Origin:
+    return Origin(run_id, "pgbench_placement", "source-v", Substrate.EMULATED, IoArm.DIRECT, f"large/{placement}", block, sequence)
+
+
+def _window(tables: str, indexes: str, done: int, block: int, slowdown: float) -> Timing:
+    files = {
+        "pgbench_accounts": _requests(tables, reads=done, sequential_reads=done // 100, writes=done // 2),
+        "pgbench_accounts_pkey": _requests(indexes, reads=done // 20),
+        "wal": _requests("wal", writes=2 * done),
+        "other": _requests("hdd", writes=3),
+    }
+    return Timing(
+        cell={
+            "size": "large",
+            "table": tables,
+            "index": indexes,
+            "clients": 8,
+            "script": "tpcb-like",
+            "arm": "direct",
+            "slowdown": slowdown,
+            "memory": 1.0,
+            "phase": "before",
+        },
+        cache=CacheState.NONE,
+        operation="tpcb-like",
+        started_at=STARTED + timedelta(seconds=block),
+        elapsed_s=10.0 + block / 100,
+        result_rows=done,
+        relation_io=(
+            RelationIo("pgbench_accounts", "table", tables, 120, done),
+            RelationIo("pgbench_accounts_pkey", "index", indexes, 390, done // 20),
+            RelationIo("pgbench_tellers", "table", tables, 1000, 0),
+        ),
+        tier_io=(TierIo(tables, Substrate.EMULATED, "disk", intended_s=40.0),),
+        proof={"files": files},
+    )
+
+
+def _requests(tier: str, *, reads: int = 0, sequential_reads: int = 0, writes: int = 0) -> dict[str, Any]:
+    sizes = {"read_bytes": PAGE_BYTES * reads, "write_bytes": PAGE_BYTES * writes}
+    return {"tier": tier, "reads": reads, "sequential_reads": sequential_reads, "writes": writes, **sizes, "intended_s": 1.0}

@@ -1,0 +1,303 @@
+"""``tierwise advise``: from the rows of a run to a placement, held against the fixed ones and against every other."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from advice_run import SIZES, WAL_BYTES, change_manifest, counts_run, record_counts, transactions_run
+from tierwise.advisor.advice import times
+from tierwise.advisor.service import Counted
+from tierwise.advisor.workload import Workload, read_workload
+from tierwise.cli import app
+from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.core.units import GIB, MIB
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+
+DAY = ("--on", "2026-07-01")
+TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000
+"""Of source M's counts, as the manifest of the fabricated run has them."""
+
+
+def run(*options: str) -> str:
+    done = CliRunner().invoke(app, ["advise", *options])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def asked(*options: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
+    return found
+
+
+def placement(found: dict[str, Any]) -> dict[str, str]:
+    return {placed["relation"]: placed["tier"] for placed in found["relations"]}
+
+
+def regrets(found: dict[str, Any]) -> dict[str, float]:
+    return {one["name"]: one["regret"] for one in found["alternatives"]}
+
+
+@pytest.fixture
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def counts(raw: Path) -> Path:
+    return counts_run(raw)
+
+
+@pytest.fixture
+def transactions(raw: Path) -> Path:
+    return transactions_run(raw)
+
+
+def workload_of(folder: Path) -> Workload:
+    return read_workload(folder.parent, run_id=folder.name)
+
+
+def test_sizes_requests_and_the_host_s_time_come_from_the_run(counts: Path) -> None:
+    workload = workload_of(counts)
+    assert {relation.name: relation.size_bytes for relation in workload.relations} == {
+        "census": TABLE_BYTES,
+        "census_pkey": INDEX_BYTES,
+        "pob": INDEX_BYTES,
+    }
+    assert set(workload.queries) == {"count for FL", "count for PR", "count for NV"}
+    (table,) = (relation for relation in workload.relations if relation.name == "census")
+    assert sum(asked.number for asked in table.requests) == 18_000 + 6_200 + 1_800
+    measured = workload.measured["all ssd"].estimate.value
+    assert measured is not None
+    assert workload.host_s == pytest.approx(measured - (18_016 + 6_209 + 1_807 + 3) * 1e-4, rel=0.05), "what no request takes"
+
+
+@pytest.mark.parametrize("ssd_gib", [0.0, 0.004, 0.0051, 0.0102, 0.09, 0.1, 0.2])
+def test_what_is_advised_fits_and_nothing_that_is_allowed_beats_it(counts: Path, ssd_gib: float) -> None:
+    found = asked("--ssd-gib", str(ssd_gib))
+    sizes = {placed["relation"]: placed["size_bytes"] for placed in found["relations"]}
+    assert found["ssd_bytes"] == sum(sizes[name] for name, tier in placement(found).items() if tier == "ssd")
+    assert found["ssd_bytes"] <= ssd_gib * GIB
+    assert found["exhaustive"]["regret"] == pytest.approx(0.0, abs=1e-9)
+    assert found["placements"] == 2**3
+    assert all(one["regret"] <= 1e-9 for one in found["alternatives"] if one["fits"] and one["affordable"])
+
+
+def test_regret_is_zero_where_the_advice_is_that_placement(counts: Path) -> None:
+    nothing, everything = asked("--ssd-gib", "0"), asked("--ssd-gib", "1")
+    assert regrets(nothing)["all hdd"] == pytest.approx(0.0)
+    assert set(placement(nothing).values()) == {"hdd"}
+    assert regrets(everything)["all ssd"] == pytest.approx(0.0)
+    assert set(placement(everything).values()) == {"ssd"}
+    assert regrets(everything)["all hdd"] < -0.5
+
+
+def test_regret_is_above_zero_only_for_what_does_not_fit(counts: Path) -> None:
+    found = asked("--ssd-gib", "0.0102")  # both indexes, not the table
+    assert placement(found) == {"census": "hdd", "census_pkey": "ssd", "pob": "ssd"}
+    assert regrets(found)["all ssd"] > 0
+    assert not next(one for one in found["alternatives"] if one["name"] == "all ssd")["fits"]
+
+
+def test_more_room_is_never_slower(counts: Path) -> None:
+    times = [asked("--ssd-gib", str(room))["job_s"] for room in (0, 0.006, 0.011, 0.1, 0.2)]
+    assert times == sorted(times, reverse=True)
+    assert times[0] > 2 * times[-1]
+
+
+def test_every_number_is_stamped(counts: Path) -> None:
+    found = asked("--ssd-gib", "1")
+    assert (found["substrate"], found["heat"]) == ("simulated", "emulated")
+    shown = run(*DAY, "--ssd-gib", "1")
+    for words in ("(simulated)", "(emulated)", "all taken as random (assumed)", "exhaustive search", "seek distances are stretched"):
+        assert words in shown
+
+
+def test_recorded_requests_are_replayed_in_their_order(counts: Path) -> None:
+    random_s = service(workload_of(counts), "census", "hdd")
+    record_counts(counts, {"pob": [3, 900], "census": list(range(2000)), "census_vm": [0]})
+    workload = workload_of(counts)
+    (table,) = (relation for relation in workload.relations if relation.name == "census")
+    assert {asked.basis for asked in table.requests} == {"the recorded requests, replayed"}
+    assert sum(asked.number for asked in table.requests) == 3 * 2001, "the visibility map is the table's"
+    in_order_s = table.service_s(workload.device("hdd"))
+    assert in_order_s / 6003 < random_s / 26_200 / 5, "a page in order takes far less than one at random"
+
+
+def service(workload: Workload, relation: str, tier: str) -> float:
+    (found,) = (one for one in workload.relations if one.name == relation)
+    return found.service_s(workload.device(tier))
+
+
+def test_a_budget_keeps_the_table_off_the_ssd(counts: Path) -> None:
+    free = asked("--ssd-gib", "1")
+    tight = asked("--ssd-gib", "1", "--budget", str(free["cost_a_year"] / 2))
+    assert placement(tight)["census"] == "hdd"
+    assert tight["cost_a_year"] <= free["cost_a_year"] / 2
+    assert regrets(tight)["all hdd"] < 0
+    assert tight["exhaustive"]["regret"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_cheapest_placement_depends_on_how_often_a_job_comes(counts: Path) -> None:
+    rare, often = (asked("--ssd-gib", "1", "--goal", "cheapest", "--jobs-per-hour", rate) for rate in ("0.0001", "3600"))
+    assert set(placement(rare).values()) == {"hdd"}
+    assert placement(often)["census"] == "ssd"
+    for found in (rare, often):
+        assert found["exhaustive"]["regret"] == pytest.approx(0.0, abs=1e-9)
+        assert all(one["regret"] <= 1e-9 for one in found["alternatives"])
+
+
+def test_other_devices_take_the_place_of_the_run_s(counts: Path) -> None:
+    found = asked("--ssd-gib", "1", "--hdd", "exos-x24-24tb", "--ssd", "micron-7450")
+    assert found["devices"] == {"hdd": "exos-x24-24tb", "ssd": "micron-7450"}
+    assert found["job_s"] < asked("--ssd-gib", "1")["job_s"]
+
+
+def test_the_log_is_a_relation_where_a_study_records_it(transactions: Path) -> None:
+    found = asked("--ssd-gib", "0.5")
+    log = next(placed for placed in found["relations"] if placed["relation"] == "wal")
+    assert (log["relation_class"], log["size_bytes"]) == ("wal", WAL_BYTES)
+    assert log["requests"] == pytest.approx(2.0)
+    assert "each flushed" in log["basis"]
+    assert found["placements"] == 2**4
+    assert next(one for one in found["alternatives"] if one["name"] == "tables ssd")["placement"]["wal"] == "hdd"
+    assert next(one for one in found["alternatives"] if one["name"] == "all ssd")["placement"]["wal"] == "ssd"
+
+
+def test_requests_counted_by_the_emulator_are_random_and_sequential_apart(transactions: Path) -> None:
+    workload = workload_of(transactions)
+    relations = {relation.name: relation for relation in workload.relations}
+    (accounts,) = relations["pgbench_accounts"].requests
+    assert isinstance(accounts, Counted)
+    assert (accounts.reads, accounts.sequential_reads, accounts.writes) == pytest.approx((1.0, 0.01, 0.5))
+    assert relations["pgbench_tellers"].service_s(workload.device("hdd")) == 0.0, "nothing reached the tier"
+    assert {name: relation.size_bytes for name, relation in relations.items()} == {**SIZES, "wal": WAL_BYTES}
+    assert (workload.depth, workload.stretch, workload.stretch_how) == (8, 80.0, "recorded")
+
+
+def test_tiers_that_were_slowed_alter_what_was_seen_and_not_the_advice(raw: Path) -> None:
+    plain = workload_of(transactions_run(raw, run_id="plain"))
+    slowed = workload_of(transactions_run(raw, run_id="slowed", slowdown=8.0))
+    assert (slowed.name, slowed.slowdown) == ("large, tiers slowed 8-fold", 8.0)
+    assert times(slowed) == times(plain)
+    found = asked("--ssd-gib", "0.4", "--run", "slowed")
+    assert "the run's tiers were slowed 8-fold; these times are of devices as they are" in found["assumptions"]
+    with pytest.raises(InputError, match="Remedy: one of: large, tiers slowed 8-fold"):
+        asked("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
+
+
+def test_accounts_that_all_transactions_wait_for_go_to_the_ssd_first(transactions: Path) -> None:
+    assert placement(asked("--ssd-gib", "0.4"))["pgbench_accounts"] == "ssd"
+
+
+def counted(*, reads: float = 0, sequential: float | None = 0, writes: float = 0, depth: int = 1, log: bool = False) -> Counted:
+    return Counted(reads, sequential, 8192 * reads, writes, 8192 * writes, depth, log)
+
+
+def on(device: str, requests: Counted, size_bytes: int = 1 * GIB) -> float:
+    return requests.service_s(lambda: build(load_device(device), seed=1), size_bytes)
+
+
+def test_on_a_disk_order_matters_and_on_flash_hardly() -> None:
+    scattered, ordered = counted(reads=100), counted(reads=100, sequential=100)
+    assert on("sata-7k2", scattered) > 20 * on("sata-7k2", ordered)
+    assert on("intel-s3700", scattered) < 5 * on("intel-s3700", ordered)
+    assert on("sata-7k2", scattered) == on("sata-7k2", counted(reads=100, sequential=None)), "what nobody counted is taken as random"
+
+
+def test_times_are_as_many_as_the_requests_and_grow_with_the_relation() -> None:
+    assert on("sata-7k2", counted(reads=100)) == pytest.approx(10 * on("sata-7k2", counted(reads=10)))
+    assert on("sata-7k2", counted(reads=100), 100 * GIB) > on("sata-7k2", counted(reads=100), 100 * MIB)
+    assert on("sata-7k2", counted()) == 0.0
+
+
+def test_many_sessions_get_more_out_of_flash() -> None:
+    assert on("intel-s3700", counted(reads=100, depth=8)) < on("intel-s3700", counted(reads=100)) / 3
+
+
+def test_a_log_needs_its_flushes() -> None:
+    assert on("sata-7k2", counted(writes=10, log=True)) > 2 * on("intel-s3700", counted(writes=10, log=True))
+
+
+def test_without_a_run_the_remedy_is_told(raw: Path) -> None:
+    with pytest.raises(MissingError, match=r"rows is missing: there is no complete run\. Remedy: make report"):
+        run("--ssd-gib", "1")
+
+
+def test_without_sizes_the_remedy_is_told(raw: Path) -> None:
+    counts_run(raw, size_bytes={})
+    with pytest.raises(MissingError, match="recorded no size of census, census_pkey, pob for index_placement on source-m"):
+        run("--ssd-gib", "1")
+
+
+def test_a_run_whose_rows_are_all_flagged_gives_no_advice(raw: Path) -> None:
+    flag(counts_run(raw), pl.lit(True))
+    with pytest.raises(MissingError, match=r"every row of run .* is flagged"):
+        run("--ssd-gib", "1")
+
+
+def test_a_block_counts_where_each_query_of_the_job_was_timed(raw: Path) -> None:
+    folder = counts_run(raw)
+    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/") & (pl.col("block") == 0))
+    assert sorted(workload_of(folder).measured["all hdd"].job_s) == [1, 2, 3, 4]
+    flag(folder, pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/"))
+    assert "all hdd" not in workload_of(folder).measured
+
+
+def flag(folder: Path, which: pl.Expr) -> None:
+    """The rows of `which` give no verdict."""
+    path = folder / "timings.parquet"
+    rows = pl.read_parquet(path)
+    rows.with_columns(flags=pl.when(which).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))).write_parquet(path)
+
+
+def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
+    def directory(manifest: dict[str, Any]) -> None:
+        manifest["pairs"]["source-m"]["tiers"]["ssd"] = {"kind": "directory", "directory": "disk"}
+
+    change_manifest(counts, directory)
+    with pytest.raises(MissingError, match=r"tier ssd of pair source-m is a real directory\. Remedy: name one of data/devices: --ssd NAME"):
+        run("--ssd-gib", "1")
+    assert asked("--ssd-gib", "1", "--ssd", "micron-7450")["devices"]["ssd"] == "micron-7450"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--ssd-gib", "-1"), "--ssd-gib is -1.0: must be zero or more"),
+        (("--ssd-gib", "nan"), "--ssd-gib is nan: must be zero or more"),
+        (("--ssd-gib", "1", "--budget", "0"), "--budget is 0.0: must be above zero"),
+        (("--ssd-gib", "1", "--budget", "1e-9"), "--budget is 1e-09: no placement costs that little; the cheapest takes"),
+        (("--ssd-gib", "1", "--goal", "cheapest"), "--jobs-per-hour is 0.0: the cheapest placement depends on how often a job comes"),
+        (("--ssd-gib", "1", "--jobs-per-hour", "-2"), "--jobs-per-hour is -2.0: must be zero or more"),
+        (("--ssd-gib", "1", "--run", "nope"), "run is 'nope': no such run"),
+        (
+            ("--ssd-gib", "1", "--study", "sky"),
+            "--study is 'sky': run 20260102-030405-quick-abcdef has no rows of it. Remedy: one of",
+        ),
+        (("--ssd-gib", "1", "--pair", "source-x"), "Remedy: one of: source-m"),
+        (("--ssd-gib", "1", "--workload", "warm"), "Remedy: one of: cold counts"),
+        (("--ssd-gib", "1", "--ssd", "floppy"), "data/devices/floppy.toml: no such file"),
+        (("--ssd-gib", "1", "--budget", "5", "--currency", "XYZ"), "does not mix with XYZ"),
+    ],
+)
+def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], told: str) -> None:
+    with pytest.raises(TierwiseError) as caught:
+        run(*DAY, *options)
+    assert isinstance(caught.value, InputError)
+    assert told in str(caught.value)
+
+
+def test_a_device_without_a_price_counts_no_money_unless_money_is_asked_for(counts: Path) -> None:
+    found = asked("--ssd-gib", "1", "--ssd", "aws-io2")
+    assert found["cost_a_year"] is None
+    assert "no money is counted: price of aws-io2-size on 2026-07-01 is missing" in found["warnings"][0]
+    with pytest.raises(MissingError, match="price of aws-io2-size"):
+        run(*DAY, "--ssd-gib", "1", "--ssd", "aws-io2", "--budget", "5")

@@ -1,0 +1,143 @@
+"""The placement problem alone: the solver's answer is exactly that of looking at every placement."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS, Goal, Problem, every, exhaustive
+from tierwise.advisor.solving import solve
+from tierwise.core.errors import InputError
+from tierwise.core.units import GIB, PAGE_BYTES
+
+GOALS = pytest.mark.parametrize("goal", list(Goal))
+
+
+def problem(seed: int, *, relations: int | None = None) -> Problem:
+    """Random sizes, times, room, prices, pace and budget; sometimes nothing is within the limits."""
+    draw = random.Random(seed)
+    names = [f"r{number}" for number in range(relations or draw.randint(1, 8))]
+    sizes = {name: draw.choice([0, draw.randint(1, 100) * PAGE_BYTES, draw.randint(1, GIB)]) for name in names}
+    return Problem(
+        sizes_bytes=sizes,
+        service_s={name: {"hdd": draw.uniform(0, 10), "ssd": draw.uniform(0, 2)} for name in names},
+        capacity_bytes={"ssd": draw.randint(0, 1 + 2 * sum(sizes.values()) // 2)},
+        devices_bytes={"hdd": 10**12, "ssd": 10**11},
+        prices={"hdd": draw.uniform(1, 100), "ssd": draw.uniform(1, 500)},
+        jobs_per_s=draw.choice([0.0, 1e-4, 1e-2, 1.0]),
+        budget=draw.choice([None, draw.uniform(0.01, 2), draw.uniform(0.1, 200)]),
+    )
+
+
+def alike(size_bytes: int, *, relations: int = 4, room: int = 2) -> Problem:
+    """Equal relations, of which `room` fit the ssd."""
+    names = [f"r{number}" for number in range(relations)]
+    return Problem(
+        sizes_bytes=dict.fromkeys(names, size_bytes),
+        service_s={name: {"hdd": 1.0, "ssd": 0.1} for name in names},
+        capacity_bytes={"ssd": room * size_bytes},
+        devices_bytes={"hdd": 10**13, "ssd": 10**12},
+        prices={},
+    )
+
+
+@GOALS
+@pytest.mark.parametrize("seed", range(25))
+def test_the_solver_finds_what_looking_at_every_placement_finds(seed: int, goal: Goal) -> None:
+    asked = problem(seed)
+    best = exhaustive(asked, goal)
+    if best is None:
+        with pytest.raises(InputError):
+            solve(asked, goal)
+        return
+    found = solve(asked, goal)
+    assert asked.feasible(found)
+    assert asked.objective(found, goal) == pytest.approx(asked.objective(best, goal), rel=1e-9)
+    assert asked.used_bytes(found, "ssd") == asked.used_bytes(best, "ssd")
+
+
+def test_twelve_relations_are_still_searched_and_thirteen_are_not() -> None:
+    asked = replace(problem(7, relations=EXHAUSTIVE_RELATIONS), budget=None)
+    best = exhaustive(asked, Goal.QUICKEST)
+    assert best is not None
+    assert asked.time_s(solve(asked, Goal.QUICKEST)) == pytest.approx(asked.time_s(best), rel=1e-9)
+    assert exhaustive(problem(7, relations=EXHAUSTIVE_RELATIONS + 1), Goal.QUICKEST) is None
+
+
+def test_the_solver_answers_for_a_hundred_relations() -> None:
+    asked = replace(problem(11, relations=100), budget=None)
+    found = solve(asked, Goal.QUICKEST)
+    assert asked.fits(found)
+    worth = {name: times["hdd"] - times["ssd"] for name, times in asked.service_s.items()}
+    left_out = [name for name in asked.relations if found[name] == "hdd" and worth[name] > 0]
+    room = asked.capacity_bytes["ssd"] - asked.used_bytes(found, "ssd")
+    assert all(asked.sizes_bytes[name] > room for name in left_out), "what would still fit and save time is not left out"
+
+
+@pytest.mark.parametrize("size_bytes", [1, PAGE_BYTES, 10**12 + 1])
+def test_one_byte_too_many_does_not_fit_whatever_the_size(size_bytes: int) -> None:
+    """The solver's own tolerance is about a millionth, which of a terabyte is a megabyte."""
+    exact = alike(size_bytes)
+    short = replace(exact, capacity_bytes={"ssd": 2 * size_bytes - 1})
+    assert exact.used_bytes(solve(exact, Goal.QUICKEST), "ssd") == 2 * size_bytes
+    assert short.used_bytes(solve(short, Goal.QUICKEST), "ssd") == size_bytes
+
+
+def test_of_equally_quick_placements_the_one_with_the_fewest_bytes_on_ssd_is_taken() -> None:
+    asked = Problem(
+        sizes_bytes={"large": 50, "small": 10, "idle": 10},
+        service_s={"large": {"hdd": 1.0, "ssd": 0.5}, "small": {"hdd": 1.0, "ssd": 0.5}, "idle": {"hdd": 0.0, "ssd": 0.0}},
+        capacity_bytes={"ssd": 50},
+        devices_bytes={"hdd": 1000, "ssd": 1000},
+        prices={},
+    )
+    assert solve(asked, Goal.QUICKEST) == {"large": "hdd", "small": "ssd", "idle": "hdd"}
+
+
+def test_times_of_nanoseconds_and_of_hours_are_told_apart() -> None:
+    """An absolute gap would call these equal."""
+    tiny = Problem(
+        sizes_bytes={"a": 10, "b": 10},
+        service_s={"a": {"hdd": 3e-9, "ssd": 1e-9}, "b": {"hdd": 3.1e-9, "ssd": 1e-9}},
+        capacity_bytes={"ssd": 10},
+        devices_bytes={"hdd": 100, "ssd": 100},
+        prices={},
+    )
+    assert solve(tiny, Goal.QUICKEST) == {"a": "hdd", "b": "ssd"}
+    huge = replace(tiny, service_s={name: {tier: 1e15 * time_s for tier, time_s in at.items()} for name, at in tiny.service_s.items()})
+    assert solve(huge, Goal.QUICKEST) == {"a": "hdd", "b": "ssd"}
+
+
+def test_a_busy_relation_belongs_on_the_dear_tier_and_an_idle_one_on_the_cheap() -> None:
+    asked = Problem(
+        sizes_bytes={"busy": 10, "idle": 10},
+        service_s={"busy": {"hdd": 1.0, "ssd": 0.01}, "idle": {"hdd": 0.0, "ssd": 0.0}},
+        capacity_bytes={},
+        devices_bytes={"hdd": 1000, "ssd": 100},
+        prices={"hdd": 100.0, "ssd": 100.0},
+        jobs_per_s=0.9,
+    )
+    found = solve(asked, Goal.CHEAPEST)
+    assert found == {"busy": "ssd", "idle": "hdd"}
+    assert asked.devices(found) == pytest.approx({"hdd": 0.01, "ssd": 0.1})
+    assert asked.cost_a_year(found) == pytest.approx(11.0)
+
+
+def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
+    free = replace(alike(10**9, room=4), prices={"hdd": 10.0, "ssd": 1000.0})
+    costs = sorted({free.cost_a_year(placement) or 0.0 for placement in every(free)})
+    for number, cost in enumerate(costs):
+        found = solve(replace(free, budget=cost), Goal.QUICKEST)
+        assert sum(tier == "ssd" for tier in found.values()) == number, "each step of the budget pays for one more"
+
+
+def test_a_budget_below_the_cheapest_names_what_that_would_take() -> None:
+    asked = replace(alike(10**9), prices={"hdd": 10.0, "ssd": 1000.0}, budget=0.001)
+    with pytest.raises(InputError, match=r"--budget is 0.001: no placement costs that little; the cheapest takes 0.004 a year\. Remedy"):
+        solve(asked, Goal.QUICKEST)
+
+
+def test_relations_that_fit_nowhere_are_told() -> None:
+    asked = replace(alike(100), capacity_bytes={"hdd": 100, "ssd": 100})
+    with pytest.raises(InputError, match="the relations take 400 bytes and do not fit"):
+        solve(asked, Goal.QUICKEST)

@@ -1,0 +1,223 @@
+"""``tierwise move-plan``: copy times of device models, break-even, verdict, and the command's errors."""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from advice_run import counts_run, transactions_run
+from tierwise.advisor.copying import REQUEST_BYTES, SAMPLE_REQUESTS, Way, copy_s
+from tierwise.advisor.moving import MovePlan, Times, move_of, plan_move
+from tierwise.advisor.service import Build
+from tierwise.advisor.workload import read_workload
+from tierwise.analysis.rules import Verdict
+from tierwise.cli import app
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+
+GIVEN = ("--size-gib", "1", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "100", "--after-s", "10")
+
+
+def device(name: str) -> Build:
+    return partial(build, load_device(name), seed=1)
+
+
+def plan(
+    *,
+    move: Mapping[int, float],
+    slow: Mapping[int, float],
+    fast: Mapping[int, float],
+    jobs: int = 1,
+    job: Substrate = Substrate.SIMULATED,
+) -> MovePlan:
+    """A move whose way there and way back take as long."""
+    half = Times({block: time_s / 2 for block, time_s in move.items()}, Substrate.SIMULATED)
+    return plan_move(
+        {"t": MIB}, devices=("disk", "flash"), there=half, back=half, slow_job=Times(slow, job), fast_job=Times(fast, job), jobs=jobs
+    )
+
+
+def run(*options: str) -> str:
+    done = CliRunner().invoke(app, ["move-plan", *options])
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def asked(*options: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run(*options, "--format", "json"))
+    return found
+
+
+@pytest.fixture
+def counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    return counts_run(tmp_path)
+
+
+def test_at_bandwidth_a_copy_is_as_quick_as_the_slower_end() -> None:
+    """The drive's own rates: 500 MB/s for reads, 365 MB/s for writes."""
+    flash, slower = device("intel-s3700"), device("mtron-3025")
+    size_bytes = 64 * MIB
+    assert copy_s(size_bytes, flash, flash, Way.BANDWIDTH) == pytest.approx(size_bytes / 365e6, rel=0.25)
+    assert copy_s(size_bytes, slower, flash, Way.BANDWIDTH) == pytest.approx(size_bytes / 100e6, rel=0.25)
+    assert copy_s(size_bytes, flash, slower, Way.BANDWIDTH) == pytest.approx(size_bytes / 80e6, rel=0.25)
+
+
+def test_page_by_page_reading_and_writing_add_up() -> None:
+    """64 pages from a drive that takes (0.1 ms + 8 KiB at 100 MB/s) a page to itself, at (0.2 ms + 8 KiB at 80 MB/s), and a flush."""
+    flash = device("mtron-3025")
+    a_page_s = 0.1e-3 + PAGE_BYTES / 100e6 + 0.2e-3 + PAGE_BYTES / 80e6
+    assert copy_s(64 * PAGE_BYTES, flash, flash) == pytest.approx(64 * a_page_s + 0.2e-3, rel=0.15)
+
+
+@pytest.mark.parametrize("ends", [("sata-7k2-x6", "mtron-3025"), ("mtron-3025", "sata-7k2-x6"), ("hdd-1tb-raid5-x7", "crucial-h")])
+def test_the_server_s_way_is_never_quicker_and_more_takes_longer(ends: tuple[str, str]) -> None:
+    source, target = map(device, ends)
+    times = [copy_s(size_mib * MIB, source, target) for size_mib in (1, 4, 16)]
+    assert times == sorted(times)
+    assert copy_s(16 * MIB, source, target, Way.BANDWIDTH) < times[-1]
+    assert copy_s(0, source, target) == 0.0
+
+
+def test_what_is_not_simulated_goes_on_at_the_same_pace() -> None:
+    flash = device("intel-s3700")
+    limit = SAMPLE_REQUESTS * REQUEST_BYTES
+    whole, triple = (copy_s(factor * limit, flash, flash, Way.BANDWIDTH) for factor in (1, 3))
+    assert triple == pytest.approx(3 * whole, rel=0.02)
+
+
+def test_the_break_even_is_the_move_over_what_a_job_saves() -> None:
+    found = plan(move={0: 30.0}, slow={0: 20.0}, fast={0: 5.0})
+    assert found.break_even_jobs == pytest.approx(2.0)
+    assert found.saved_s == pytest.approx(15.0)
+    assert found.whole_jobs == 2
+    assert (found.low, found.pays) == (None, Verdict.UNDECIDED)
+    assert found.reason == "1 repeats, too few for an interval"
+
+
+@pytest.mark.parametrize(
+    ("move_s", "jobs", "verdict"),
+    [(5.0, 1, Verdict.CONFIRMED), (30.0, 1, Verdict.CONTRADICTED), (30.0, 3, Verdict.CONFIRMED), (15.0, 1, Verdict.UNDECIDED)],
+)
+def test_the_verdict_holds_the_whole_interval_against_the_jobs(move_s: float, jobs: int, verdict: Verdict) -> None:
+    slow = {block: 20.0 + block / 10 - 0.2 for block in range(5)}
+    found = plan(move=dict.fromkeys(range(5), move_s), slow=slow, fast=dict.fromkeys(range(5), 5.0), jobs=jobs)
+    assert found.pays is verdict
+    assert found.pairs == 5
+    assert found.low is not None
+    assert found.high is not None
+    assert found.break_even_jobs is not None
+    assert found.low < found.break_even_jobs < found.high
+
+
+def test_pairs_are_of_the_same_block() -> None:
+    found = plan(move={0: 10.0}, slow={0: 20.0, 1: 30.0, 3: 30.0}, fast={0: 10.0, 1: 20.0, 2: 1.0})
+    assert found.pairs == 2
+    assert found.break_even_jobs == pytest.approx(1.0)
+
+
+def test_where_a_job_saves_nothing_the_move_never_pays() -> None:
+    found = plan(move={0: 10.0}, slow=dict.fromkeys(range(5), 5.0), fast=dict.fromkeys(range(5), 5.1))
+    assert found.break_even_jobs is None
+    assert found.pays is Verdict.CONTRADICTED
+    some = plan(move={0: 10.0}, slow={0: 5.0, 1: 6.0}, fast={0: 5.1, 1: 5.0})
+    assert (some.break_even_jobs, some.pays, some.reason) == (None, Verdict.UNDECIDED, "a job saves nothing in some repeat")
+
+
+def test_times_of_two_substrates_give_an_interval_and_no_verdict() -> None:
+    slow = {block: 20.0 + block / 10 for block in range(5)}
+    found = plan(move={0: 10.0}, slow=slow, fast=dict.fromkeys(range(5), 5.0), job=Substrate.EMULATED)
+    assert found.pays is Verdict.MIXED
+    assert found.low is not None
+
+
+def test_the_mean_of_a_simulated_move_stands_beside_each_measured_block() -> None:
+    slow = dict.fromkeys(range(8), 20.0)
+    found = plan(move={0: 9.0, 1: 10.0, 2: 11.0}, slow=slow, fast=dict.fromkeys(range(8), 10.0), job=Substrate.EMULATED)
+    assert found.pairs == 8
+    assert found.break_even_jobs == pytest.approx((9 * 10 * 11) ** (1 / 3) / 10)
+
+
+def test_what_slowed_tiers_took_is_not_held_against_copies_of_tiers_as_they_are(tmp_path: Path) -> None:
+    found = move_of(read_workload(transactions_run(tmp_path, slowdown=8.0).parent))
+    assert found.job_substrate is Substrate.SIMULATED
+    assert any("the run's tiers were slowed" in remark for remark in found.remarks)
+
+
+def test_a_log_is_not_moved_like_a_table(tmp_path: Path) -> None:
+    workload = read_workload(transactions_run(tmp_path).parent)
+    assert "wal" not in move_of(workload).relations
+    with pytest.raises(InputError, match="--relation is 'wal'"):
+        move_of(workload, ["wal"])
+
+
+def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> None:
+    workload = read_workload(counts.parent)
+    both, index = move_of(workload), move_of(workload, ["pob"])
+    assert (both.job_substrate, both.move_substrate, both.pairs) == (Substrate.EMULATED, Substrate.SIMULATED, 5)
+    assert both.pays is Verdict.MIXED
+    measured = [workload.measured[name].estimate.value for name in ("all hdd", "indexes ssd")]
+    assert [index.slow_job_s, index.fast_job_s] == pytest.approx(measured)
+
+
+def test_what_was_not_measured_is_predicted_and_then_has_a_verdict(counts: Path) -> None:
+    workload = read_workload(counts.parent)
+    for found in (move_of(workload, ["census"]), move_of(workload, predict=True), move_of(workload, devices={"ssd": "intel-s3700"})):
+        assert found.job_substrate is Substrate.SIMULATED
+        assert found.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED}
+        assert found.pairs == 5
+        assert any("predicted" in remark for remark in found.remarks)
+
+
+def test_the_command_tells_both_ways_of_copying(counts: Path) -> None:
+    page_by_page, at_bandwidth = (asked("--relation", "pob", "--way", way) for way in ("server", "bandwidth"))
+    assert at_bandwidth["there_s"] < page_by_page["there_s"]
+    assert page_by_page["relations"] == {"pob": 5_400_000}
+    shown = run("--relation", "pob", "--jobs", "10")
+    for words in ("and back", "(simulated)", "(emulated)", "does it pay within 10 jobs?", "note: relations are copied one after the other"):
+        assert words in shown
+
+
+def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
+    found = asked(*GIVEN)
+    assert found["relations"] == {"data": GIB}
+    assert found["break_even_jobs"] == pytest.approx((found["there_s"] + found["back_s"]) / 90, rel=0.01)
+    assert found["pays"] == "no verdict: mixed substrates"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (
+            ("--relation", "nope"),
+            "--relation is 'nope': run 20260102-030405-quick-abcdef has no such table or index. Remedy",
+        ),
+        (("--jobs", "0"), "--jobs is 0: must be at least 1"),
+        (("--before-s", "3"), "--before-s, --after-s: go together"),
+        (("--before-s", "3", "--after-s", "0"), "--before-s, --after-s is 0.0: must be above zero"),
+        (("--size-gib", "1"), "--hdd: --size-gib needs two devices"),
+        (("--size-gib", "1", "--hdd", "sata-7k2", "--ssd", "crucial-h"), "--size-gib needs a job's seconds"),
+        ((*GIVEN, "--relation", "pob"), "names a relation of a run"),
+        ((*GIVEN[2:], "--size-gib", "-1"), "--size-gib is -1.0: must be above zero"),
+        ((*GIVEN, "--hdd", "floppy"), "data/devices/floppy.toml: no such file"),
+    ],
+)
+def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], told: str) -> None:
+    with pytest.raises(InputError) as caught:
+        run(*options)
+    assert told in str(caught.value)
+
+
+def test_without_a_run_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    with pytest.raises(MissingError, match="Remedy: make report"):
+        run()

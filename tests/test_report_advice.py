@@ -1,0 +1,203 @@
+"""The chapters of advice and conclusion: every number is drawn from rows, and what was not measured says so."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from advice_run import counts_run, record_counts, transactions_run
+from support import shared
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.questions import Questions, load_questions
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.toml import validate
+from tierwise.report.chapters import advice, conclusion
+from tierwise.report.chapters.conclusion_evidence import EVIDENCE
+from tierwise.report.display import Sentence, Table
+from tierwise.report.run import open_run
+
+if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
+    from tierwise.report.run import Run
+
+TOPIC = {"topic": "t", "claims": ["M1", "V1"], "meeting": "agree", "says": "s", "why": ["cache"], "explanation": "e", "evidence": "none"}
+QUESTION = {"name": "q", "title": "t", "claims": ["M1", "V1"]}
+
+
+@pytest.fixture
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    return tmp_path
+
+
+@contextmanager
+def opened(raw: Path) -> Iterator["Run"]:
+    run = open_run()
+    try:
+        yield run
+    finally:
+        run.connection.close()
+
+
+def slower(folder: Path, factor: float) -> None:
+    """Counts on the disks take `factor` as long."""
+    path = folder / "timings.parquet"
+    on_disks = pl.col("trial").str.contains("index=hdd/.*table=hdd/variant=published") & (pl.col("cache") == "cold")
+    rows = pl.read_parquet(path).with_columns(elapsed_s=pl.when(on_disks).then(pl.col("elapsed_s") * factor).otherwise(pl.col("elapsed_s")))
+    rows.write_parquet(path)
+
+
+def told(table: Table | Sentence) -> str:
+    return table.text if isinstance(table, Sentence) else f"{table.markdown()}\n{table.caption}"
+
+
+def row_of(table: Table | Sentence, first: str) -> list[str]:
+    assert isinstance(table, Table)
+    (found,) = (list(row) for row in table.rows if first in row)
+    return found
+
+
+def test_each_measured_placement_stands_beside_its_prediction(raw: Path) -> None:
+    record_counts(counts_run(raw), {"pob": [3, 900], "census": list(range(0, 9000, 3))})
+    with opened(raw) as run:
+        found = advice.advised(run, "index_placement", "source-m")
+        table = advice.check(found)
+        assert isinstance(table, Table)
+        assert [row[0] for row in table.rows] == list(advice.NAMES.values())
+        assert row_of(table, "all on SSD")[-1] == "taken from it"
+        errors = advice.check_errors(found)
+        assert errors.keys() == {"all hdd", "indexes ssd", "tables ssd"}
+        for name, error in errors.items():
+            assert found.workload is not None
+            measured = found.workload.measured[name]
+            predicted_s = found.predicted_s(measured.placement)
+            assert predicted_s is not None
+            assert predicted_s / (measured.estimate.value or 0.0) - 1 == pytest.approx(error)
+        assert "**simulated** from **emulated** requests" in table.caption
+
+
+def test_the_advice_of_the_chapter_is_never_worse_than_what_fits(raw: Path) -> None:
+    counts_run(raw)
+    with opened(raw) as run:
+        found = advice.advised(run, "index_placement", "source-m")
+        assert [one.ssd_gib for one in found.advice] == sorted(one.ssd_gib for one in found.advice)
+        for one in found.advice:
+            assert one.exhaustive is not None
+            assert one.exhaustive.regret == pytest.approx(0.0, abs=1e-9)
+            assert all(other.regret <= 1e-9 for other in one.alternatives if other.fits)
+        table = advice.recommendation(found)
+        assert isinstance(table, Table)
+        assert len(table.rows) == 4
+        assert "`census`, `census_pkey` and `pob`" in told(table)
+        assert len(told(advice.moves(found)).splitlines()) == 2 + 12 + 1
+        assert "`pob`" in told(advice.relations(found))
+
+
+def test_the_log_on_a_tier_of_its_own_is_predicted_there(raw: Path) -> None:
+    transactions_run(raw)
+    with opened(raw) as run:
+        table = advice.check(advice.advised(run, "pgbench_placement", "source-v"))
+        assert isinstance(table, Table)
+        assert [row[0] for row in table.rows] == ["all on HDD", "tables on SSD", "all on SSD"]
+
+
+def test_a_prediction_is_for_tiers_as_slow_as_the_measured_ones(raw: Path) -> None:
+    transactions_run(raw, slowdown=4.0)
+    with opened(raw) as run:
+        found = advice.advised(run, "pgbench_placement", "source-v")
+        assert found.workload is not None
+        placement = found.workload.measured["all hdd"].placement
+        storage_s = sum(found.service_s[name][tier] for name, tier in placement.items())
+        assert found.predicted_s(placement) == pytest.approx(found.workload.host_s + 4 * storage_s)
+
+
+def test_a_run_without_placements_says_so(raw: Path) -> None:
+    path = counts_run(raw) / "timings.parquet"
+    pl.read_parquet(path).with_columns(study=pl.lit("another")).write_parquet(path)
+    with opened(raw) as run:
+        found, gathered = advice.advised(run, "index_placement", "source-m"), conclusion.gather(run)
+        for shown in (advice.relations(found), advice.recommendation(found), advice.check(found), advice.moves(found)):
+            assert isinstance(shown, Sentence)
+            assert "measured no study whose relations can be placed" in shown.text
+        assert "not measured" in told(conclusion.strategies(gathered))
+        assert "not measured" in conclusion.answer(gathered).text
+        assert row_of(conclusion.meetings(gathered), "Tables before indexes")[-1] == "not measured"
+
+
+def test_a_changed_raw_row_changes_what_the_conclusion_says(raw: Path) -> None:
+    folder = counts_run(raw)
+    with opened(raw) as run:
+        found = conclusion.gather(run)
+        before = [told(part) for part in (conclusion.strategies(found), conclusion.meetings(found), conclusion.claims(run))]
+        assert row_of(conclusion.claims(run), "M1")[-1] == "**contradicted**"
+    slower(folder, 20.0)
+    with opened(raw) as run:
+        found = conclusion.gather(run)
+        after = [told(part) for part in (conclusion.strategies(found), conclusion.meetings(found), conclusion.claims(run))]
+        assert row_of(conclusion.claims(run), "M1")[-1] == "**confirmed**"
+    assert all(one != other for one, other in zip(before, after, strict=True))
+
+
+def test_placements_are_ranked_by_each_measure(raw: Path) -> None:
+    counts_run(raw)
+    with opened(raw) as run:
+        table = conclusion.strategies(conclusion.gather(run))
+        assert isinstance(table, Table)
+        assert next(row[1] for row in table.rows) == "all on SSD"
+        for column in (3, 5, 7):
+            assert {int(row[column]) for row in table.rows} <= {1, 2, 3, 4}
+            assert min(int(row[column]) for row in table.rows) == 1
+        assert [int(row[3]) for row in table.rows] == [1, 2, 3, 4]
+        assert "**emulated**" in table.caption
+        assert "The quickest placement is *all on SSD*" in conclusion.answer(conclusion.gather(run)).text
+
+
+def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
+    counts_run(raw)
+    with opened(raw) as run:
+        table = conclusion.claims(run)
+        verdicts = {row[1]: row[-1] for row in table.rows}
+        assert len(verdicts) == len(table.rows)
+        for claim in run.verdicts:
+            assert verdicts[claim.id].replace("**", "") == claim.verdict
+        known = {claim.id for claim in run.verdicts}
+        assert {verdict for claim, verdict in verdicts.items() if claim not in known} <= {"**not measured**"}
+        counted = conclusion.sources(run)
+        assert sum(int(row[-1]) for row in counted.rows) == len(table.rows)
+
+
+def test_every_published_statement_answers_a_question() -> None:
+    answered = {claim for question in load_questions().questions for claim in question.claims}
+    assert {claim.id for claim in load_claims().claims} <= answered
+    table = shared("published-figures.md").read_text(encoding="utf-8")
+    assert answered == set(re.findall(r"^\| ([LMVHR]\d+) \|", table, re.MULTILINE))
+
+
+def test_no_number_is_typed_by_hand() -> None:
+    """Those of the texts come from claims.toml, all others from rows."""
+    assert {topic.evidence for topic in load_questions().meetings} <= EVIDENCE.keys()
+    for name in ("show-advice", "show-conclusion"):
+        cells = json.loads((paths.home() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        prose = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+        assert not re.search(r"\d", prose)
+
+
+@pytest.mark.parametrize(
+    ("table", "rule"),
+    [
+        ({"questions": [QUESTION, {**QUESTION, "name": "p"}]}, "these answer two: M1, V1"),
+        ({"questions": [{**QUESTION, "claims": ["M1"]}], "meetings": [TOPIC]}, "answer no question: V1"),
+        ({"questions": [QUESTION], "meetings": [{**TOPIC, "says": "it saves 90 %"}]}, "meetings.0.says is 'it saves 90 %'"),
+        ({"questions": [QUESTION], "meetings": [{**TOPIC, "meeting": "ignore"}]}, "meetings.0.meeting is 'ignore'"),
+        ({"questions": [{**QUESTION, "claims": ["Q1"]}]}, "questions.0.claims.0 is 'Q1'"),
+    ],
+)
+def test_questions_that_break_a_rule_are_refused(table: object, rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        validate(table, Questions, where="questions.toml")
+    assert rule in str(caught.value)
