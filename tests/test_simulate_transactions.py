@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.core.words import Layout
@@ -22,16 +23,26 @@ def devices(seed: int) -> dict[str, DeviceModel]:
     return {tier: build(load_device(name), seed=seed, stretch=1000.0) for tier, name in names.items()}
 
 
+def missed(trace: NDArray[np.int64], pages: int, buffers: int) -> NDArray[np.bool_]:
+    return shared_buffers(trace, np.zeros(len(trace), np.bool_), (0, 0), pages, buffers)[0]
+
+
 def test_a_buffer_that_is_used_again_outlives_one_that_is_not() -> None:
     used = np.array([0, 0, 0, 1, 2, 0])  # two buffers: 2 takes the place of 1, which was used once
-    assert shared_buffers(used, 5, 2).tolist() == [True, False, False, True, True, False]
+    assert missed(used, 5, 2).tolist() == [True, False, False, True, True, False]
     once = np.array([0, 1, 2, 0])
-    assert shared_buffers(once, 5, 2).tolist() == [True, True, True, True]
+    assert missed(once, 5, 2).tolist() == [True, True, True, True]
 
 
 def test_what_fits_is_read_once() -> None:
     trace = np.random.default_rng(1).integers(0, 50, 5_000)
-    assert shared_buffers(trace, 50, 50).sum() == len(set(trace.tolist()))
+    assert missed(trace, 50, 50).sum() == len(set(trace.tolist()))
+
+
+def test_an_updated_page_is_written_to_make_room_unless_a_checkpoint_was_before() -> None:
+    trace, updated = np.array([0, 1, 2, 3, 4]), np.array([True, False, True, False, False])
+    assert shared_buffers(trace, updated, (0, 0), 5, 2)[1].tolist() == [-1, -1, 0, -1, 2]
+    assert shared_buffers(trace, updated, (0, 2), 5, 2)[1].tolist() == [-1, -1, -1, -1, 2]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 Many clients look up rows by key, and some update them. The server's buffers decide which pages are read at all (the same for
 every placement); the reads, commits and one checkpoint that reach the storage are a trace, replayed on the devices of each placement.
 Modelled like pgbench: rows lie in the order of their keys, an update stays in its page, a commit writes and flushes the log.
-Not modelled: locks, group commit, upper levels of the tree (always cached), pages that clients write to make room.
+A client that needs a buffer of a page which was updated since the last checkpoint writes that page first. Not modelled: locks, group
+commit, upper levels of the tree (always cached), rows that leave their page when it is full.
 """
 
 from collections.abc import Mapping, Sequence
@@ -109,28 +110,39 @@ def record(rows: Rows, load: Load, *, memory_pages: int, transactions: int, warm
     leaves, blocks = in_index * rows.index_pages // rows.rows, in_table * rows.table_pages // rows.rows
     asked = np.stack([leaves, rows.index_pages + blocks] * 2, axis=1)  # an update, then a look at what it did
     made = np.stack([np.ones_like(writing)] * 2 + [writing] * 2, axis=1)
-    missed = np.zeros_like(made)
-    missed[made] = shared_buffers(asked[made], rows.index_pages + rows.table_pages, memory_pages)
+    updated = np.zeros_like(made)
+    updated[:, 3] = writing
+    missed, evicted = np.zeros_like(made), np.full_like(asked, -1)
+    clean = (made[:warm].sum(), made[: warm + transactions // 4].sum())  # a checkpoint at the beginning, and the one in the midst
+    missed[made], evicted[made] = shared_buffers(asked[made], updated[made], clean, rows.index_pages + rows.table_pages, memory_pages)
     before = slice(max(0, warm - transactions), warm)
     dirty = np.unique(blocks[before][writing[before]])
-    steps = (column[warm:].tolist() for column in (leaves, blocks, writing, missed[:, 0], missed[:, 1]))
+    gone = np.where(evicted >= 0, evicted - rows.index_pages, -1)  # the index's pages are never updated
+    steps = (column[warm:].tolist() for column in (leaves, blocks, writing, missed[:, 0], missed[:, 1], gone[:, 0], gone[:, 1]))
     history = zip(*(column[warm // 2 : warm].tolist() for column in (leaves, blocks, missed[:, 0], missed[:, 1])), strict=True)
-    reads = [read for leaf, block, *gone in history for read, miss in zip(((INDEX, leaf), (TABLE, block)), gone, strict=True) if miss]
+    reads = [read for leaf, block, *misses in history for read, miss in zip(((INDEX, leaf), (TABLE, block)), misses, strict=True) if miss]
     return _recorded(rows, load, list(zip(*steps, strict=True)), dirty.tolist(), reads[-SEEN * rows.index_pages :])
 
 
 @compiled
-def shared_buffers(trace: Keys, pages: int, buffers: int) -> NDArray[np.bool_]:
+def shared_buffers(
+    trace: Keys, updated: NDArray[np.bool_], clean: tuple[int, int], pages: int, buffers: int
+) -> tuple[NDArray[np.bool_], Keys]:
     """Which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five times
-    at most."""
+    at most. And which page must be written to make room, or -1: one that was `updated` and not written since; before the accesses with
+    the numbers `clean` all are written."""
     place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
-    missed = np.zeros(len(trace), np.bool_)
+    dirty = np.zeros(buffers, np.bool_)
+    missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)
     hand = 0
     for at in range(len(trace)):
+        if at in clean:
+            dirty[:] = False
         page = trace[at]
         buffer = place[page]
         if buffer >= 0:
             uses[buffer] = min(uses[buffer] + 1, MOST_USES)
+            dirty[buffer] |= updated[at]
             continue
         missed[at] = True
         while uses[hand]:
@@ -138,15 +150,18 @@ def shared_buffers(trace: Keys, pages: int, buffers: int) -> NDArray[np.bool_]:
             hand = (hand + 1) % buffers
         if held[hand] >= 0:
             place[held[hand]] = -1
-        held[hand], place[page], uses[hand] = page, hand, 1
+            if dirty[hand]:
+                evicted[at] = held[hand]
+        held[hand], place[page], uses[hand], dirty[hand] = page, hand, 1, updated[at]
         hand = (hand + 1) % buffers
-    return missed
+    return missed, evicted
 
 
 def _recorded(
-    rows: Rows, load: Load, steps: Sequence[tuple[int, int, bool, bool, bool]], dirty: Sequence[int], seen: list[tuple[str, int]]
+    rows: Rows, load: Load, steps: Sequence[tuple[int, int, bool, bool, bool, int, int]], dirty: Sequence[int], seen: list[tuple[str, int]]
 ) -> Recorded:
-    """`steps`: leaf, block, whether it writes, whether leaf and block are missed, of each transaction; dealt to the clients in turn."""
+    """`steps`: leaf, block, whether it writes, whether leaf and block are missed, and which blocks are written to make room for either
+    (-1: none), of each transaction; dealt to the clients in turn."""
     accesses: list[Access] = []
     chains: list[int] = []
     last: list[int | None] = [None] * load.clients
@@ -158,15 +173,16 @@ def _recorded(
         chains.append(client)
         last[client], waiting_s[client] = len(accesses) - 1, 0.0
 
-    for number, (leaf, block, writes, leaf_missed, block_missed) in enumerate(steps):
+    for number, (leaf, block, writes, leaf_missed, block_missed, *written) in enumerate(steps):
         client = number % load.clients
         waiting_s[client] += load.host_s
         spent_s[client] += load.host_s
         done[client] += 1
-        if leaf_missed:
-            issue(client, INDEX, leaf, Operation.READ)
-        if block_missed:
-            issue(client, TABLE, block, Operation.READ)
+        for missed, relation, page, gone in zip((leaf_missed, block_missed), (INDEX, TABLE), (leaf, block), written, strict=True):
+            if gone >= 0:
+                issue(client, TABLE, gone, Operation.WRITE)
+            if missed:
+                issue(client, relation, page, Operation.READ)
         if writes:
             issue(client, WAL, number % WAL_PAGES, Operation.WRITE)
             issue(client, WAL, 0, Operation.FLUSH)
