@@ -13,6 +13,7 @@ from tierwise.bench.study import Study
 from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
+from tierwise.timings.reads import write_reads
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
 
@@ -23,12 +24,17 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
     the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
-    simulated, the replayed trace gives the time.
+    simulated, the replayed trace gives the time. Of a study of single reads these are kept.
 
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
     """
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
+    if study.reads:
+        single = Recorder()
+        timings = _measured(study, turn, lab, single)
+        write_reads(run_folder, key, turn.block, single.reads)
+        return timings
     known = read_trace(run_folder, key)
     tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}

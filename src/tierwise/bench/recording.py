@@ -54,6 +54,7 @@ class Recorder:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.queries: list[pl.DataFrame] = []
+        self.reads = pl.DataFrame()  # of a study of single reads
 
     @property
     def trace(self) -> pl.DataFrame:

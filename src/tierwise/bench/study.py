@@ -56,7 +56,8 @@ class Study:
     a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
     calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
-    the trace of one; None for any other trial.
+    the trace of one; None for any other trial. The trials of a study of `reads` leave every single read with the lab's recorder; these are
+    kept, and no trace.
     """
 
     name: str
@@ -69,3 +70,4 @@ class Study:
     describe: Callable[[Lab], dict[str, Any]]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial], Placement | None] | None = None
+    reads: bool = False
