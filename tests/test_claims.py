@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from latency_rows import latency_run
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
 from support import shared
@@ -56,9 +57,8 @@ def test_bounds_are_those_of_the_published_figures() -> None:
         assert claim.bounds is not None
         stands, *star = bounds.split(" *")
         assert (star == [""]) == (claim.bounds_how == "assumed")
-        assert [float(figure) for figure in re.findall(r"[\d.]+", stands)] == [
-            side for side in (claim.bounds.lower, claim.bounds.upper) if side is not None
-        ]
+        ends = [end for end in (claim.bounds.lower, claim.bounds.upper) if end is not None]
+        assert [float(figure) for figure in re.findall(r"[\d.]+", stands)] == ends
         assert {"[": (True, True), "<": (False, True), ">": (True, False)}[stands[0]] == (
             bool(claim.bounds.lower),
             bool(claim.bounds.upper),
@@ -72,6 +72,7 @@ def test_every_source_pair_is_named_once() -> None:
 
 def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_run(tmp_path, pl.concat([make_rows(blocks=1), pgbench_rows(LARGE, blocks=1), pgbench_rows(SMALL, size="small", blocks=1)]))
+    latency_run(tmp_path, blocks=1)
     zipf_run(tmp_path, monkeypatch, blocks=1)
     with open_views(tmp_path) as connection:
         for claim in load_claims().claims:

@@ -279,6 +279,20 @@ def emulate(device: str, backing: Path, mountpoint: Path) -> None:
 
 
 @app.command()
+def trace(
+    seconds: Annotated[float, typer.Option(help="how long; it ends by itself")],
+    cluster: Annotated[Path | None, typer.Option(help="data folder of a running server")] = None,
+    pid: Annotated[int | None, typer.Option(help="one process of a server, in place of all")] = None,
+    out: Annotated[Path | None, typer.Option(help="Parquet file for the single reads")] = None,
+    recorder: Annotated[str, typer.Option(help="auto, bpftrace or strace")] = "auto",
+) -> None:
+    """Record every read of a running PostgreSQL for a while and show its time by tablespace; changes nothing."""
+    from tierwise.recorders.command import trace as record  # noqa: PLC0415
+
+    print(record(cluster=cluster, pid=pid, seconds=seconds, out=out, recorder=recorder))
+
+
+@app.command()
 def clean() -> None:
     """End and unmount what a killed run left, and remove the work folder; measured rows and reports stay."""
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415

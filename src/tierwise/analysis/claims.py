@@ -92,7 +92,7 @@ class Claim(Strict):
     id: str = Field(pattern=r"^[LMVHR][1-9][0-9]*$")
     statement: str = Field(min_length=1)
     kind: Kind
-    how: Literal["stated", "chart", "inferred"]
+    how: Literal["stated", "histogram", "chart", "inferred"]
     where: str = Field(min_length=1, description="passage of the source")
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")

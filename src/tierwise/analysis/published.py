@@ -13,3 +13,12 @@ READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 def read_benchmark() -> pl.DataFrame:
     """The rows of `READ_BENCHMARK`."""
     return pl.read_csv(paths.home() / READ_BENCHMARK, comment_prefix="#")
+
+
+READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
+"""Source L's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
+
+
+def read_histograms() -> pl.DataFrame:
+    """The rows of `READ_HISTOGRAMS`."""
+    return pl.read_csv(paths.home() / READ_HISTOGRAMS, comment_prefix="#")

@@ -13,6 +13,7 @@ from tierwise.bench.study import Study
 from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
+from tierwise.timings.reads import write_reads
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
 from tierwise.timings.transactions import write_transactions
@@ -24,16 +25,19 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
     the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
-    simulated, the replayed trace gives the time. Of a load the transactions are kept.
+    simulated, the replayed trace gives the time. A study that keeps something else than traces is measured without them.
 
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
     """
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
-    if study.load:
-        clients = Recorder()
-        timings = _measured(study, turn, lab, clients)
-        write_transactions(run_folder, key, turn.block, clients.transactions)
+    if study.keeps != "trace":
+        recorder = Recorder()
+        timings = _measured(study, turn, lab, recorder)
+        if study.keeps == "transactions":
+            write_transactions(run_folder, key, turn.block, recorder.transactions)
+        else:
+            write_reads(run_folder, key, turn.block, recorder.reads)
         return timings
     known = read_trace(run_folder, key)
     tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}

@@ -55,6 +55,7 @@ class Recorder:
         self.spans: list[Span] = []
         self.queries: list[pl.DataFrame] = []
         self.transactions = pl.DataFrame()  # of a load
+        self.reads = pl.DataFrame()  # of a study of single reads
 
     @property
     def trace(self) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -60,8 +60,8 @@ class Study:
     a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
     calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
-    the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. The trials of a `load` are many
-    sessions at once: each leaves its transactions with the lab's recorder, which are kept, and no trace.
+    the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what its trials leave with
+    the lab's recorder, to be kept with the run: traces of blocks, the transactions of a load, or single reads.
     """
 
     name: str
@@ -75,4 +75,4 @@ class Study:
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
-    load: bool = False
+    keeps: Literal["trace", "transactions", "reads"] = "trace"

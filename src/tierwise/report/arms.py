@@ -52,8 +52,8 @@ class Arm:
 
     @property
     def middle(self) -> float:
-        """Geometric mean over the states' estimates, to sort by; infinite where nothing was estimated."""
-        values = [state.estimate for state in self.states if state.estimate is not None]
+        """Geometric mean over the states' estimates, to sort by; infinite where nothing was estimated, or something was not seen."""
+        values = [state.estimate for state in self.states if state.estimate]
         return geometric_estimate(values).value or float("inf")
 
     def saves(self, limit: float) -> Truth:

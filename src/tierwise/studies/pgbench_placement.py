@@ -311,5 +311,5 @@ STUDY: Final = Study(
     describe=describe,
     check=check,
     summarise=summarise,
-    load=True,
+    keeps="transactions",
 )

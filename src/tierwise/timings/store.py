@@ -17,6 +17,7 @@ from tierwise.core.files import replacing
 from tierwise.core.progress import say
 from tierwise.timings import validation
 from tierwise.timings.manifest import MANIFEST, Manifest, load_manifest
+from tierwise.timings.reads import TABLE, read_files
 from tierwise.timings.schema import SCHEMA
 
 TIMINGS: Final = "timings.parquet"
@@ -129,18 +130,20 @@ def manifests(raw: Path) -> dict[str, Manifest]:
 
 
 def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection in memory with the views `timings` (raw rows, `SCHEMA`) and `runs` (`RUN_COLUMNS`).
+    """A DuckDB connection in memory with the views `timings` (raw rows, `SCHEMA`), `reads` (single reads, `reads.TABLE`, left in
+    their files) and `runs` (`RUN_COLUMNS`).
 
     `runs` has every run below `raw`, `timings` the rows of the complete ones; where `run_id` is named, both hold that
     run alone, and the rows of one that is not merged yet are those of its parts. Raises `InputError` for a named run
     that is unknown or invalid; any other invalid run is named on the terminal and left out.
     """
     known = {run_id: _named(raw, run_id)} if run_id is not None else manifests(raw)
-    runs, rows = [], [pl.DataFrame(schema=SCHEMA)]
+    runs, rows, reads = [], [pl.DataFrame(schema=SCHEMA)], list[Path]()
     for name, manifest in known.items():
         try:
             if manifest.status == "complete" or name == run_id:
                 rows.append(_rows_so_far(raw / name))
+                reads += read_files(raw / name)
             runs.append(_run_row(manifest))
         except InputError as error:
             if name == run_id:
@@ -148,8 +151,17 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
             say(f"left alone: {error}")
     connection = duckdb.connect(":memory:", config=OFFLINE)
     connection.register("timings", pl.concat(rows).to_arrow())
+    _register_reads(connection, reads)
     connection.register("runs", pl.DataFrame(runs, schema=RUN_COLUMNS).to_arrow())
     return connection
+
+
+def _register_reads(connection: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
+    if not files:
+        connection.register("reads", pl.DataFrame(schema=TABLE).to_arrow())
+        return
+    named = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    connection.execute(f"create temp view reads as from read_parquet([{named}], hive_partitioning = false)")
 
 
 def _named(raw: Path, run_id: str) -> Manifest:

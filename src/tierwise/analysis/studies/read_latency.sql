@@ -1,0 +1,138 @@
+-- Source L's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+-- Reads the view `timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
+-- single reads lie beside it (view `reads`).
+
+-- One row for each window, tablespace (`all`: every one) and bucket: reads that took from 2^bucket up to 2^(bucket + 1) ns, as DTrace's
+-- quantize() of the source counts.
+create temp table read_latency_buckets as
+with windows as (
+    select run_id, pair, arm, substrate, block, flags, proof -> 'tablespaces' as spaces
+    from timings
+    where study = 'read_latency'
+),
+spaces as (
+    select * exclude (spaces), unnest(json_keys(spaces)) as tablespace, spaces -> unnest(json_keys(spaces)) as told
+    from windows
+),
+counted as (
+    select
+        * exclude (told),
+        unnest(json_keys(told -> 'buckets')) as bucket,
+        (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
+    from spaces
+)
+select * replace (bucket::int as bucket) from counted
+union all by name
+select run_id, pair, arm, substrate, block, flags, 'all' as tablespace, bucket::int as bucket, sum(reads)::bigint as reads
+from counted
+group by all;
+
+-- The modes of each histogram in a table like the one above, by its name (a string): a bucket with at least 1 % of the histogram's reads, with
+-- more than the bucket below and no fewer than the one above. `zone`: memory below 65 us, where no device of the pairs answers; else the
+-- tablespace that has most of the bucket's reads.
+create temp macro read_latency_modes_in(histograms) as table
+with beside as (
+    select
+        *,
+        (sum(reads) over histogram)::bigint as total,
+        if(lag(bucket) over in_order = bucket - 1, lag(reads) over in_order, 0) as below,
+        if(lead(bucket) over in_order = bucket + 1, lead(reads) over in_order, 0) as above
+    from query_table(histograms)
+    window
+        histogram as (partition by run_id, pair, arm, block, tablespace),
+        in_order as (partition by run_id, pair, arm, block, tablespace order by bucket)
+),
+most as (
+    select run_id, pair, arm, block, bucket, arg_max(tablespace, reads) as most_of
+    from query_table(histograms)
+    where tablespace <> 'all'
+    group by all
+)
+select
+    run_id, pair, arm, block, tablespace, bucket, reads, total,
+    reads / total as share,
+    if(bucket < 16, 'memory', most_of) as zone
+from beside
+join most using (run_id, pair, arm, block, bucket)
+where reads >= 0.01 * total and reads > below and reads >= above;
+
+create temp view read_latency_modes as
+from read_latency_modes_in('read_latency_buckets');
+
+-- One row for each window and tablespace. `mode_us`: the middle (of logarithms) of its fullest bucket. `times_ssd`: its mean read over that
+-- of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
+-- and 32 ms, of disks, one above the other; in that of the ssd, a mode of about 1 ms (0.52 to 2.1) above the fullest bucket.
+-- A window without the reads that memory served says nothing of `all`.
+create temp view read_latency as
+with spaces as (
+    select
+        run_id, pair, arm, substrate, block, flags,
+        unnest(json_keys(proof -> 'tablespaces')) as tablespace,
+        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
+    from timings
+    where study = 'read_latency'
+),
+each as (
+    select * exclude (told), (told ->> 'reads')::bigint as reads, (told ->> 'waited_s')::double as waited_s from spaces
+    union all by name
+    select
+        run_id, pair, arm, substrate, block, flags,
+        'all' as tablespace,
+        sum((told ->> 'reads')::bigint)::bigint as reads,
+        sum((told ->> 'waited_s')::double) as waited_s
+    from spaces
+    group by all
+),
+full_bucket as (
+    select run_id, pair, arm, block, tablespace, arg_max(bucket, reads) as bucket, max(reads) as held
+    from read_latency_buckets
+    group by all
+),
+zones as (
+    select
+        run_id, pair, arm, block,
+        min(bucket) filter (zone = 'memory') as memory,
+        min(bucket) filter (zone = 'ssd') as ssd,
+        max(bucket) filter (zone in ('hdd', 'aux') and bucket between 20 and 24) as disk
+    from read_latency_modes
+    where tablespace = 'all'
+    group by all
+)
+select
+    each.run_id,
+    each.pair,
+    each.arm,
+    each.substrate,
+    each.block,
+    each.tablespace,
+    each.reads,
+    1e6 * each.waited_s / each.reads as mean_us,
+    2 ** (full_bucket.bucket + 0.5) / 1000 as mode_us,
+    full_bucket.bucket as mode_bucket,
+    full_bucket.held / each.reads as mode_share,
+    (each.waited_s / each.reads) / max(each.waited_s / each.reads) filter (each.tablespace = 'ssd')
+        over (partition by each.run_id, each.pair, each.arm, each.block) as times_ssd,
+    coalesce(zones.memory < zones.ssd and zones.ssd < zones.disk, false)::int as three_zones,
+    exists (
+        from read_latency_modes as mode
+        where (mode.run_id, mode.pair, mode.arm, mode.block, mode.tablespace)
+            = (each.run_id, each.pair, each.arm, each.block, each.tablespace)
+            and mode.bucket in (19, 20) and mode.bucket > full_bucket.bucket
+    )::int as sub_spike,
+    len(list_filter(each.flags, lambda flag: flag <> 'unseen')) > 0
+        or (each.tablespace = 'all' and list_contains(each.flags, 'unseen')) as flagged
+from each
+join full_bucket using (run_id, pair, arm, block, tablespace)
+left join zones using (run_id, pair, arm, block);
+
+-- What two runs are compared by: one row for each window and tablespace, its value by cell of the grid.
+create temp view read_latency_cells as
+select
+    run_id, pair, arm,
+    format('mean read of 8 KiB, {}', tablespace) as cell,
+    's' as unit,
+    block, substrate,
+    mean_us / 1e6 as value,
+    flagged
+from read_latency
+where tablespace <> 'all';

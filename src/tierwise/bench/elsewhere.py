@@ -1,0 +1,77 @@
+"""What the same single reads would have cost on another tier: each session's reads replayed through that tier's device model."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.replaying import models
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.simulate.replay import Access, Operation, Trace, lay_out, replay
+
+MEMORY_S: Final = 64e-6
+"""A quicker read was served by memory: no device of the pairs answers so soon. It stays where it was."""
+
+
+def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Mean latency of the reads of each tablespace that reached its device (`reads`, of one window), as recorded and on each tier.
+
+    A session issues its next read as long after the end of the one before as it did when it was recorded. The reads of one
+    tablespace are moved, alone; writes and the log, which shared the device, are not replayed. `pages` of the table in each tablespace,
+    which bears its tier's name: smaller ones are spread out as far as the largest, so that a drive's own buffer holds no more of them.
+    """
+    devices, largest = list(models(lab, seed=lab.seed)), max(pages.values())
+    asked = reads.filter(pl.col("latency_s") >= MEMORY_S, pl.col("pid").is_not_null())
+    rows = []
+    for tablespace, held in pages.items():
+        own = asked.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
+        if own.height < 2:
+            continue
+        trace, sizes = (
+            _trace(own),
+            {name: (page + 1) * PAGE_BYTES for name, page in own.group_by("relation").agg(pl.col("page").max()).rows()},
+        )
+        for tier in devices:
+            model = models(lab, seed=lab.seed)[tier]
+            found = replay(trace, dict.fromkeys(sizes, tier), {tier: model}, lay_out(sizes))
+            latencies = pl.Series(found.latencies_s)
+            rows.append(
+                {
+                    "tablespace": tablespace,
+                    "tier": tier,
+                    "substrate": str(Substrate.SIMULATED),
+                    "reads": own.height,
+                    "recorded_mean_s": own["latency_s"].mean(),
+                    "mean_s": latencies.mean(),
+                    "median_s": latencies.median(),
+                }
+            )
+    return rows
+
+
+def _trace(reads: pl.DataFrame) -> Trace:
+    """Each session's reads one after the other, the sessions beside each other."""
+    ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
+    before = ordered.with_columns(
+        after=pl.col("number").shift(1).over("pid"),
+        ready_s=pl.col("time_s").shift(1).over("pid").fill_null(ordered["begun_s"].min()),
+    )
+    accesses = [
+        Access(row["relation"], row["page"], row["size_bytes"], Operation.READ, max(0.0, row["begun_s"] - row["ready_s"]), row["after"])
+        for row in before.iter_rows(named=True)
+    ]
+    return Trace(accesses)
+
+
+def lone_reads(lab: Lab, tier: str, sizes_bytes: tuple[int, ...]) -> list[dict[str, Any]]:
+    """What the model of `tier` asks for a single read of each size, with nothing else to do; empty for a real disk."""
+    found = []
+    for size_bytes in sizes_bytes:
+        model = models(lab, seed=lab.seed).get(tier)
+        if model is None:
+            return []
+        trace = Trace([Access("lone", 0, size_bytes, Operation.READ, 0.0)])
+        found.append({"size_bytes": size_bytes, "latency_s": replay(trace, {"lone": tier}, {tier: model}, {"lone": [0]}).latencies_s[0]})
+    return found

@@ -1,0 +1,221 @@
+"""A window of time in which every read of the server is recorded, one by one, while others load it."""
+
+import math
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.bench.accounting import tier_io
+from tierwise.bench.lab import OVERSHOOT_BOUND, Lab
+from tierwise.bench.recording import FILE, SEGMENT_PAGES
+from tierwise.core.errors import EvidenceError
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import CacheState, IoArm
+from tierwise.postgres import cold, settings
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.statistics import BlockCount, BlockCounter
+from tierwise.postgres.wal import WAL
+from tierwise.recorders.choice import RECORDERS
+from tierwise.recorders.reads import find_server
+from tierwise.tiers.emulated import Emulated
+from tierwise.timings.reads import READS, buckets
+from tierwise.timings.schema import RelationIo, Timing
+
+EMULATOR: Final = "emulator"
+CONSERVED: Final = 0.01
+"""Share of the server's reads by which what was traced may differ before the row gives no verdict."""
+SPARE_S: Final = 60.0
+"""A recorder may outlast the window by this, for a busy machine; it is ended with it."""
+SERVERS_READS: Final = (
+    "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
+)
+SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
+"""Before version 16, which knows blocks alone; a read is then one block."""
+
+
+def mount_for(lab: Lab, arm: IoArm) -> None:
+    """Have every tier use the kernel's page cache, or not, from now on; the server is stopped."""
+    lab.cluster.stop()
+    for tier in lab.tiers.values():
+        tier.empty_cache(cached=arm is IoArm.BUFFERED)
+
+
+@contextmanager
+def serving(lab: Lab, *, arm: IoArm, shared_buffers_bytes: int, extra: Mapping[str, str]) -> Iterator[Connection]:
+    """A server with empty caches, delays off; the tiers are mounted for `arm` already (`mount_for`).
+
+    Raises:
+        EvidenceError: the kernel kept pages of the tiers' files.
+    """
+    lab.cluster.stop()
+    for tier in lab.tiers.values():
+        tier.delays(False)
+        files = [path for path in tier.directory.rglob("*") if path.is_file() and WAL not in path.parts]
+        cold.evict(files)
+        if kept := cold.residency(files):
+            raise EvidenceError(f"tier {tier.name}: {kept} pages were still in the page cache")
+    lab.settings = {**settings.measuring_settings(lab.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), **extra}
+    lab.cluster.start(lab.settings)
+    try:
+        with lab.cluster.connect() as connection:
+            yield connection
+    finally:
+        for tier in lab.tiers.values():
+            tier.delays(False)
+        lab.cluster.stop()
+
+
+def obstacle(lab: Lab, recorder: str) -> str | None:
+    """Why `recorder` can record nothing here, found out once; None where it can."""
+    known: dict[str, str | None] = lab.memory.setdefault("obstacles", {})
+    if recorder not in known:
+        known[recorder] = RECORDERS[recorder].obstacle()
+    return known[recorder]
+
+
+def choose_recorder(lab: Lab, wanted: Sequence[str]) -> str:
+    """The first of `wanted` that can record here; else the emulator's own log, which sees what reaches a device."""
+    return next((name for name in wanted if obstacle(lab, name) is None), EMULATOR)
+
+
+@dataclass
+class ReadWindow:
+    """Watches the load that others run on `lab`'s server; `tablespaces` says on which tier each one lies."""
+
+    lab: Lab
+    connection: Connection
+    relations: Sequence[str]
+    tablespaces: Mapping[str, str]
+    seconds: float
+    recorder: str
+    reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
+        self._server()  # reads the catalogues that this needs
+        with self._recording(), BlockCounter(self.connection, self.relations) as counter:
+            for tier in self.lab.tiers.values():
+                tier.delays(True)
+                tier.reset_io()
+            before = self._server()
+            self._started_at, started_s = datetime.now(UTC), time.monotonic()
+            yield
+            after = self._server()
+            self._elapsed_s = time.monotonic() - started_s
+            self._files = {name: tier.io() for name, tier in self.lab.tiers.items()}
+            if self.recorder == EMULATOR:
+                self.reads = pl.concat(
+                    [self.reads, *(_logged(name, tier) for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated))]
+                )
+        self._counted = {"reads": after[0] - before[0], "waited_s": after[1] - before[1]}
+        self._blocks: Mapping[str, BlockCount] = counter.blocks
+        begun_s = self._started_at.timestamp()
+        self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s)))
+
+    def timing(self, operation: str, cell: Mapping[str, str | int | float]) -> Timing:
+        """The window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
+
+        Flags: `overshoot` as of any emulated tier, over the requests' own time; `conservation` where recorder and server disagree;
+        `unseen` where reads that the kernel's page cache serves were not recorded.
+        """
+        requests = tuple(tier_io(tier, self._files[name]) for name, tier in self.lab.tiers.items())
+        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
+        asked_s = math.fsum(io.intended_s or 0.0 for io in requests)
+        ours = self.reads.filter(pl.col("tablespace").is_in(list(self.tablespaces)))
+        recorded = self.reads.filter(~pl.col("tablespace").str.starts_with("pg_")).height
+        differs = abs(recorded - self._counted["reads"]) > CONSERVED * max(1, self._counted["reads"])
+        flags = [
+            *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * asked_s else []),
+            *(["unseen"] if self.recorder == EMULATOR else ["conservation"] if differs else []),
+        ]
+        return Timing(
+            cell=cell,
+            cache=CacheState.NONE,
+            operation=operation,
+            started_at=self._started_at,
+            elapsed_s=self._elapsed_s,
+            result_rows=recorded,
+            relation_io=tuple(self._relation_io(count) for count in self._blocks.values()),
+            tier_io=requests,
+            proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
+            flags=tuple(flags),
+        )
+
+    def _relation_io(self, count: BlockCount) -> RelationIo:
+        waited_s = math.fsum(self.reads.filter(relation=count.relation)["latency_s"])
+        basis = f"{self.recorder}: every read of this window"
+        return RelationIo(count.relation, str(count.relation_class), self.tablespaces[count.tier], count.hits, count.reads, waited_s, basis)
+
+    @contextmanager
+    def _recording(self) -> Iterator[None]:
+        if self.recorder == EMULATOR:
+            yield
+            return
+        server = find_server(cluster=self.lab.cluster.data)
+        with RECORDERS[self.recorder].recorded(server, seconds=self.seconds + SPARE_S) as recording:
+            yield
+        self.reads = recording.reads
+
+    def _server(self) -> tuple[int, float]:
+        """Reads of relations that the server counted, of all its processes and ways, and how long it waited for them."""
+        self.connection.execute("SELECT pg_stat_force_next_flush()")
+        known = self.lab.cluster.binaries.version >= (16, 0)
+        row = self.connection.execute(SERVERS_READS if known else SERVERS_BLOCKS).fetchone()
+        assert row is not None
+        return int(row[0]), float(row[1])
+
+    def _named(self, reads: pl.DataFrame) -> pl.DataFrame:
+        """Tablespaces and relations of this database by name; the recorders know numbers."""
+        spaces = {str(oid): name for oid, name in self.connection.execute("SELECT oid, spcname FROM pg_tablespace")}
+        database, nodes = self._nodes()
+        node = pl.col("relation").str.strip_prefix(f"{database}/")
+        return reads.with_columns(tablespace=pl.col("tablespace").replace(spaces), relation=node.replace(nodes))
+
+    def _nodes(self) -> tuple[int, dict[str, str]]:
+        rows = self.connection.execute(
+            "SELECT d.oid, pg_relation_filenode(c.oid)::text, c.relname FROM pg_class AS c, pg_database AS d "
+            "WHERE d.datname = current_database() AND pg_relation_filenode(c.oid) IS NOT NULL"
+        ).fetchall()
+        return rows[0][0], {node: name for _, node, name in rows}
+
+
+def histograms(reads: pl.DataFrame) -> dict[str, Any]:
+    """By tablespace: reads, their summed time, and how many in each bucket (power of two of nanoseconds; `timings.reads.buckets`)."""
+    counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
+    found = {}
+    for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):
+        held = {str(bucket): n for bucket, n in part.select("bucket", "n").iter_rows()}
+        found[str(tablespace)] = {"reads": int(part["n"].sum()), "waited_s": float(part["s"].sum()), "buckets": held}
+    return found
+
+
+def _logged(name: str, tier: Emulated) -> pl.DataFrame:
+    """The reads in the tier's log, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that."""
+    epoch_s = time.time() - time.monotonic()
+    rows = []
+    for request in tier.requests().filter(operation="read").rows(named=True):
+        found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])
+        file = FILE.fullmatch(found["file"]) if found else None
+        if found is None or file is None:
+            continue
+        fork = f"_{file['fork']}" if file["fork"] else ""
+        rows.append(
+            {
+                "time_s": request["time_s"] + request["actual_s"] + epoch_s,
+                "pid": None,
+                "tablespace": found["space"] or name,
+                "relation": f"{found['database']}/{file['node']}{fork}",
+                "page": int(file["segment"] or 0) * SEGMENT_PAGES + request["offset_bytes"] // PAGE_BYTES,
+                "size_bytes": request["size_bytes"],
+                "latency_s": request["actual_s"],
+                "recorder": EMULATOR,
+            }
+        )
+    return pl.DataFrame(rows, schema=READS)

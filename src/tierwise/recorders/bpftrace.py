@@ -1,0 +1,150 @@
+"""Every read of a server's processes, by bpftrace on the system calls: seen by the kernel, no process is stopped. Needs root.
+
+The reads of PostgreSQL 18's I/O workers are those of processes like any other, and a read of several blocks (preadv) is one read.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from tierwise.core.errors import MissingError, TierwiseError
+from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, data_files, named
+from tierwise.recorders.watching import Watcher, watching
+
+NAME: Final = "bpftrace"
+CALLS: Final = ("pread64", "preadv", "preadv2")
+FIRST_PIDS: Final = "pid:[4026531836]"
+"""The kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts."""
+READY: Final = b"ready\n"
+LINE: Final = b"@read["
+PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
+"""A line of the map, in `SEEN`'s names."""
+
+PROGRAM: Final = """
+%(enter)s
+%(exits)s
+{
+    $call = @call[tid];
+    if (args->ret > 0) {
+        $slot = (uint64)curtask->files->fdt->fd + $call.1 * 8;
+        $file = (struct file *)(*(uint64 *)$slot);
+        $inode = $file->f_inode;
+        @read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);
+    }
+    delete(@call[tid]);
+}
+interval:s:%(seconds)d { exit(); }
+%(ready)s
+END { clear(@call); clear(@ready); }
+"""
+"""The reads stay in a map of the kernel until the end, which prints it: to hand each over at once would cost ten times as much."""
+ENTER: Final = """tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}"""
+SAYS_READY: Final = 'interval:ms:100 /!@ready/ { @ready = 1; printf("ready\\n"); }'
+"""Said when every probe is attached; `BEGIN` would run before that."""
+
+
+def obstacle() -> str | None:
+    """Why it can record nothing here; None where it can."""
+    try:
+        require()
+    except MissingError as missing:
+        return str(missing)
+    return None
+
+
+def require() -> None:
+    """Nothing, or a `MissingError`."""
+    for program, package in ((NAME, NAME), ("unshare", "util-linux"), ("setpriv", "util-linux")):
+        if shutil.which(program) is None:
+            raise MissingError(program, why="it is not on PATH", remedy=f"apt-get install {package}")
+    if os.geteuid() != 0:
+        raise MissingError("permission to trace", why="bpftrace needs root", remedy="run it as root, or use strace: --recorder strace")
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        raise MissingError(
+            "type information of the kernel", why="there is no /sys/kernel/btf/vmlinux", remedy="use strace: --recorder strace"
+        )
+    if Path("/proc/self/ns/pid").readlink() != Path(FIRST_PIDS):
+        why = "this container numbers its processes otherwise than the kernel"
+        raise MissingError("the kernel's process numbers", why=why, remedy="run it on the host, or in a container with --pid=host")
+    if why_not := _refusal():
+        raise MissingError("permission to trace", why=why_not, remedy="run it on the host as root, or use strace: --recorder strace")
+
+
+def _refusal() -> str | None:
+    """What bpftrace says where it may not look at system calls."""
+    try:
+        with _started(
+            f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }} END {{ clear(@ready); }}"
+        ):
+            return None
+    except TierwiseError as error:
+        return str(error)
+
+
+def program(server: Server, seconds: float) -> str:
+    """What bpftrace is to do for `server`; it ends after `seconds`, whoever lives then. The kernel keeps the first `MOST_READS`."""
+    children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
+    ours = children if server.only is None else f"pid == {server.only}"
+    places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}
+    return PROGRAM % {
+        "enter": "\n".join(ENTER.format(call=call, place=place, ours=ours) for call, place in places.items()),
+        "exits": ",\n".join(f"tracepoint:syscalls:sys_exit_{call}" for call in CALLS) + " /@call[tid].0/",
+        "ready": SAYS_READY,
+        "seconds": ceil(seconds),
+    }
+
+
+@contextmanager
+def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
+    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds them when it closes.
+
+    Raises:
+        MissingError: it may not trace.
+    """
+    before = data_files(server.data)
+    epoch_s = time.time() - time.monotonic()
+    with ExitStack() as stack:
+        try:
+            watcher = stack.enter_context(_started(program(server, seconds)))
+        except TierwiseError as error:
+            raise MissingError("permission to trace", why=str(error), remedy="run it as root, or use strace: --recorder strace") from error
+        recording = Recording(lambda: watcher.ended)
+        yield recording
+        watcher.stop()
+        files = pl.concat([before, data_files(server.data)])
+        seen = _parsed(watcher)
+        recording.full = len(seen) >= MOST_READS
+        recording.reads = named(seen, files, recorder=NAME, epoch_s=epoch_s)
+
+
+@contextmanager
+def _started(text: str) -> Iterator[Watcher]:
+    """bpftrace, once its probes are attached. It looks for them in debugfs, which it gets in a mount namespace of its own."""
+    mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -e "$1"'
+    with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(MOST_READS)]) as watcher:
+        watcher.wait_until_ready(READY, watcher.said)
+        yield watcher
+
+
+def _parsed(watcher: Watcher) -> pl.DataFrame:
+    """Lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)``."""
+    watcher.said.seek(0)
+    lines = [line for line in watcher.said.read().splitlines() if line.startswith(LINE)]
+    if not lines:
+        return pl.DataFrame(schema=SEEN)
+    numbers = b"\n".join(lines).replace(b"]: (", b",").translate(None, b"@read[]() ")
+    seen = pl.read_csv(numbers, has_header=False, schema={name: SEEN[name] for name in PRINTED})
+    major, minor = pl.col("device") // (1 << 20), pl.col("device") % (1 << 20)
+    return seen.with_columns(device=_device(major, minor)).select(list(SEEN))
+
+
+def _device(major: pl.Expr, minor: pl.Expr) -> pl.Expr:
+    """The kernel's own number as os.stat tells it (gnu_dev_makedev)."""
+    return (minor % 256) + (major % 4096) * 256 + (minor // 256) * (1 << 20)

@@ -1,0 +1,55 @@
+"""Which recorder: by name, or the best one that may record here."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Final, NamedTuple, Protocol
+
+from tierwise.core.errors import InputError, MissingError
+from tierwise.recorders import bpftrace, strace_reads
+from tierwise.recorders.reads import Recording, Server
+
+
+class Recorded(Protocol):
+    """How a recorder is started."""
+
+    def __call__(self, server: Server, *, seconds: float) -> AbstractContextManager[Recording]: ...
+
+
+class ReadRecorder(NamedTuple):
+    """`obstacle` says why it can record nothing here; `overhead` is for whoever is about to use it on a server that is in use."""
+
+    obstacle: Callable[[], str | None]
+    recorded: Recorded
+    overhead: str
+
+
+RECORDERS: Final = {
+    bpftrace.NAME: ReadRecorder(
+        bpftrace.obstacle,
+        bpftrace.recorded,
+        "about 1 us of processor time a read; a table read whole from memory takes up to 1.6 times as long, a load on disks hardly longer",
+    ),
+    strace_reads.NAME: ReadRecorder(
+        strace_reads.obstacle,
+        strace_reads.recorded,
+        "two stops a read; rows read from memory take 2 times, whole tables 9 times as long, a load on disks up to 1.6 times",
+    ),
+}
+"""The best one first. Overheads as ``benchmarks/recorders.py`` found them on a busy machine of two cores."""
+
+
+def choose(name: str) -> str:
+    """`name` itself if it can record here; of ``auto`` the first that can.
+
+    Raises:
+        InputError: there is no such recorder.
+        MissingError: it, or none, can record; says why of each that was asked for.
+    """
+    if name != "auto" and name not in RECORDERS:
+        raise InputError("--recorder", value=name, rule=f"must be auto, {' or '.join(RECORDERS)}")
+    obstacles = {one: RECORDERS[one].obstacle() for one in ([name] if name != "auto" else RECORDERS)}
+    for one, why in obstacles.items():
+        if why is None:
+            return one
+    told = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
+    raise MissingError("a recorder", why=told, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")

@@ -1,0 +1,172 @@
+"""Single reads of a running server, as a recorder saw them, and which tablespace and file each was of."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.timings.reads import READS
+
+SEEN: Final[dict[str, Any]] = {
+    "latency_ns": pl.Int64,
+    "pid": pl.Int32,
+    "device": pl.Int64,  # as os.stat tells it
+    "inode": pl.Int64,
+    "offset_bytes": pl.Int64,
+    "size_bytes": pl.Int64,  # of what was read
+    "ended_ns": pl.Int64,  # CLOCK_MONOTONIC
+}
+"""What a recorder sees of a read."""
+
+MOST_READS: Final = 300_000
+"""A recorder keeps no more: what it keeps (some 200 bytes each, in the kernel or in a scratch file) stays bounded."""
+
+FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
+PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")
+"""Folders of the data folder that hold blocks of 8 KiB and no relations."""
+FILES: Final[dict[str, Any]] = {
+    "device": pl.Int64,
+    "inode": pl.Int64,
+    "tablespace": pl.String,
+    "relation": pl.String,
+    "first_page": pl.Int64,
+}
+
+
+@dataclass
+class Recording:
+    """What is being recorded: `reads` (`timings.reads.READS`, by time) are there once it is closed; `ended`: it ended of itself.
+
+    `full`: there were more than it may keep.
+    """
+
+    ended: Callable[[], bool]
+    full: bool = False
+    reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
+
+
+class Server(NamedTuple):
+    """A running server, or one process of it."""
+
+    data: Path
+    postmaster: int
+    only: int | None = None  # this process alone
+
+
+def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
+    """The server of the data folder `cluster`, or the one that the process `pid` belongs to.
+
+    Raises:
+        InputError: neither or both were named, no server runs there, the process is none of a server, or its reads are no system calls.
+    """
+    if (cluster is None) == (pid is None):
+        raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
+    if cluster is not None:
+        server = Server(cluster.resolve(), _postmaster(cluster))
+    else:
+        assert pid is not None
+        try:
+            data = Path(f"/proc/{pid}/cwd").readlink()
+        except OSError as error:
+            rule = f"cannot be looked at ({error.strerror})"
+            raise InputError("--pid", value=pid, rule=rule, remedy="name a living process, as root or as its own user") from error
+        if not (data / "PG_VERSION").exists():
+            raise InputError("--pid", value=pid, rule="is no process of a PostgreSQL server", remedy="select pid from pg_stat_activity")
+        server = Server(data, _postmaster(data), pid)
+    if _uses_io_uring(server.postmaster):
+        rule = "reads by io_uring, which are no system calls and so are seen by no recorder here"
+        raise InputError(
+            str(server.data), field="io_method", value="io_uring", rule=rule, remedy="look at pg_stat_io, or set io_method=worker"
+        )
+    return server
+
+
+def _postmaster(data: Path) -> int:
+    try:
+        pid = int((data / "postmaster.pid").read_text(encoding="utf-8").split()[0])
+    except PermissionError as error:
+        raise MissingError("permission to read", why=f"{data} is another's", remedy="run it as root or as the server's own user") from error
+    except (OSError, ValueError, IndexError):
+        pid = 0
+    if not Path(f"/proc/{pid}").exists():
+        raise InputError(
+            "--cluster", value=str(data), rule="no server runs in this data folder", remedy="ask the server: SHOW data_directory"
+        )
+    return pid
+
+
+def _uses_io_uring(pid: int) -> bool:
+    with suppress(OSError):
+        return any("io_uring" in str(Path(entry.path).readlink()) for entry in os.scandir(f"/proc/{pid}/fd"))
+    return False
+
+
+def data_files(data: Path) -> pl.DataFrame:
+    """Every file of blocks below the data folder `data` and its tablespaces, by device and inode (`FILES`).
+
+    A tablespace is known by its number; `base`, `global` and others (pg_xact) are parts of the data folder. A relation is
+    database/file node, with its fork where that is not the main one.
+    """
+    return pl.DataFrame(list(_files(data)), schema=FILES, orient="row")
+
+
+def _files(data: Path) -> Iterator[tuple[int, int, str, str, int]]:
+    for tablespace, folder, database in _folders(data):
+        with suppress(OSError), os.scandir(folder) as entries:  # dropped meanwhile
+            for entry in entries:
+                found = FILE.fullmatch(entry.name)
+                if found is None:
+                    continue
+                with suppress(OSError):
+                    told = entry.stat()
+                    first_page = int(found["segment"] or 0) * GIB // PAGE_BYTES
+                    yield told.st_dev, told.st_ino, tablespace, f"{database}/{found['relation']}", first_page
+    for part in PARTS:
+        for path in sorted((data / part).glob("*")):
+            with suppress(OSError):
+                told = path.stat()
+                yield told.st_dev, told.st_ino, part, path.name, 0
+
+
+def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
+    """(tablespace, folder of one database in it, the database's number)."""
+    yield "global", data / "global", "0"
+    bases = [("base", data / "base")]
+    bases += [(link.name, place) for link in sorted((data / "pg_tblspc").glob("*")) for place in link.glob("PG_*")]
+    for tablespace, base in bases:
+        yield from ((tablespace, folder, folder.name) for folder in sorted(base.glob("*")) if folder.name.isdigit())
+
+
+def locations(data: Path) -> dict[str, str]:
+    """Where each tablespace of the data folder lies, by its number."""
+    return {link.name: str(link.resolve()) for link in (data / "pg_tblspc").glob("*")}
+
+
+def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
+    """The reads of `seen` that were of `files`, in `READS`'s columns, by time.
+
+    `epoch_s`: of the Unix epoch, when CLOCK_MONOTONIC was zero.
+    """
+    known = files.unique(["device", "inode"], keep="last")
+    return (
+        seen.join(known, on=["device", "inode"])
+        .sort("ended_ns")
+        .select(
+            time_s=pl.col("ended_ns") / 1e9 + epoch_s,
+            pid="pid",
+            tablespace="tablespace",
+            relation="relation",
+            page=pl.col("first_page") + pl.col("offset_bytes") // PAGE_BYTES,
+            size_bytes="size_bytes",
+            latency_s=pl.col("latency_ns") / 1e9,
+            recorder=pl.lit(recorder),
+        )
+        .cast(pl.Schema(READS))
+    )

@@ -1,0 +1,103 @@
+"""Every read of a server's processes, by strace: needs the server's own user, and stops a process twice at each read.
+
+The stops lie outside the time that it tells, all but a few microseconds: it tells memory from a disk, not how quick memory is.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import cache
+from math import ceil
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import psutil
+
+from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.recorders import strace
+from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, data_files, named
+from tierwise.recorders.watching import watching
+
+NAME: Final = "strace"
+CALLS: Final = ("pread64", "preadv", "preadv2")
+BEGUN: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*) <unfinished \.\.\.>")
+RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>.*)")
+WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
+LINE_BYTES: Final = 150
+"""Of one read, about; the file is ended where `MOST_READS` of them would be exceeded."""
+ATTACHED: Final = b"attached"
+
+
+obstacle = strace.obstacle
+
+
+@contextmanager
+def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
+    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds them when it closes.
+
+    Raises:
+        MissingError: strace is not there, or may not attach.
+    """
+    strace.require()
+    before = data_files(server.data)
+    pids = [server.only] if server.only is not None else [server.postmaster, *_children(server.postmaster)]
+    options = ["-f", "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-ttt", "-s", "0", "-o", "/dev/stdout"]
+    attach = [option for pid in pids for option in ("-p", str(pid))]
+    with ExitStack() as stack:
+        try:
+            watcher = stack.enter_context(watching(["timeout", "--signal=INT", str(ceil(seconds)), "strace", *options, *attach]))
+            watcher.wait_until_ready(ATTACHED, watcher.complained)
+        except TierwiseError as error:
+            remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
+            raise MissingError("permission to trace", why=str(error), remedy=remedy) from error
+        epoch_s = time.time() - time.monotonic()
+        recording = Recording(lambda: watcher.ended or watcher.size_bytes > MOST_READS * LINE_BYTES)
+        yield recording
+        watcher.stop()
+        watcher.said.seek(0)
+        text = watcher.said.read(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
+        seen = pl.DataFrame(list(parse(text, epoch_s)), schema=SEEN, orient="row")
+        recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
+        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [child.pid for child in psutil.Process(pid).children()]
+    except psutil.NoSuchProcess as error:
+        raise InputError("--pid", value=pid, rule="the server is gone", remedy="start it") from error
+
+
+def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:
+    """The reads of strace's output (``-f -y -T -ttt``) that read something, in `SEEN`'s columns; calls of several processes interlace."""
+    begun: dict[str, tuple[float, str]] = {}
+    for line in text.splitlines():
+        if started := BEGUN.match(line):
+            begun[started["pid"]] = (float(started["at_s"]), started["call"])
+            continue
+        if resumed := RESUMED.match(line):
+            if resumed["pid"] not in begun:
+                continue
+            pid, (at_s, head) = resumed["pid"], begun.pop(resumed["pid"])
+            call = head + resumed["rest"]
+        elif whole := WHOLE.match(line):
+            pid, at_s, call = whole["pid"], float(whole["at_s"]), whole["call"]
+        else:
+            continue
+        for read in strace.parse(call):
+            place = _identity(read.path)
+            if place is not None and read.size_bytes > 0 and read.traced_s is not None:
+                ended_ns = round((at_s - epoch_s + read.traced_s) * 1e9)
+                yield round(read.traced_s * 1e9), int(pid), *place, read.offset_bytes, read.size_bytes, ended_ns
+
+
+@cache
+def _identity(path: Path) -> tuple[int, int] | None:
+    """(device, inode); None for a file that is gone."""
+    try:
+        told = path.stat()
+    except OSError:
+        return None
+    return told.st_dev, told.st_ino

@@ -1,0 +1,96 @@
+"""A valid run folder of the study `read_latency` with chosen histograms, fabricated for tests of the reading side only."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from rows import STARTED, save_run
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.manifest import load_manifest
+from tierwise.timings.reads import READS, write_reads
+from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
+from tierwise.timings.traces import TraceKey
+
+Histograms = Mapping[str, Mapping[int, int]]
+"""Tablespace -> bucket (power of two of nanoseconds) -> reads."""
+
+AS_PUBLISHED: Final[Histograms] = {
+    "cached": {14: 40, 15: 20},
+    "ssd": {17: 1, 18: 300, 19: 20, 20: 60, 21: 3},
+    "hdd": {18: 12, 20: 10, 21: 75, 22: 280, 23: 270, 24: 147},
+    "aux": {20: 5, 21: 29, 22: 57, 23: 25, 24: 9},
+}
+"""About a tenth of what source L printed."""
+RUN: Final = "20260102-030405-l4tency"
+TRIAL: Final = "arm=buffered/load=mixed"
+
+
+def latency_run(
+    raw: Path, histograms: Histograms = AS_PUBLISHED, *, blocks: int = 5, flags: tuple[str, ...] = (), recorder: str = "bpftrace"
+) -> Path:
+    """A complete run whose windows all have `histograms`; every read takes what the middle of its bucket says."""
+    parts = []
+    for block in range(blocks):
+        singles = _singles(histograms, recorder)
+        timing = _timing(histograms, singles, flags, recorder, block)
+        origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
+        parts.append(frame(origin, [timing]))
+    folder = save_run(raw, pl.concat(parts))
+    manifest = load_manifest(folder)
+    studies = tuple(study.model_copy(update={"name": "read_latency"}) for study in manifest.studies)
+    manifest.model_copy(update={"studies": studies}).save(folder)
+    for block in range(blocks):
+        write_reads(folder, TraceKey("read_latency", "source-l", TRIAL), block, _singles(histograms, recorder))
+    return folder
+
+
+def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, block: int) -> Timing:
+    spaces = {
+        space: {
+            "reads": sum(held.values()),
+            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
+            "buckets": {str(bucket): n for bucket, n in held.items()},
+        }
+        for space, held in histograms.items()
+    }
+    reads = singles.height
+    return Timing(
+        cell={"arm": "buffered", "load": "mixed"},
+        cache=CacheState.NONE,
+        operation="mixed load",
+        started_at=STARTED + timedelta(seconds=10 * block),
+        elapsed_s=5.0,
+        result_rows=reads,
+        relation_io=tuple(
+            RelationIo(f"rows_{space}", "table", space, 0, sum(held.values()), 1.0, recorder) for space, held in histograms.items()
+        ),
+        tier_io=(
+            TierIo(
+                "hdd", Substrate.EMULATED, "sas-10k-raid10", reads=1, read_bytes=8192, writes=0, write_bytes=0, intended_s=1.0, actual_s=1.0
+            ),
+        ),
+        proof={"recorder": recorder, "recorded": reads, "server": {"reads": reads, "waited_s": 20.0}, "tablespaces": spaces},
+        flags=flags,
+    )
+
+
+def _singles(histograms: Histograms, recorder: str) -> pl.DataFrame:
+    rows = [
+        {
+            "time_s": STARTED.timestamp() + number / 1000,
+            "pid": 100,
+            "tablespace": space,
+            "relation": f"rows_{space}",
+            "page": number,
+            "size_bytes": 8192,
+            "latency_s": 2.0 ** (bucket + 0.5) / 1e9,
+            "recorder": recorder,
+        }
+        for space, held in histograms.items()
+        for bucket, n in held.items()
+        for number in range(n)
+    ]
+    return pl.DataFrame(rows, schema=READS)

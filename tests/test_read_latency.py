@@ -1,0 +1,105 @@
+"""The study of source L on real mounts: every read of a window is in its rows, whoever records, and the server agrees."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.lab import Lab
+from tierwise.bench.loop import open_lab
+from tierwise.bench.observation import observe
+from tierwise.bench.order import Turn
+from tierwise.bench.reads import EMULATOR, choose_recorder, histograms
+from tierwise.bench.study import Trial
+from tierwise.core.errors import MissingError
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.words import IoArm
+from tierwise.postgres.wal import WAL
+from tierwise.recorders import bpftrace, strace_reads
+from tierwise.studies.read_latency import CACHED, NAME, STUDY, tablespaces, trials
+from tierwise.tiers.mounting import require_fuse
+from tierwise.timings.reads import READS, TABLE, read_files
+from tierwise.timings.schema import Timing
+
+PAIR = "source-l"
+GRID = {"window_s": 0.5, "table_mib": 32}
+
+
+@pytest.fixture(scope="module")
+def lab(workspace: Path) -> Iterator[Lab]:
+    """The study's tiers and server."""
+    try:
+        require_fuse()
+    except MissingError as missing:
+        pytest.skip(str(missing))
+    profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
+    inputs = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", "18.0")
+    with open_lab(STUDY, load_pair(PAIR), inputs, workspace / "read-latency") as opened:
+        yield opened
+
+
+def trial_of(lab: Lab, arm: IoArm) -> Trial:
+    (only,) = trials(lab.profile, lab.pair)
+    return replace(only, arm=arm)
+
+
+def window(lab: Lab, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
+    """One window recorded by the first of `recorders`, or by the emulator."""
+    lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": recorders}}})
+    trial = trial_of(lab, arm)
+    STUDY.prepare(trial, lab)
+    (timing,) = STUDY.measure(trial, lab)
+    return timing, lab.recorder.reads
+
+
+def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_counts(lab: Lab) -> None:
+    timing, reads = window(lab, IoArm.DIRECT, ())
+    assert timing.proof["recorder"] == EMULATOR
+    assert dict(reads.schema) == READS
+    counted = {io.relation: io.reads for io in timing.relation_io}
+    logged = dict(reads.group_by("relation").len().iter_rows())
+    assert set(timing.proof["tablespaces"]) == set(tablespaces(lab))
+    assert sum(counted.values()) > 50
+    assert sum(logged.get(name, 0) for name in counted) == pytest.approx(sum(counted.values()), rel=0.001)
+    assert set(reads["size_bytes"]) == {8192}
+    assert (lab.cluster.data / WAL).readlink() == lab.tiers["ssd"].directory / WAL
+
+
+@pytest.mark.parametrize("recorder", [bpftrace.NAME, strace_reads.NAME])
+def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab: Lab, recorder: str) -> None:
+    if choose_recorder(lab, [recorder]) != recorder:
+        pytest.skip(str(lab.memory["obstacles"][recorder]))
+    timing, reads = window(lab, IoArm.BUFFERED, (recorder,))
+    assert "conservation" not in timing.flags
+    assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
+    for io in timing.relation_io:
+        assert reads.filter(relation=io.relation).height == pytest.approx(io.reads, rel=0.01, abs=2)
+    told = timing.proof["tablespaces"]
+    assert told == histograms(reads.filter(pl.col("tablespace").is_in(list(tablespaces(lab)))))
+    fastest = {space: min(map(int, told[space]["buckets"])) for space in told}
+    slowest = {space: max(map(int, told[space]["buckets"])) for space in told}
+    assert fastest[CACHED] < 17, "memory answers in less than 131 us"
+    assert slowest["hdd"] >= 21, "a disk takes milliseconds"
+
+
+def test_the_single_reads_are_kept_with_the_run(lab: Lab, tmp_path: Path) -> None:
+    lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": ()}}})
+    trial = trial_of(lab, IoArm.BUFFERED)
+    STUDY.prepare(trial, lab)
+    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, tmp_path)
+    (file,) = read_files(tmp_path)
+    kept = pl.read_parquet(file, hive_partitioning=False)
+    assert dict(kept.schema) == TABLE
+    assert set(kept["block"]) == {3}
+    assert timing.flags[-1:] == ("unseen",), "the log does not see what memory serves"
+    assert kept.height == timing.result_rows
+
+
+def test_where_nothing_can_be_mounted_there_is_nothing_to_record() -> None:
+    profile = load_profile("smoke")
+    assert trials(profile, load_pair(PAIR).simulated()) == ()
+    assert [trial.arm for trial in trials(profile, load_pair(PAIR))] == [IoArm.BUFFERED]

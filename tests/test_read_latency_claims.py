@@ -1,0 +1,115 @@
+"""Source L's histograms as data, the method that finds their modes, and the verdicts on L1 to L6."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
+from support import shared
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.published import read_histograms
+from tierwise.analysis.verdicts import judge
+from tierwise.analysis.views import open_views
+from tierwise.report.figures.read_latency import published
+from tierwise.timings.reads import buckets
+
+SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}
+
+
+def verdicts(raw: Path) -> dict[str, str]:
+    return {verdict.id: verdict.verdict for verdict in judge(raw, RUN) if verdict.source == "L"}
+
+
+def with_buckets(**changed: dict[int, int]) -> Histograms:
+    return {**AS_PUBLISHED, **changed}
+
+
+def test_the_published_reads_of_all_tablespaces_add_up() -> None:
+    held = read_histograms()
+    totals = dict(held.group_by("tablespace").agg(pl.col("reads").sum()).iter_rows())
+    assert totals == {"all": 14_534, **SPACES}
+    assert sum(SPACES.values()) == 14_534
+    by_bucket = held.with_columns(whole=pl.col("tablespace") == "all").group_by("from_ns", "whole").agg(pl.col("reads").sum())
+    for from_ns in set(held["from_ns"]):
+        whole, parts = (by_bucket.filter(from_ns=from_ns, whole=which)["reads"].to_list() for which in (True, False))
+        assert whole == parts, f"bucket {from_ns}"
+
+
+def test_every_published_bucket_stands_in_the_source_with_its_count() -> None:
+    lines = [
+        line.split("|") for line in shared("seeds", "001_912a83b3c0036e82.txt").read_text(encoding="utf-8").splitlines() if "|" in line
+    ]
+    printed = [(int(parts[0]), int(parts[1].split()[-1])) for parts in lines if parts[1].split()[-1] != "count"]
+    assert sorted((from_ns, reads) for from_ns, reads in printed if reads) == sorted(
+        read_histograms().select("from_ns", "reads").iter_rows()
+    )
+
+
+def test_source_l_is_complete() -> None:
+    assert [claim.id for claim in load_claims().claims if claim.source == "L"] == ["L1", "L2", "L3", "L4", "L5", "L6"]
+
+
+def test_a_read_falls_into_the_bucket_of_the_published_histograms() -> None:
+    edges = pl.DataFrame({"latency_s": [8192e-9, 16383e-9, 16384e-9, 262143e-9, 262144e-9, 524287e-9, 1.0, 1e-9, 0.0]})
+    assert edges.select(buckets(pl.col("latency_s")))["latency_s"].to_list() == [13, 13, 14, 17, 18, 18, 29, 0, 0]
+
+
+def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) -> None:
+    latency_run(tmp_path)
+    with open_views(tmp_path, RUN) as connection:
+        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)).to_arrow()
+        connection.register("source", table)
+        rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source') order by all").fetchall()
+    found = {space: [(bucket, zone) for name, bucket, zone in rows if name == space] for space, _, _ in rows}
+    assert found["all"] == [(14, "memory"), (18, "ssd"), (22, "hdd")]  # his three zones
+    assert [bucket for bucket, _ in found["ssd"]] == [18, 20]  # 250 us, and the sub-spike
+    assert [bucket for bucket, _ in found["hdd"]] == [18, 22]
+    assert [bucket for bucket, _ in found["aux"]] == [22]
+    assert [bucket for bucket, _ in found["cached"]] == [14]
+
+
+def test_histograms_like_the_published_ones_confirm_what_was_published(tmp_path: Path) -> None:
+    latency_run(tmp_path)
+    assert set(verdicts(tmp_path).values()) == {"confirmed"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "contradicted"),
+    [
+        ({"cached": {11: 40, 12: 20}}, {"L1"}),
+        ({"ssd": {17: 300, 18: 60, 20: 200}}, {"L2"}),
+        ({"aux": {20: 5, 23: 60}}, {"L3"}),
+        ({"ssd": {18: 300, 19: 120, 20: 60, 21: 30}}, {"L6"}),
+        ({"hdd": {18: 600}, "aux": {18: 100}}, {"L3", "L4", "L5"}),
+    ],
+)
+def test_a_mode_elsewhere_contradicts_what_speaks_of_it(tmp_path: Path, changed: dict[str, dict[int, int]], contradicted: set[str]) -> None:
+    latency_run(tmp_path, with_buckets(**changed))
+    assert {name for name, verdict in verdicts(tmp_path).items() if verdict == "contradicted"} == contradicted
+
+
+def test_a_recorder_and_a_server_that_disagree_give_no_verdict(tmp_path: Path) -> None:
+    latency_run(tmp_path, flags=("conservation",))
+    assert all(verdict.startswith("undecided") for verdict in verdicts(tmp_path).values())
+
+
+def test_the_emulators_log_alone_says_nothing_of_memory(tmp_path: Path) -> None:
+    seen = {space: held for space, held in AS_PUBLISHED.items() if space != "cached"}
+    latency_run(tmp_path, seen, flags=("unseen",), recorder="emulator")
+    found = verdicts(tmp_path)
+    assert found["L1"] == "not measured"
+    assert found["L5"].startswith("undecided")
+    assert {found[name] for name in ("L2", "L3", "L4", "L6")} == {"confirmed"}
+
+
+def test_single_reads_are_a_view_beside_the_rows(tmp_path: Path) -> None:
+    latency_run(tmp_path, blocks=2)
+    with open_views(tmp_path, RUN) as connection:
+        counted = connection.execute(
+            "select tablespace, bucket::int, count(*) from reads where block = 1 group by all order by all"
+        ).fetchall()
+        told = connection.execute(
+            "select tablespace, bucket, reads from read_latency_buckets where block = 1 and tablespace <> 'all' order by all"
+        ).fetchall()
+    assert counted == told

@@ -1,0 +1,258 @@
+"""Recorders of a running server's reads, and `tierwise trace`: what they see, what they refuse, and that nothing is left of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import psutil
+import pytest
+
+from tierwise.core.errors import InputError, MissingError
+from tierwise.postgres.cluster import Cluster
+from tierwise.recorders import bpftrace, strace_reads
+from tierwise.recorders.choice import RECORDERS, choose
+from tierwise.recorders.command import as_text, trace
+from tierwise.recorders.reads import data_files, find_server
+from tierwise.timings.reads import READS
+
+SETTINGS = {
+    "shared_buffers": "16MB",
+    "max_connections": "20",
+    "io_method": "worker",
+    "autovacuum": "off",
+    "max_parallel_workers_per_gather": "0",
+}
+SAID = "\n".join(
+    [
+        '100 1700000000.000001 pread64(5</d/16384/5/100>, ""..., 8192, 16384) = 8192 <0.000100>',
+        "100 1700000000.000200 pread64(5</d/16384/5/100>,  <unfinished ...>",
+        '200 1700000000.000250 pread64(7</d/16384/5/100>, ""..., 8192, 0) = 8192 <0.000010>',
+        '100 1700000000.000900 <... pread64 resumed>""..., 8192, 24576) = 8192 <0.000700>',
+        '200 1700000000.001000 preadv(7</d/16384/5/100>, [{iov_base=""..., iov_len=8192}, ...], 2, 32768) = 16384 <0.000020>',
+        '200 1700000000.001100 pread64(7</d/16384/5/100>, ""..., 8192, 999424) = 0 <0.000005>',
+        '200 1700000000.001200 pread64(8</gone>, ""..., 8192, 0) = 8192 <0.000005>',
+        "+++ exited with 0 +++",
+    ]
+)
+LOAD = "SELECT count(note) FROM traced"
+BY_ADDRESS = """
+SELECT count(t.note)
+FROM (SELECT random(0, 4500) AS page FROM generate_series(1, 300)) AS b,
+    LATERAL (SELECT note FROM traced WHERE ctid = format('(%s,1)', b.page)::tid) AS t
+"""
+"""Block by block, which a session reads for itself under any io_method."""
+
+
+@pytest.fixture(scope="module")
+def server(cluster18: Cluster) -> Iterator[Cluster]:
+    """Running, with a table that the page cache holds and shared buffers cannot hold."""
+    cluster18.start(SETTINGS)
+    with cluster18.connect() as connection:
+        connection.execute("CREATE TABLE traced AS SELECT i, repeat('x', 1000) AS note FROM generate_series(1, 32000) AS i")
+        connection.execute("VACUUM (FREEZE) traced")
+        connection.execute("CHECKPOINT")
+    yield cluster18
+    with cluster18.connect() as connection:
+        connection.execute("DROP TABLE traced")
+    cluster18.stop()
+
+
+@pytest.fixture(params=list(RECORDERS))
+def recorder(request: pytest.FixtureRequest) -> str:
+    """Each recorder that may record here."""
+    name = str(request.param)
+    if why := RECORDERS[name].obstacle():
+        pytest.skip(why)
+    return name
+
+
+def tracers() -> set[int]:
+    """Tracing programs that run."""
+    return {process.pid for process in psutil.process_iter(["name"]) if process.info["name"] in {"bpftrace", "strace"}}
+
+
+def gone(pids: set[int], within_s: float = 20.0) -> bool:
+    deadline_s = time.monotonic() + within_s
+    while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < deadline_s:
+        time.sleep(0.05)
+    return not any(psutil.pid_exists(pid) for pid in pids)
+
+
+def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: str) -> None:
+    counted = "SELECT sum(reads)::bigint, (sum(read_bytes))::bigint FROM pg_stat_io WHERE object = 'relation'"
+    with server.connect() as connection:
+        node = connection.execute("SELECT pg_relation_filenode('traced')").fetchall()[0][0]
+
+        def totals() -> tuple[int, int]:
+            connection.execute("SELECT pg_stat_force_next_flush()")
+            return tuple(connection.execute(counted).fetchall()[0])
+
+        connection.execute(LOAD)
+        totals()
+        with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60) as recording:
+            before = totals()
+            for _ in range(3):
+                connection.execute(LOAD)
+            after = totals()
+    reads = recording.reads
+    assert dict(reads.schema) == READS
+    assert len(reads) == pytest.approx(after[0] - before[0], rel=0.01), "reads"
+    assert reads["size_bytes"].sum() == pytest.approx(after[1] - before[1], rel=0.01), "bytes"
+    own = reads.filter(pl.col("relation").str.ends_with(f"/{node}"))
+    assert len(own) > 20
+    assert (own["size_bytes"] > 8192).any(), "combined blocks are one read"
+    assert own["page"].min() == 0
+    assert (own["latency_s"] > 0).all()
+    assert own["time_s"].is_sorted()
+
+
+def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
+    before = tracers()
+    with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=1) as recording:
+        ours = tracers() - before
+        assert ours
+        deadline_s = time.monotonic() + 20
+        while not recording.ended() and time.monotonic() < deadline_s:
+            time.sleep(0.05)
+        assert gone(ours, within_s=1)
+
+
+def test_more_reads_than_it_may_keep_are_left_out_and_told(server: Cluster, recorder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr({bpftrace.NAME: bpftrace, strace_reads.NAME: strace_reads}[recorder], "MOST_READS", 50)
+    with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
+        for _ in range(3):
+            connection.execute(LOAD)
+    assert recording.full
+    assert 0 < len(recording.reads) <= 50 * strace_reads.LINE_BYTES / 80  # a line of strace has 80 characters at least
+
+
+def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
+    with server.connect() as one, server.connect() as other:
+        pid = one.info.backend_pid
+        with RECORDERS[recorder].recorded(find_server(pid=pid), seconds=60) as recording:
+            other.execute(LOAD)
+            one.execute(BY_ADDRESS)
+        assert set(recording.reads["pid"]) == {pid}
+
+
+def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
+    for wait_s in (0.2, 2.0):
+        before = tracers()
+        out = tmp_path / "reads.parquet"
+        options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
+        killed = subprocess.Popen(
+            [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        deadline_s = time.monotonic() + 30
+        while not (tracers() - before) and time.monotonic() < deadline_s:
+            time.sleep(0.02)
+        time.sleep(wait_s)
+        ours = tracers() - before
+        killed.kill()
+        killed.wait()
+        assert gone(ours)
+        assert list(tmp_path.iterdir()) == []
+        with server.connect() as connection:
+            assert connection.execute(LOAD).fetchone() == (32000,)
+
+
+def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
+    out = tmp_path / "reads.parquet"
+    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
+    with subprocess.Popen(
+        [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as ended:
+        assert ended.stderr is not None
+        first = ended.stderr.readline()
+        assert f"with {recorder} for 60 s" in first, "the overhead is told before it starts"
+        assert " as long" in first
+        assert ended.stderr.readline() == "recording\n"
+        with server.connect() as connection:
+            for _ in range(3):
+                connection.execute(LOAD)
+        ended.send_signal(signal.SIGTERM)
+        said, _ = ended.communicate(timeout=60)
+    assert ended.returncode == 0
+    assert "all: " in said
+    assert len(pl.read_parquet(out)) > 100
+
+
+def test_strace_output_of_several_processes_is_read_call_by_call(tmp_path: Path) -> None:
+    file = tmp_path / "100"
+    file.touch()
+    told = file.stat()
+    reads = list(strace_reads.parse(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
+    place = (told.st_dev, told.st_ino)
+    assert [(read[0], read[1], read[2:4], read[4], read[5]) for read in reads] == [
+        (100_000, 100, place, 16384, 8192),
+        (10_000, 200, place, 0, 8192),
+        (700_000, 100, place, 24576, 8192),
+        (20_000, 200, place, 32768, 16384),
+    ]
+    assert reads[2][6] == pytest.approx(900_000, abs=1000)
+
+
+def test_files_are_known_by_tablespace_relation_and_segment(tmp_path: Path) -> None:
+    for name in ("base/5/16390", "base/5/16390.1", "base/5/16390_vm", "base/5/pg_filenode.map", "global/1262", "pg_xact/0000"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    elsewhere = tmp_path / "elsewhere" / "PG_18_1" / "5"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "20000").touch()
+    (tmp_path / "pg_tblspc").mkdir()
+    (tmp_path / "pg_tblspc" / "16400").symlink_to(tmp_path / "elsewhere")
+    found = sorted(data_files(tmp_path).select("tablespace", "relation", "first_page").iter_rows())
+    assert found == [
+        ("16400", "5/20000", 0),
+        ("base", "5/16390", 0),
+        ("base", "5/16390", 131_072),
+        ("base", "5/16390_vm", 0),
+        ("global", "0/1262", 0),
+        ("pg_xact", "0000", 0),
+    ]
+
+
+def test_a_server_that_is_none_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--cluster is '.+': no server runs in this data folder\. Remedy: .*SHOW data_directory"):
+        find_server(cluster=tmp_path)
+    with pytest.raises(InputError, match=r"is no process of a PostgreSQL server\. Remedy: select pid from pg_stat_activity"):
+        find_server(pid=os.getpid())
+    with pytest.raises(InputError, match=r"Remedy: --cluster DIR, or --pid N"):
+        find_server()
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, 3601.0, float("nan")])
+def test_a_time_without_bounds_is_refused(seconds: float) -> None:
+    with pytest.raises(InputError, match=r"--seconds is .*: must be more than 0 and at most 3600"):
+        trace(cluster=None, pid=os.getpid(), seconds=seconds, out=None)
+
+
+def test_a_file_in_no_folder_is_refused_before_anything_is_recorded(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"--out is '.+': its folder does not exist\. Remedy: mkdir -p"):
+        trace(cluster=tmp_path, pid=None, seconds=1, out=tmp_path / "none" / "x.parquet")
+
+
+def test_an_unknown_recorder_and_one_that_is_not_there_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="--recorder is 'dtrace': must be auto, bpftrace or strace"):
+        choose("dtrace")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert bpftrace.obstacle() == "bpftrace is missing: it is not on PATH. Remedy: apt-get install bpftrace"
+    with pytest.raises(MissingError, match=r"bpftrace: bpftrace is missing.*; strace: strace is missing"):
+        choose("auto")
+
+
+def test_a_histogram_is_printed_for_all_and_for_each_tablespace() -> None:
+    row = {"time_s": 0.0, "pid": 1, "relation": "5/1", "page": 0, "size_bytes": 8192, "recorder": "x"}
+    spaces = [("a", 20e-6), ("a", 300e-6), ("b", 300e-6)]
+    reads = pl.DataFrame([{**row, "tablespace": space, "latency_s": latency_s} for space, latency_s in spaces], schema=READS)
+    lines = as_text(reads).splitlines()
+    assert lines[0].startswith("all: 3 reads, p50 300 us")
+    assert [line.split() for line in lines if line.endswith(" 2")] == [["262", "@" * 27, "2"]]
+    assert [line.split(":")[0] for line in lines if ": " in line] == ["all", "a", "b"]
+    assert as_text(reads.clear()) == "no read was seen: the server asked nothing of the storage"

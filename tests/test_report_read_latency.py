@@ -1,0 +1,128 @@
+"""The chapter on source L: what stands in its figure and tables, and that its sentences follow the verdicts."""
+
+from pathlib import Path
+
+import pytest
+from tierwise.report.figure_rows import rows_of
+
+from latency_rows import AS_PUBLISHED, RUN, latency_run
+from tierwise.report.chapters import read_latency as chapter
+from tierwise.report.chapters import summary
+from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.figures import read_latency as figures
+from tierwise.report.formats import NBSP
+from tierwise.report.run import Run, open_run
+from tierwise.timings.manifest import load_manifest
+
+PAIR = "source-l"
+LONE = [{"size_bytes": 8192, "latency_s": 1.08e-4}, {"size_bytes": 65536, "latency_s": 3.37e-4}]
+MOVED = [
+    {
+        "tablespace": "ssd",
+        "tier": tier,
+        "substrate": "simulated",
+        "reads": 30,
+        "recorded_mean_s": 3e-4,
+        "mean_s": mean_s,
+        "median_s": mean_s,
+    }
+    for tier, mean_s in (("hdd", 5e-3), ("ssd", 1.1e-4))
+]
+ASSUMED = {
+    "span_gib": 100.0,
+    "shared_buffers_mib": 8.0,
+    "table_mib": {"hdd": 256.0, "ssd": 64.0},
+    "sessions": {"hdd": 4, "ssd": 2},
+    "changing": {"hdd": 0.05, "ssd": 0.1},
+}
+
+
+def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, **changed: dict[int, int]) -> Run:
+    """A run of histograms like the published ones but for `changed`, with the facts that a study tells."""
+    folder = latency_run(raw, {**AS_PUBLISHED, **changed})
+    manifest = load_manifest(folder)
+    facts = {"lone_reads": LONE, "elsewhere": MOVED, "assumed": ASSUMED}
+    (study,) = manifest.studies
+    manifest.model_copy(update={"studies": (study.model_copy(update={"facts": facts}),)}).save(folder)
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    return open_run(RUN)
+
+
+def table(what: Table | Sentence) -> list[list[str]]:
+    assert isinstance(what, Table)
+    assert all(len(row) == len(what.header) for row in what.rows)
+    return [[cell.replace(NBSP, " ") for cell in row] for row in what.rows]
+
+
+def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = figures.histograms(shown(tmp_path, monkeypatch), PAIR)
+    assert isinstance(figure, Figure)
+    spec = figure.bundle()["application/vnd.vegalite.v5+json"]
+    assert [panel["title"] for panel in spec["vconcat"]] == list(figures.SPACES.values())
+    published = [row for row in rows_of(spec) if row.get("how") == "published"]
+    assert sum(row["reads"] for row in published) == 2 * 14_534  # all, and by tablespace
+    assert {row["how"] for row in rows_of(spec)} == {"here", "published"}
+
+
+def test_modes_and_quantiles_stand_beside_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shown(tmp_path, monkeypatch)
+    modes = {(row[0], row[1]): row[3] for row in table(chapter.modes(run, PAIR))}
+    assert modes["SSD mirror", "published"] == "262 to 524 µs (77.6 %); 1.05 to 2.10 ms (15.2 %)"
+    assert modes["All reads", "published"].startswith("memory: 16.4 to 32.8 µs")
+    assert "SSD: 262 to 524 µs" in modes["All reads", "here"]
+    quantiles = {row[0]: row for row in table(chapter.quantiles(run, PAIR))}
+    assert quantiles["RAID10 of disks"][3].endswith("(8.39 to 16.8 ms)"), "the published median"
+
+
+def test_where_text_and_histograms_differ_both_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {row[0]: row[1] for row in table(chapter.text_and_histograms(shown(tmp_path, monkeypatch), PAIR))}
+    assert told["16 to 32 µs: the OS cache"].startswith("394 of 596")
+    assert told["250 µs: the SSD"].startswith("3049 of 3931")
+    assert "the median of ts_main lies in 8.39 to 16.8 ms, of ts_aux in 4.19 to 8.39 ms" in told["centred around 4 to 8 ms"]
+
+
+@pytest.mark.parametrize(
+    ("ssd", "of_250_us", "of_the_spike"),
+    [
+        ({18: 300, 20: 60}, "come out of the data sheet", "It is seen in every window."),
+        ({17: 300, 18: 30}, "are not explained by the data sheet", "No window has a mode there"),
+    ],
+)
+def test_what_is_said_of_the_ssd_follows_from_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ssd: dict[int, int], of_250_us: str, of_the_spike: str
+) -> None:
+    run = shown(tmp_path, monkeypatch, ssd=ssd)
+    drive, spike = (told.text for told in (chapter.ssd_explained(run, PAIR), chapter.spike_explained(run, PAIR)))
+    assert of_250_us in drive
+    assert "A read of 64 KiB would take that long" in drive
+    assert of_the_spike in spike
+    assert ("not explained" in spike) == ("not explained" in drive)
+
+
+def test_the_replay_says_what_the_reads_would_have_cost_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (row,) = table(chapter.elsewhere(shown(tmp_path, monkeypatch), PAIR))
+    assert row[0] == "SSD mirror"
+    assert row[-2].startswith("5.00")
+    assert row[-1].endswith("(its own)")
+
+
+def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shown(tmp_path, monkeypatch)
+    rows = table(chapter.conserved(run, PAIR))
+    assert len(rows) == 5
+    assert {row[5] for row in rows} == {"+0.00 %"}
+    assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
+    assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 7))
+
+
+def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {row[0]: row for row in table(summary.claims(shown(tmp_path, monkeypatch, ssd={18: 300, 19: 10})))}
+    assert rows["L6"][6] == "**contradicted**"
+    assert rows["L6"][3].startswith("0 (no interval)")
+
+
+def test_without_a_row_every_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shown(tmp_path, monkeypatch)
+    parts = [figures.histograms, chapter.modes, chapter.quantiles, chapter.conserved, chapter.ssd_explained, chapter.spike_explained]
+    for part in (*parts, chapter.load_told):
+        assert isinstance(part(run, "local"), Sentence)
