@@ -24,6 +24,11 @@ from tierwise.report.render import render
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 
 
+MARGIN_MM = 20
+INK = 0.85
+"""Brightness below which a dot of a page is printed on."""
+
+
 @dataclass(frozen=True)
 class Built:
     """A built report, what it was built from, and where."""
@@ -107,3 +112,18 @@ def page_images(pdf: Path) -> list[NDArray[np.float64]]:
         images.append(np.frombuffer(rest[: width * height], np.uint8).reshape(height, width) / 255)
         said = rest[width * height :]
     return images
+
+
+def check_pages(pdf: Path) -> None:
+    """No page of `pdf` is empty, and nothing runs over the edges of its text, the page number's corner apart."""
+    images = page_images(pdf)
+    assert len(images) >= 8
+    for number, image in enumerate(images, 1):
+        height, width = image.shape
+        margin = round(MARGIN_MM * width / 210)
+        ink = image < INK
+        body = ink[margin : height - margin]
+        assert not ink[:, :margin].any(), f"page {number}: ink in the left margin"
+        assert not ink[:, width - margin :].any(), f"page {number}: ink in the right margin"
+        assert not ink[height - margin :, : width // 2].any(), f"page {number}: ink below the text"
+        assert np.flatnonzero(body.any(axis=1)).size > 0.02 * body.shape[0], f"page {number} is as good as empty"

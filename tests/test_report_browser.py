@@ -6,20 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
-import numpy as np
 import pytest
 from bs4 import BeautifulSoup
 
 from browsing import Scheme, browsing, hover, look, serving
-from report_built import Built, page_images
+from report_built import Built, check_pages
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SIZES = [(1280, "light"), (390, "dark")]
-MARGIN_MM = 20
-INK = 0.85
-"""Brightness below which a dot of a page is printed on."""
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), SIZES)
@@ -130,13 +126,4 @@ def test_a_browser_draws_every_chart_of_quarto_s_pages(
 
 def test_no_page_of_the_pdf_is_empty_or_overfull(built: Built) -> None:
     """Ink between header and footer, and none in the margins."""
-    images = page_images(built.site / "tierwise.pdf")
-    assert len(images) >= 8
-    for number, image in enumerate(images, 1):
-        height, width = image.shape
-        margin = round(MARGIN_MM * width / 210)
-        ink = image < INK
-        body = ink[margin : height - margin]
-        assert not ink[:, :margin].any(), f"page {number}: ink in the left margin"
-        assert not ink[:, width - margin :].any(), f"page {number}: ink in the right margin"
-        assert np.flatnonzero(body.any(axis=1)).size > 0.02 * body.shape[0], f"page {number} is as good as empty"
+    check_pages(built.site / "tierwise.pdf")

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from browsing import browsing, look
-from report_built import Built, bare, pdf_text, placed
+from report_built import Built, bare, check_pages, pdf_text, placed
 from report_run import RUN_ID, rich_run
 from test_report_browser import dead_links
 from tierwise.analysis.comparison import CELL
@@ -91,6 +91,7 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
     for caption in figures:
         assert f"Reference run {FOLDER.name} ({ORIGIN})" in " ".join(caption.get_text().split())
     assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown)
+    check_pages(shown / "tierwise.pdf")
     with browsing(chromium, "file:", 1280, "light") as browser:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 

@@ -105,7 +105,7 @@ def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart
         .encode(x=alt.X("middle_s:Q"), y=y, tooltip=[alt.Tooltip("reads_per_s:Q", format=",.0f")]),
         alt.Chart(pl.DataFrame({"end_s": [WARM_UP_S]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
     ]
-    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=90, title=f"{title}: reads a second")
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=72, title=f"{title}: reads a second")
 
 
 def published_means() -> pl.DataFrame:

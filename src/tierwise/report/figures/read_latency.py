@@ -25,7 +25,7 @@ SPACES: Final = {
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
-PANEL_PX: Final = 96
+PANEL_PX: Final = 72
 AXIS_PX: Final = 46
 
 
