@@ -78,5 +78,13 @@ def test_a_study_without_a_server_has_no_settings() -> None:
     assert ["`server version`", "`18.6`", "all"] in told.rows
 
 
+def test_an_empty_setting_leaves_its_table_whole() -> None:
+    manifest = make_manifest(make_rows())
+    served = manifest.studies[0].model_copy(update={"settings": {"debug_io_direct": ""}})
+    told = settings(Run(manifest.model_copy(update={"studies": (served,)}), duckdb.connect(), ()))
+    assert isinstance(told, Table)
+    assert ["`debug_io_direct`", "(empty)", "all"] in told.rows
+
+
 def test_the_line_of_dashes_is_long_enough_for_pandoc_to_wrap_cells() -> None:
     assert len(Table(["a", "b"], [["1", "2"]], "caption").markdown().splitlines()[1]) > 72

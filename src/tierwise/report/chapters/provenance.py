@@ -72,7 +72,7 @@ def settings(run: Run) -> Table | Sentence:
         return Sentence("No study of this run recorded server settings.")
     everywhere = len(served)
     rows = [
-        [f"`{name}`", f"`{value}`", "all" if len(where) == everywhere else ", ".join(where)]
+        [f"`{name}`", f"`{value}`" if value else "(empty)", "all" if len(where) == everywhere else ", ".join(where)]
         for (name, value), where in sorted(told.items())
     ]
     return Table(
