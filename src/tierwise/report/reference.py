@@ -110,7 +110,8 @@ def compare(name: str) -> Beside:
         InputError: there is no such run or version, or it is the reference itself.
         MissingError: no reference ships.
     """
-    run_id = name if (paths.raw() / name).is_dir() else versions.find(name).run_id
+    known = any((folder / name).is_dir() for folder in (paths.raw(), paths.reference()))
+    run_id = name if known else versions.find(name).run_id
     if (paths.reference() / run_id).is_dir():
         raise InputError("run", value=run_id, rule="is the reference run itself", remedy="make report measures one of your own")
     found = beside_reference(open_run(run_id))
