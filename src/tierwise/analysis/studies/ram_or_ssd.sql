@@ -72,7 +72,8 @@ select
     list_sum([io.actual_s for io in tier_io]) as actual_s,
     (proof ->> 'cache_pages')::bigint as cache_pages,
     (proof ->> 'resident_pages_at_first')::bigint as resident_pages_at_first,
-    greatest((proof ->> 'resident_pages_half_way')::bigint, (proof ->> 'resident_pages_at_last')::bigint) as resident_pages
+    greatest((proof ->> 'resident_pages_half_way')::bigint, (proof ->> 'resident_pages_at_last')::bigint) as resident_pages,
+    flags
 from timings
 where study = 'ram_or_ssd' and cell ->> 'how' is not null;
 
@@ -98,7 +99,8 @@ select
     sum(actual_s) / sum(intended_s) - 1 as overshoot,
     any_value(cache_pages) as cache_pages,
     max(resident_pages_at_first) as resident_pages_at_first,
-    max(resident_pages) as resident_pages
+    max(resident_pages) as resident_pages,
+    bool_or(len(flags) > 0) as flagged
 from ram_or_ssd_live_series
 where phase = 'measured'
 group by run_id, pair, substrate, block, how, tier, dataset_gib, cache_gib, scale, advice, window_pages;
@@ -126,6 +128,6 @@ select
     block,
     substrate,
     reads_per_s as value,
-    false as flagged
+    flagged
 from ram_or_ssd_live
 where how = 'live';
