@@ -1,12 +1,12 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, download, file:PATH)   FRESH=1   RUN (a run id)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, download, file:PATH)   FRESH=1   RUN (a run id, or reference)
 #   TO (publish's folder)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
 MAKEFLAGS += --no-print-directory
 .SILENT:
 .DEFAULT_GOAL := help
-.PHONY: report plan publish test check lab bench soak quarto clean help
+.PHONY: report plan publish reference test check lab bench soak quarto clean help
 
 PROFILE ?= quick
 export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE TO PG_BIN PYTHON
@@ -26,6 +26,10 @@ plan: $(ENV)/.ready
 # Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir
 publish: $(ENV)/.ready
 	$(BIN)/tierwise publish
+
+# Measure the run that ships in data/reference, for a commit of its own
+reference: $(ENV)/.ready
+	$(BIN)/tierwise reference
 
 # Run the tests (at most 25 minutes on two cores)
 test: $(ENV)/.ready
@@ -65,7 +69,7 @@ clean:
 # Show this list
 help:
 	awk '/^# /      { text = substr($$0, 3); next } \
-	     /^[a-z]+:/ { if (text) printf "  make %-8s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
+	     /^[a-z]+:/ { if (text) printf "  make %-9s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
 	                { text = "" }' Makefile
 
 # An environment is made again where the checkout was moved or the environment's Python is gone.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 PATIENCE_MS: Final = 60_000
 BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -37,25 +37,32 @@ def serving(folder: Path) -> Iterator[str]:
         server.shutdown()
 
 
-@contextmanager
-def browsing(url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
-    """A browser's page without network; anything on its console, or asked of another place than `url`, fails the test."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if browser is None:
+@pytest.fixture(scope="module")
+def chromium() -> Iterator["Browser"]:
+    """A headless browser without network."""
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
         pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
     from playwright.sync_api import sync_playwright
 
+    with sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=["--no-sandbox", *OFFLINE])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
+    """A page of its own; anything on its console, or asked of another place than `url`, fails the test."""
     complaints: list[str] = []
     outside: list[str] = []
-    with sync_playwright() as play:
-        chromium = play.chromium.launch(executable_path=browser, args=["--no-sandbox", *OFFLINE])
-        page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
-        yield page
-        chromium.close()
+    page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)
+    page.set_default_timeout(PATIENCE_MS)
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
+    yield page
+    page.close()
     assert (complaints, outside) == ([], [])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from browsing import chromium
 from report_built import built, by_quarto, in_place
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
@@ -14,7 +15,7 @@ from tierwise.postgres.reclaim import reclaim
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
 
-__all__ = ["built", "by_quarto", "in_place"]
+__all__ = ["built", "by_quarto", "chromium", "in_place"]
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +36,7 @@ class Built:
     def html(self) -> str:
         return (self.site / "index.html").read_text(encoding="utf-8")
 
-    @property
+    @cached_property
     def page(self) -> BeautifulSoup:
         return BeautifulSoup(self.html, "html.parser")
 

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
-from rows import make_run
+from pgbench_rows import LARGE, SMALL, pgbench_rows
+from rows import make_rows, save_run
 from support import shared
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
 from tierwise.analysis.views import open_views, studies
@@ -39,6 +41,10 @@ def test_source_r_is_complete() -> None:
     assert [claim.id for claim in load_claims().claims if claim.source == "R"] == [f"R{number}" for number in range(1, 12)]
 
 
+def test_source_v_is_complete() -> None:
+    assert [claim.id for claim in load_claims().claims if claim.source == "V"] == ["V1", "V2", "V3", "V4", "V5", "V6"]
+
+
 def test_bounds_are_those_of_the_published_figures() -> None:
     table = shared("published-figures.md").read_text(encoding="utf-8")
     for claim in load_claims().claims:
@@ -48,8 +54,15 @@ def test_bounds_are_those_of_the_published_figures() -> None:
         if claim.kind is not Kind.RATIO:
             continue
         assert claim.bounds is not None
-        stands = f"[{claim.bounds.lower:.2f}, {claim.bounds.upper:.2f}]" if claim.bounds.lower else f"<= {claim.bounds.upper:.2f}"
-        assert re.sub(r"(\.\d)(?=[,\]])", r"\g<1>0", bounds) == stands + (" *" if claim.bounds_how == "assumed" else "")
+        stands, *star = bounds.split(" *")
+        assert (star == [""]) == (claim.bounds_how == "assumed")
+        assert [float(figure) for figure in re.findall(r"[\d.]+", stands)] == [
+            side for side in (claim.bounds.lower, claim.bounds.upper) if side is not None
+        ]
+        assert {"[": (True, True), "<": (False, True), ">": (True, False)}[stands[0]] == (
+            bool(claim.bounds.lower),
+            bool(claim.bounds.upper),
+        )
 
 
 def test_every_source_pair_is_named_once() -> None:
@@ -58,7 +71,7 @@ def test_every_source_pair_is_named_once() -> None:
 
 
 def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    make_run(tmp_path, blocks=1)
+    save_run(tmp_path, pl.concat([make_rows(blocks=1), pgbench_rows(LARGE, blocks=1), pgbench_rows(SMALL, size="small", blocks=1)]))
     zipf_run(tmp_path, monkeypatch, blocks=1)
     with open_views(tmp_path) as connection:
         for claim in load_claims().claims:
@@ -122,7 +135,8 @@ def test_ids_are_unique_and_sources_described() -> None:
     [
         ({"lower": 0.03, "upper": 0.1}, "0.03 to 0.1"),
         ({"upper": 0.2}, "at most 0.2"),
-        ({"lower": 2e6}, "at least 2e+06"),
+        ({"lower": 2e6}, "at least 2,000,000"),
+        ({"lower": 4.2275, "upper": 4.6725}, "4.23 to 4.67"),
         ({"lower": 3.0, "strict": True}, "more than 3"),
         ({"upper": 3.0, "strict": True}, "less than 3"),
     ],

@@ -1,5 +1,7 @@
 """Core: errors name the thing, files are whole or absent, configuration is typed."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -90,6 +92,13 @@ def test_the_fingerprint_names_the_machine_and_nobody() -> None:
     assert machine.memory_bytes > 0
     assert "unknown" not in {machine.cpu, machine.distribution}
     assert not {"hostname", "user", "node"} & set(type(machine).model_fields)
+
+
+def test_what_is_said_in_a_file_stands_in_order(tmp_path: Path) -> None:
+    script = "from tierwise.core.progress import announcing, say\nwith announcing():\n    say('first')\n    say('second')\nsay('third')"
+    with (tmp_path / "log").open("w", encoding="utf-8") as log:
+        subprocess.run([sys.executable, "-c", script], stderr=log, check=True)
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "first\nsecond\nthird\n"
 
 
 def test_progress_speaks_only_of_long_work_and_tells_the_time_left(

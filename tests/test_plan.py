@@ -17,8 +17,8 @@ from tierwise.core.pairs import load_pair
 from tierwise.datasets import census
 from tierwise.plan import estimate
 from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
-from tierwise.plan.forecast import Host, Prospect, load
-from tierwise.plan.studies import index_placement
+from tierwise.plan.forecast import Forecast, Host, Prospect, load
+from tierwise.plan.studies import index_placement, pgbench_placement
 from tierwise.plan.studies.index_placement import Constants, Scene, expected_rows, forecast
 
 STATES = list(census.STATES)
@@ -120,6 +120,27 @@ def test_nobody_waits_for_a_device_that_is_replayed_afterwards() -> None:
     prospect = Prospect(profile, source, trials, "synthetic", 1)
     assert forecast(prospect).device_s > 10
     assert forecast(replace(prospect, pair=source.simulated())).device_s == 0
+
+
+def test_windows_wait_for_the_clock_and_the_rest_grows_with_the_data() -> None:
+    profile, pair = inputs().profile, load_pair("source-v")
+    table = profile.studies["pgbench_placement"]
+
+    def of(**changes: object) -> Forecast:
+        changed = profile.model_copy(update={"studies": {"pgbench_placement": {**table, **changes}}})
+        trials = load_study("pgbench_placement").trials(changed, pair)
+        return pgbench_placement.forecast(Prospect(changed, pair, trials, "synthetic", 1))
+
+    as_it_is, larger, longer, alone = of(), of(scale=40), of(window_s=40), of(flip_map=None)
+    assert as_it_is.device_s >= 15 * 20
+    assert longer.device_s > 1.8 * as_it_is.device_s
+    assert longer.host_s == as_it_is.host_s
+    assert larger.host_s > 1.2 * as_it_is.host_s
+    assert larger.device_s == as_it_is.device_s
+    assert larger.disk_bytes > as_it_is.disk_bytes
+    assert alone.host_s < as_it_is.host_s
+    assert set(as_it_is.spreads) == {"index_ssd", "table_ssd"}
+    assert of(blocks=1).device_s * 5 == pytest.approx(as_it_is.device_s)
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,16 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(
         assert all((built.site / str(link["href"])).is_file() for link in links)
 
 
-def test_the_rows_behind_each_figure_lie_beside_the_page(built: Built) -> None:
+def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
     for figure in built.page.select("figure.fig"):
-        link = figure.select_one("figcaption a[href^='rows/']")
+        link, caption = (figure.select_one(f"figcaption{inside}") for inside in (" a[href^='rows/']", ""))
         assert link is not None
+        assert caption is not None
+        told = re.search(r"n\s=\s([\d,]+)\s", caption.get_text())
+        assert told is not None
         with (built.site / str(link["href"])).open(encoding="utf-8", newline="") as stream:
             rows = list(csv.DictReader(stream))
-        assert rows
+        assert len(rows) == int(told[1].replace(",", "")) > 0, link["href"]
         assert all(None not in row and None not in row.values() for row in rows), "every row has a cell for every column"
 
 

@@ -1,6 +1,7 @@
 """The built pages in a headless browser without network, and the PDF's pages as images: what a reader sees."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -13,7 +14,7 @@ from browsing import Scheme, browsing, hover, look, serving
 from report_built import Built, page_images
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 SIZES = [(1280, "light"), (390, "dark")]
 MARGIN_MM = 20
@@ -22,12 +23,19 @@ INK = 0.85
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), SIZES)
-def test_a_browser_draws_every_chart_and_nothing_is_cut_off(built: Built, width_px: int, scheme: Scheme) -> None:
-    with browsing("file:", width_px, scheme) as page:
-        for path in sorted(built.site.glob("*.html")):
+def test_a_browser_draws_every_chart_and_nothing_is_cut_off(chromium: "Browser", built: Built, width_px: int, scheme: Scheme) -> None:
+    with browsing(chromium, "file:", width_px, scheme) as page:
+        for path in (built.site.parent / "index.html", *built.site.glob("*.html")):
             assert look(page, path.as_uri(), width_px) == path.read_text(encoding="utf-8").count('class="vl-chart"')
-        look(page, (built.site / "index.html").as_uri(), width_px)
         hover(page)
+
+
+@pytest.fixture(scope="module")
+def opened(chromium: "Browser", built: Built) -> Iterator["Page"]:
+    """The report as its readers find it; what a test changes it puts back."""
+    with browsing(chromium, "file:", 1280, "light") as page:
+        look(page, (built.site / "index.html").as_uri(), 1280)
+        yield page
 
 
 def faded(page: "Page", figure: str) -> int:
@@ -39,55 +47,49 @@ def faded(page: "Page", figure: str) -> int:
     return sum(opacity < 0.3 for opacity in opacities)
 
 
-def test_what_is_picked_in_one_figure_is_picked_in_the_others_until_all_is_shown_again(built: Built) -> None:
-    with browsing("file:", 1280, "light") as page:
-        look(page, (built.site / "index.html").as_uri(), 1280)
-        assert (faded(page, "#fig-times"), faded(page, "#fig-ratios")) == (0, 0)
-        points = page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']")
-        page.locator("#fig-times .role-legend-symbol path").first.click(force=True)
-        page.wait_for_selector("#fig-times .picked button")
-        assert faded(page, "#fig-times") == points.count() * 3 / 4  # one of four placements stays
-        assert faded(page, "#fig-ratios") == 0  # knows no placement
+def test_what_is_picked_in_one_figure_is_picked_in_the_others_until_all_is_shown_again(opened: "Page") -> None:
+    assert (faded(opened, "#fig-times"), faded(opened, "#fig-ratios")) == (0, 0)
+    points = opened.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']")
+    opened.locator("#fig-times .role-legend-symbol path").first.click(force=True)
+    opened.wait_for_selector("#fig-times .picked button")
+    assert faded(opened, "#fig-times") == points.count() * 3 / 4  # one of four placements stays
+    assert faded(opened, "#fig-ratios") == 0  # knows no placement
 
-        points.first.click(force=True)
-        page.wait_for_selector("#fig-ratios .picked button")
-        (state,) = set(re.findall("Florida|Puerto Rico|Nevada", page.locator("#fig-ratios .picked").inner_text()))
-        assert state in page.locator("#fig-times .picked").inner_text()
-        assert faded(page, "#fig-ratios") > 0
+    points.first.click(force=True)
+    opened.wait_for_selector("#fig-ratios .picked button")
+    (state,) = set(re.findall("Florida|Puerto Rico|Nevada", opened.locator("#fig-ratios .picked").inner_text()))
+    assert state in opened.locator("#fig-times .picked").inner_text()
+    assert faded(opened, "#fig-ratios") > 0
 
-        page.locator("#fig-ratios .picked button").click()
-        page.wait_for_function("document.querySelectorAll('.picked button').length === 0")
-        assert (faded(page, "#fig-times"), faded(page, "#fig-ratios")) == (0, 0)
+    opened.locator("#fig-ratios .picked button").click()
+    opened.wait_for_function("document.querySelectorAll('.picked button').length === 0")
+    assert (faded(opened, "#fig-times"), faded(opened, "#fig-ratios")) == (0, 0)
 
 
-def test_the_search_finds_a_section_by_its_words_and_leads_there(built: Built) -> None:
-    with browsing("file:", 1280, "light") as page:
-        look(page, (built.site / "index.html").as_uri(), 1280)
-        page.fill("#search", "platter TURN")
-        assert page.locator("#found li").count() >= 1
-        assert "turn of the" in page.locator("#found li").filter(has_text="Emulation").locator("small").inner_text()
-        page.fill("#search", "emulation")
-        assert "Emulation" in page.locator("#found a").first.inner_text()  # a title comes before text
-        page.locator("#found a", has_text="Emulation").first.click()
-        assert page.url.endswith("#sec-emulation")
-        page.fill("#search", "xylophone")
-        assert page.locator("#found").inner_text() == "Nothing found."
+def test_the_search_finds_a_section_by_its_words_and_leads_there(opened: "Page") -> None:
+    opened.fill("#search", "platter TURN")
+    assert opened.locator("#found li").count() >= 1
+    assert "turn of the" in opened.locator("#found li").filter(has_text="Emulation").locator("small").inner_text()
+    opened.fill("#search", "emulation")
+    assert "Emulation" in opened.locator("#found a").first.inner_text()  # a title comes before text
+    opened.locator("#found a", has_text="Emulation").first.click()
+    assert opened.url.endswith("#sec-emulation")
+    opened.fill("#search", "xylophone")
+    assert opened.locator("#found").inner_text() == "Nothing found."
 
 
-def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(built: Built) -> None:
+def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(opened: "Page") -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
-    with browsing("file:", 1280, "light") as page:
-        look(page, (built.site / "index.html").as_uri(), 1280)
-        page.locator("#fig-times .role-legend-symbol path").first.click(force=True)
-        page.wait_for_selector("#fig-times .picked button")
-        before = faded(page, "#fig-times")
-        assert page.evaluate(ground) == "rgb(255, 255, 255)"
-        page.click("#scheme")
-        page.click("#scheme")
-        assert page.locator("#scheme").inner_text() == "Colours: dark"
-        assert page.evaluate(ground) == "rgb(20, 24, 29)"
-        page.wait_for_function("[...document.querySelectorAll('.vl-chart')].every((place) => place.matches('.drawn[data-scheme=dark]'))")
-        assert faded(page, "#fig-times") == before > 0
+    opened.locator("#fig-times .role-legend-symbol path").first.click(force=True)
+    opened.wait_for_selector("#fig-times .picked button")
+    before = faded(opened, "#fig-times")
+    assert opened.evaluate(ground) == "rgb(255, 255, 255)"
+    opened.click("#scheme")
+    opened.click("#scheme")
+    assert opened.locator("#scheme").inner_text() == "Colours: dark"
+    assert opened.evaluate(ground) == "rgb(20, 24, 29)"
+    opened.wait_for_function("[...document.querySelectorAll('.vl-chart')].every((place) => place.matches('.drawn[data-scheme=dark]'))")
+    assert faded(opened, "#fig-times") == before > 0
 
 
 def dead_links(site: Path) -> list[str]:
@@ -96,9 +98,10 @@ def dead_links(site: Path) -> list[str]:
     places = {path: {str(tag["id"]) for tag in page.select("[id]")} for path, page in pages.items()}
     dead = []
     for path, page in pages.items():
-        for target in sorted({str(tag.get("href") or tag.get("src")) for tag in page.select("a[href], link[href], [src]")}):
+        for target in sorted({str(tag.get("href") or tag.get("src")) for tag in page.select("a[href]:not([href='']), link[href], [src]")}):
             file, _, place = unquote(target).partition("#")
-            found = (path.parent / file).resolve() if file else path
+            named = (path.parent / file).resolve() if file else path
+            found = named / "index.html" if named.is_dir() else named
             if target.startswith(("data:", "https://", "http://")):
                 continue
             if not found.is_file() or (place and found in places and place not in places[found]):
@@ -107,7 +110,7 @@ def dead_links(site: Path) -> list[str]:
 
 
 def test_no_link_is_dead(built: Built) -> None:
-    assert dead_links(built.site) == []
+    assert dead_links(built.site) == dead_links(built.site.parent) == []
 
 
 def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
@@ -115,8 +118,10 @@ def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
 
 
 @pytest.mark.parametrize(("width_px", "scheme"), SIZES)
-def test_a_browser_draws_every_chart_of_quarto_s_pages(built: Built, by_quarto: Built, width_px: int, scheme: Scheme) -> None:
-    with serving(by_quarto.site) as url, browsing(url, width_px, scheme) as page:
+def test_a_browser_draws_every_chart_of_quarto_s_pages(
+    chromium: "Browser", built: Built, by_quarto: Built, width_px: int, scheme: Scheme
+) -> None:
+    with serving(by_quarto.site) as url, browsing(chromium, url, width_px, scheme) as page:
         names = sorted(path.name for path in by_quarto.site.glob("*.html"))
         assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
         look(page, f"{url}/show-index_placement.html", width_px)

@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import vl_convert
@@ -19,6 +19,9 @@ from tierwise.report.figures import cost as figures
 from tierwise.report.notebooks import inert
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 PATIENCE_MS = 240_000
 """A browser on a machine that does much else."""
@@ -111,7 +114,7 @@ def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
     assert "@sec-cost" in chapter.summary(run).text
 
 
-def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path) -> None:
+def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path, chromium: "Browser") -> None:
     theme = paths.home() / "report" / "theme"
     for name in ("report.css", "report.js"):
         shutil.copy(theme / name, tmp_path)
@@ -121,7 +124,7 @@ def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any],
     head = '<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="report.css">'
     scripts = '<script src="vega.js"></script><script src="report.js"></script>'
     (tmp_path / "index.html").write_text(f"{head}<body>{inert(delivered, 'still.svg')}{scripts}", encoding="utf-8")
-    with serving(tmp_path) as url, browsing(url, 390, "light") as page:
+    with serving(tmp_path) as url, browsing(chromium, url, 390, "light") as page:
         page.set_default_timeout(PATIENCE_MS)
         page.goto(f"{url}/index.html")
         page.wait_for_function(DRAWN)

@@ -1,9 +1,13 @@
 """How numbers and tables look."""
 
+import duckdb
 import pytest
 
+from rows import make_manifest, make_rows
 from tierwise.report import formats
-from tierwise.report.display import Table, shares
+from tierwise.report.chapters.provenance import settings
+from tierwise.report.display import LINE, PADDING, Table, shares
+from tierwise.report.run import Run
 from tierwise.report.words import marked, state_name
 
 
@@ -30,6 +34,16 @@ def test_a_list_reads_as_a_sentence() -> None:
     assert [formats.listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 
+@pytest.mark.parametrize(("ratio", "text"), [(1.0236, "+2.4 %"), (0.9877, "\N{MINUS SIGN}1.2 %"), (0.9997, "0.0 %"), (1.0004, "0.0 %")])
+def test_a_difference_has_a_sign_unless_it_is_none(ratio: float, text: str) -> None:
+    assert formats.difference(ratio) == text.replace(" ", "\N{NO-BREAK SPACE}")
+
+
+def test_a_number_keeps_its_unit_on_its_line() -> None:
+    told = "at most 20 % of 5 ms, on 32 GiB or 250 IOPS, from 3 to 10 sizes"
+    assert formats.tied(told) == "at most 20~% of 5~ms, on 32~GiB or 250~IOPS, from 3 to 10 sizes".replace("~", "\N{NO-BREAK SPACE}")
+
+
 def test_states_have_names() -> None:
     assert [state_name(state) for state in ("FL", "FL->PR", "FL/NV")] == ["Florida", "Puerto Rico after Florida", "Florida over Nevada"]
 
@@ -46,8 +60,22 @@ def test_a_bar_in_a_cell_does_not_end_it() -> None:
 
 def test_a_sentence_gets_most_of_the_line_and_every_word_fits() -> None:
     narrow, wide = shares([("Pairs", "5"), ("Statement", "a sentence that goes on and on " * 5)])
-    assert wide > 3 * narrow
-    assert narrow >= len("Pairs")
+    assert (narrow, narrow + wide) == (len("Pairs") + PADDING, LINE)
+
+
+def test_two_cells_of_different_length_come_to_as_many_lines() -> None:
+    short, long = shares([("x", "some words " * 10), ("y", "some words " * 20)])
+    assert 2 * short == pytest.approx(long, abs=3)
+
+
+def test_a_study_without_a_server_has_no_settings() -> None:
+    manifest = make_manifest(make_rows())
+    simulated = manifest.studies[0].model_copy(update={"name": "simulated", "settings": {}, "server_version": ""})
+    run = Run(manifest.model_copy(update={"studies": (*manifest.studies, simulated)}), duckdb.connect(), ())
+    told = settings(run)
+    assert isinstance(told, Table)
+    assert {where for _, _, where in told.rows} == {"all"}
+    assert ["`server version`", "`18.6`", "all"] in told.rows
 
 
 def test_the_line_of_dashes_is_long_enough_for_pandoc_to_wrap_cells() -> None:

@@ -78,6 +78,12 @@ def test_so_do_other_rows(home: Path, name: str) -> None:
     assert len(stale()) == len(notebooks())
 
 
+def test_so_does_another_reference_run(home: Path) -> None:
+    (home / "data" / "reference" / RUN_ID).mkdir(parents=True)
+    shutil.copy(run() / "manifest.json", home / "data" / "reference" / RUN_ID)
+    assert len(stale()) == len(notebooks())
+
+
 def test_an_executed_copy_that_is_gone_is_made_again(home: Path) -> None:
     (run() / "notebooks" / "show-census.ipynb").unlink()
     assert stale() == ["show-census"]

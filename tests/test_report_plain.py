@@ -3,13 +3,15 @@
 import shutil
 from pathlib import Path
 
+import altair as alt
 import nbformat
+import polars as pl
 import pytest
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.report import quarto
-from tierwise.report.display import VEGA_MIME
+from tierwise.report.display import ROWS_MIME, VEGA_MIME, Figure
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book, expand
@@ -155,27 +157,25 @@ def shown(data: dict[str, object]) -> nbformat.NotebookNode:
     return output
 
 
-CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>"})
+CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,time_s\nFL,1.5\n"})
 TEXT = shown({"text/markdown": "It is *so*."})
 
 
 def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
     made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path)
     assert made.startswith("::: {#fig-x}")
-    assert made.endswith("It is *so*.\n\n:::\n")
+    assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
     assert made.count("</script>") == 1
     assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
     assert '#image("figures/fig-x.svg", width: 100%)' in made
     assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
+    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,time_s\nFL,1.5\n"
 
 
-def test_the_rows_behind_a_chart_are_a_file_that_its_caption_names(tmp_path: Path) -> None:
-    sets = {"means": [{"row": "a", "mean": 1.5}], "one": [{"x": 1}], "all": [{"row": "a", "time_s": 1}, {"row": "b", "time_s": 2}]}
-    chart = shown({VEGA_MIME: {"description": "d", "datasets": sets}, "image/svg+xml": "<svg/>"})
-    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", chart, TEXT), tmp_path)
-    assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
-    lines = (tmp_path / "rows" / "fig-x.csv").read_text().splitlines()
-    assert lines == ["row,time_s,mean", "a,1,", "b,2,", "a,,1.5"]
+def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() -> None:
+    rows = pl.DataFrame({"state": ["FL"], "time_s": [1.5], "io": [[1, 2]]})
+    chart = alt.Chart(pl.DataFrame({"mean": [1.5]}), description="d").mark_point().encode(x="mean:Q")
+    assert Figure(chart, "c", 10, rows).bundle()[ROWS_MIME] == "state,time_s\nFL,1.5\n"
 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:

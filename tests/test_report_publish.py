@@ -21,7 +21,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.store import read_rows
 
 
@@ -65,6 +65,13 @@ def test_a_dirty_tree_is_told(home: Path) -> None:
     assert "uncommitted changes" in (home / "public" / "README.md").read_text(encoding="utf-8")
     publish(home / "clean")
     assert "uncommitted changes" not in (home / "clean" / "README.md").read_text(encoding="utf-8")
+
+
+def test_a_sample_is_told(home: Path) -> None:
+    run = home / "raw" / RUN_ID
+    load_manifest(run).model_copy(update={"samples": {"transactions/load": Sample(rows=20_000, of=31_000, seed=1)}}).save(run)
+    publish(home / "public")
+    assert "`transactions/load`" in (home / "public" / "README.md").read_text(encoding="utf-8")
 
 
 def test_an_incomplete_run_is_refused(home: Path) -> None:

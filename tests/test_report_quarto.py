@@ -84,3 +84,10 @@ def test_an_attempt_without_network_is_recorded_and_made_once_unless_asked_for(t
     assert (tmp_path / "quarto.txt").read_text(encoding="utf-8") == outcome
     assert attempt(tmp_path, "--once") == ""
     assert attempt(tmp_path).endswith(outcome)
+
+
+def test_make_quarto_tries_again_even_where_the_set_up_keeps_a_record() -> None:
+    told = subprocess.run(["make", "--dry-run", "quarto"], cwd=home(), capture_output=True, text=True, check=True).stdout.splitlines()
+    assert re.search(r"python scripts/setup_quarto\.py \S+$", told[-1])
+    (once,) = re.findall(r".*setup_quarto\.py.*", (home() / "scripts" / "setup.sh").read_text(encoding="utf-8"))
+    assert once.endswith(" --once")

@@ -12,7 +12,7 @@ from report_run import RUN_ID
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.report import versions
-from tierwise.report.changes import NONE, as_chapter, as_text, compare
+from tierwise.report.changes import NONE, as_chapter, compare
 from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts, plain
 from tierwise.report.render import render
 from tierwise.report.site import ORDER
@@ -36,7 +36,7 @@ def test_versions_that_say_the_same_differ_in_nothing() -> None:
     changes = compare(like_now(run_id="run2"), NOW)
     assert not any(changes.effects.values())
     assert changes.cause() == "No input differs, and both show the same run."
-    assert "Nothing that the report says differs." in as_text(changes)
+    assert "Nothing that the report says differs." in changes.as_text()
 
 
 def test_the_same_inputs_measured_anew_are_scatter() -> None:
@@ -73,8 +73,12 @@ def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_
         "M9": ("confirmed: 0.05 (0.04 to 0.06)", NONE),
     }
     assert [(change.name, change.before, change.after) for change in effects["figures"]] == [("fig-a", NONE, "10 rows, f1")]
-    assert [(change.before, change.after) for change in effects["tables"]] == [("2 lines of its own", "1 lines of its own")]
+    assert [(change.before, change.after) for change in effects["tables"]] == [("2 lines of its own", "1 line of its own")]
     assert [(change.before, change.after) for change in effects["answers"]] == [("Put the table on the SSD.", "Put the index on the SSD.")]
+
+
+def test_how_wide_the_columns_of_a_table_are_is_no_change() -> None:
+    assert compare(like_now(tables={"tbl-a": ("| x |", "|-----|", "| 1 |")}), NOW).effects["tables"] == []
 
 
 def test_the_text_of_an_answer_has_no_marks() -> None:
@@ -126,7 +130,7 @@ def test_a_version_says_what_changed_since_the_one_before(built: Built, second: 
 def test_the_index_of_versions_lists_them_newest_first(second: Path) -> None:
     page = BeautifulSoup((second.parent / "index.html").read_bytes(), "html.parser")
     assert [str(link["href"]) for link in page.select("li a")] == [f"{second.name}/index.html", f"2000-01-01-v0-{RUN_ID}/index.html"]
-    assert "1 claims" in page.select("li small")[0].get_text()
+    assert "1 claim" in page.select("li small")[0].get_text()
     assert "the first" in page.select("li small")[1].get_text()
 
 

@@ -1,6 +1,7 @@
 """A run made small for git, and found again by the name that it ships under."""
 
 import json
+import platform
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from tierwise.core.errors import InputError
 from tierwise.pipeline import named_run, rows_of
 from tierwise.timings import export as exporting
 from tierwise.timings.export import SAMPLE, export
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.store import read_rows
 
 
@@ -39,6 +40,54 @@ def test_many_rows_become_a_seeded_sample_that_gives_no_verdict(run: Path, tmp_p
     assert read_rows(export(run, tmp_path / "two")).equals(rows)
     assert not read_rows(export(run, tmp_path / "three", seed=2)).equals(rows)
     assert all(verdict.verdict not in ("confirmed", "contradicted") for verdict in judge(tmp_path / "one", RUN_ID))
+
+
+def table(run: Path, name: str, *lengths: int) -> Path:
+    """A table beside the raw rows: a file of each length."""
+    folder = run / name / "load" / "source-v" / "clients=8" / "script=mix"
+    folder.mkdir(parents=True)
+    for number, length in enumerate(lengths):
+        pl.DataFrame({"latency_s": [float(row) for row in range(length)]}).write_parquet(folder / f"{number}.parquet")
+    return folder
+
+
+def test_of_single_transactions_or_reads_the_same_share_of_each_file_is_drawn(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "MOST_ROWS", 6_000)
+    folder = table(run, "transactions", 3_000, 9_000)
+    made = export(run, tmp_path / "reference")
+    drawn = [pl.read_parquet(path, hive_partitioning=False)["latency_s"] for path in sorted((made / folder.relative_to(run)).iterdir())]
+    assert [len(rows) for rows in drawn] == [1_500, 4_500]
+    assert all(rows.is_sorted() and rows.is_unique().all() for rows in drawn)
+    assert load_manifest(made).samples == {"transactions/load": Sample(rows=6_000, of=12_000, seed=1)}
+    assert load_manifest(run).samples == {}
+
+
+def test_a_recorded_sequence_is_kept_whole_or_not_at_all(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_ROWS", 1_000)
+    folder = table(run, "traces", 400, 400, 400)
+    made = export(run, tmp_path / "reference")
+    kept = list((made / folder.relative_to(run)).iterdir())
+    assert [len(pl.read_parquet(path, hive_partitioning=False)) for path in kept] == [400, 400]
+    assert load_manifest(made).samples == {"traces/load": Sample(rows=800, of=1_200, seed=1)}
+
+
+def test_a_new_reference_takes_the_place_of_the_one_before(run: Path, tmp_path: Path) -> None:
+    older = rich_run(tmp_path / "older", run_id="20250101-000000-smoke-000000")
+    export(older, tmp_path / "reference")
+    for _ in range(2):
+        assert export(run, tmp_path / "reference", replace=True).name == RUN_ID
+        assert [path.name for path in (tmp_path / "reference").iterdir()] == [RUN_ID]
+
+
+def test_what_names_this_machine_is_refused_and_the_reference_stays(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = export(run, tmp_path / "reference")
+    monkeypatch.setattr(platform, "node", lambda: load_manifest(run).host.cpu)
+    with pytest.raises(InputError, match="names no host"):
+        export(run, tmp_path / "reference", replace=True)
+    assert load_manifest(made).run_id == RUN_ID
+    assert [path.name for path in (tmp_path / "reference").iterdir()] == [RUN_ID]
 
 
 def test_what_is_too_large_for_git_or_not_complete_is_refused_without_a_trace(

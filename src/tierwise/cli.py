@@ -123,12 +123,16 @@ def cost(  # noqa: PLR0917  each is an option with a name
 
 @app.command()
 def diff(before: str, after: Annotated[str, typer.Argument()] = "latest", form: FormatOption = Format.TABLE) -> None:
-    """Say what differs between two versions of the report (a part of a version's name that is its own, or latest), and why."""
-    from tierwise.report.changes import as_text  # noqa: PLC0415
+    """Say what differs between two versions of the report (a part of a version's name that is its own, or latest), and why.
+
+    With `reference` for the first, the run of the second (or a run id) is held against the run that ships, cell by cell, claim by claim.
+    """
+    from tierwise.report.changes import Changes  # noqa: PLC0415
+    from tierwise.report.reference import REFERENCE, Beside, compare  # noqa: PLC0415
     from tierwise.report.versions import differing  # noqa: PLC0415
 
-    changes = differing(before, after)
-    print(json.dumps(changes.as_json(), indent=2) if form is Format.JSON else as_text(changes))
+    found: Changes | Beside = compare(after) if before == REFERENCE else differing(before, after)
+    print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else found.as_text())
 
 
 @app.command()
@@ -146,7 +150,15 @@ def publish(
 
 
 @app.command()
-def export(run: str, folder: Annotated[Path, typer.Argument()] = Path("data/reference")) -> None:
+def reference(fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False) -> None:
+    """Measure the run that ships with the checkout, unless it is measured, and put it into data/reference in place of the one there."""
+    from tierwise.pipeline import make_reference  # noqa: PLC0415
+
+    say(f"reference: {make_reference(fresh=fresh)}")
+
+
+@app.command()
+def export(run: str, folder: Path) -> None:
     """Copy a complete run into FOLDER, small enough for git: many rows become a sample, which gives no verdict."""
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
+from tierwise.timings.export import export
 from tierwise.timings.manifest import Manifest, load_manifest
 
 REFERENCE: Final = "reference"
@@ -41,6 +42,15 @@ def make_report(*, profile: str, tiers: str, seed: int, census: str, fresh: bool
         site = render(run_id=run.run_id, executed=executed, engine=engine)
         freshness.keep_built(site, folder, engine)
         return site
+
+
+def make_reference(*, fresh: bool) -> Path:
+    """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
+    with announcing():
+        run = _measured(profile="smoke", tiers="", seed=1, census="synthetic", fresh=fresh)
+        if "-dirty" in run.code_version:
+            say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
+        return export(paths.raw() / run.run_id, paths.reference(), replace=True)
 
 
 @contextmanager

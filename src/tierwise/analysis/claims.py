@@ -49,11 +49,17 @@ class Bounds(Strict):
         return (self.lower is not None and high < self.lower) or (self.upper is not None and low > self.upper)
 
     def __str__(self) -> str:
-        if self.lower is not None and self.upper is not None:
-            return f"{self.lower:g} to {self.upper:g}"
-        if self.lower is not None:
-            return f"{'more than' if self.strict else 'at least'} {self.lower:g}"
-        return f"{'less than' if self.strict else 'at most'} {self.upper:g}"
+        lower, upper = (None if side is None else _short(side) for side in (self.lower, self.upper))
+        if lower and upper:
+            return f"{lower} to {upper}"
+        if lower:
+            return f"{'more than' if self.strict else 'at least'} {lower}"
+        return f"{'less than' if self.strict else 'at most'} {upper}"
+
+
+def _short(value: float) -> str:
+    """Three significant digits, never an exponent: ``4.2275`` -> ``'4.23'``, ``2e6`` -> ``'2,000,000'``."""
+    return f"{float(f'{value:.3g}'):,.9f}".rstrip("0").rstrip(".")
 
 
 class State(Strict):
@@ -63,6 +69,7 @@ class State(Strict):
     study: Name
     select: dict[Name, str] = Field(min_length=1, description="column of the study's view -> the word that must stand there")
     value: Name = "ratio"
+    note: Name | None = Field(default=None, description="column that says what a value was found under, or why its row is flagged")
 
 
 class Order(Strict):

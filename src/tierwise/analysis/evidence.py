@@ -98,7 +98,7 @@ def _chosen(state: State) -> str:
 def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str) -> dict[IoArm, Series]:
     rows = connection.execute(
         f"""
-        select arm, block, substrate, coalesce(flagged, false), {state.value}::double
+        select arm, block, substrate, coalesce(flagged, false), {state.value}::double, {state.note or "''"}
         from {state.study}
         where pair = ? and {_chosen(state)} and ({state.value} is not null or flagged)
         order by arm, block
@@ -108,14 +108,16 @@ def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str
     return {IoArm(arm): _one_series(state, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}}
 
 
-def _one_series(state: State, arm: IoArm, rows: list[tuple[int, str, bool, float]]) -> Series:
+def _one_series(state: State, arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
     blocks = [block for block, *_ in rows]
     if len(set(blocks)) != len(blocks):
         raise EvidenceError(f"{state.study}: {state.select} selects several values of one block, so they cannot be paired")
     return Series(
         state=state.name,
         arm=arm,
-        substrates=frozenset(Substrate(substrate) for _, substrate, _, _ in rows),
-        values={block: value for block, _, flagged, value in rows if not flagged},
-        flagged=frozenset(block for block, _, flagged, _ in rows if flagged),
+        substrates=frozenset(Substrate(substrate) for _, substrate, *_ in rows),
+        values={block: value for block, _, flagged, value, _ in rows if not flagged},
+        flagged=frozenset(block for block, _, flagged, *_ in rows if flagged),
+        conditions=frozenset(note for _, _, flagged, _, note in rows if note and not flagged),
+        obstacles=frozenset(note for _, _, flagged, _, note in rows if note and flagged),
     )

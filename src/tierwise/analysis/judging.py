@@ -136,7 +136,7 @@ class Judge:
         return Judgement(
             pair=self.pair,
             substrate=substrate,
-            verdict=self._words(verdict, reason),
+            verdict=self._words(verdict, reason, states),
             reason=reason,
             estimate=decider.estimate,
             low=decider.low,
@@ -180,11 +180,13 @@ class Judge:
     def _pair_substrate(self) -> Substrate | None:
         return evidence.pair_substrate(self.connection, self.pair)
 
-    def _words(self, verdict: Verdict, reason: str) -> str:
-        """`verdict`, and where it is undecided, what would decide it."""
+    def _words(self, verdict: Verdict, reason: str, states: Sequence[StateVerdict]) -> str:
+        """`verdict` with the conditions that it was found under, and where it is undecided, what would decide it."""
         if verdict is not Verdict.UNDECIDED:
-            return str(verdict)
-        if reason.startswith(rules.DISAGREE) or self.manifest.profile.get("name") == DECISIVE_PROFILE:
+            conditions = sorted({condition for state in states for condition in state.conditions})
+            return f"{verdict} ({', '.join(conditions)})" if conditions else str(verdict)
+        obstacles = {obstacle for state in states for obstacle in state.obstacles}
+        if reason in obstacles or reason.startswith(rules.DISAGREE) or self.manifest.profile.get("name") == DECISIVE_PROFILE:
             return f"{verdict} ({reason})"
         return f"{verdict} (needs PROFILE={DECISIVE_PROFILE})"
 

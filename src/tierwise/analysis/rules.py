@@ -42,6 +42,8 @@ class Series:
     substrates: frozenset[Substrate]
     values: Mapping[int, float]
     flagged: frozenset[int] = frozenset()
+    conditions: frozenset[str] = frozenset()  # what the values were found under
+    obstacles: frozenset[str] = frozenset()  # why blocks are flagged
 
 
 class StateVerdict(Strict):
@@ -55,6 +57,8 @@ class StateVerdict(Strict):
     high: float | None
     pairs: int
     flagged: int
+    conditions: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
     verdict: Verdict
 
 
@@ -67,7 +71,15 @@ def order_series(greater: Series, than: Series) -> Series:
     """The ratio of two states of one arm, block by block."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
-    return Series(f"{greater.state}/{than.state}", greater.arm, greater.substrates | than.substrates, ratios, flagged)
+    return Series(
+        f"{greater.state}/{than.state}",
+        greater.arm,
+        greater.substrates | than.substrates,
+        ratios,
+        flagged,
+        greater.conditions | than.conditions,
+        greater.obstacles | than.obstacles,
+    )
 
 
 def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> StateVerdict:
@@ -90,6 +102,8 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         high=estimate.high,
         pairs=estimate.pairs,
         flagged=len(series.flagged),
+        conditions=tuple(sorted(series.conditions)),
+        obstacles=tuple(sorted(series.obstacles)),
         verdict=withheld or verdict,
     )
 
@@ -126,6 +140,8 @@ def _of_arm(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str
     few = [state for state in states if state.pairs < MINIMUM_PAIRS]
     if few:
         fewest = min(few, key=lambda state: state.pairs)
+        if fewest.obstacles and fewest.pairs + fewest.flagged >= MINIMUM_PAIRS:  # more of the same measuring decides nothing
+            return Verdict.UNDECIDED, ", ".join(fewest.obstacles)
         return Verdict.UNDECIDED, f"{fewest.pairs} pairs in {fewest.state}, an interval needs {MINIMUM_PAIRS}"
     crossing = ", ".join(state.state for state in states if state.verdict is Verdict.UNDECIDED)
     return Verdict.UNDECIDED, f"neither inside nor outside: {crossing}" if crossing else "not every state was measured"

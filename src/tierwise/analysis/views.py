@@ -24,6 +24,8 @@ def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnectio
 
     What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``arm``,
     ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
+    A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``arm``, ``cell`` and ``unit`` (words), ``block``, ``substrate``,
+    ``value``, ``flagged``.
     A study that varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
     """
     connection = connect(raw, run_id)

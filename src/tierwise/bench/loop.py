@@ -138,7 +138,7 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
 
 
 def _run_on_pair(study: Study, pair: Pair, inputs: Inputs, run_work: Path, folder: Path) -> None:
-    turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks, seed=inputs.seed)
+    turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks_of(study.name), seed=inputs.seed)
     done = done_parts(folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
@@ -193,10 +193,14 @@ def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: P
         name=study.name,
         pair=lab.pair.name,
         trials=tuple(sorted(trials)),
-        blocks=inputs.profile.blocks,
+        blocks=inputs.profile.blocks_of(study.name),
         settings=lab.settings,
         server_version=lab.cluster.server_version,
-        facts={**study.describe(lab), **traced(study, list(trials.values()), lab, rows, folder)},
+        facts={
+            **study.describe(lab),
+            **study.summarise(rows.filter(pair=lab.pair.name)),
+            **traced(study, list(trials.values()), lab, rows, folder),
+        },
     )
     datasets = {known.name: known for known in manifest.datasets} | {
         data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)

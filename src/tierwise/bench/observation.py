@@ -15,6 +15,7 @@ from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
+from tierwise.timings.transactions import write_transactions
 
 
 def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing]:
@@ -23,12 +24,17 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
     the storage is taken off. What strace saw of a relation on a real disk stands beside every repetition of the trial. Where a tier is
-    simulated, the replayed trace gives the time.
+    simulated, the replayed trace gives the time. Of a load the transactions are kept.
 
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
     """
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
+    if study.load:
+        clients = Recorder()
+        timings = _measured(study, turn, lab, clients)
+        write_transactions(run_folder, key, turn.block, clients.transactions)
+        return timings
     known = read_trace(run_folder, key)
     tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}

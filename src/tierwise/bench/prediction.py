@@ -27,6 +27,8 @@ def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, 
 
     `rows`: the raw rows of the study, on any pair.
     """
+    if study.load:
+        return {}
     recorded = sum(trace_path(run_folder, TraceKey(study.name, lab.pair.name, trial.key)).exists() for trial in trials)
     predictions = []
     if study.placement is not None and lab.pair.substrate is Substrate.EMULATED:

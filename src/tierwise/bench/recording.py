@@ -54,6 +54,7 @@ class Recorder:
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.queries: list[pl.DataFrame] = []
+        self.transactions = pl.DataFrame()  # of a load
 
     @property
     def trace(self) -> pl.DataFrame:

@@ -48,6 +48,10 @@ def no_check(rows: pl.DataFrame) -> None:
     """A study without a rule of its own."""
 
 
+def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study whose rows speak for themselves
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class Study:
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
@@ -56,7 +60,8 @@ class Study:
     a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
     calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
-    the trace of one; None for any other trial.
+    the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. The trials of a `load` are many
+    sessions at once: each leaves its transactions with the lab's recorder, which are kept, and no trace.
     """
 
     name: str
@@ -69,3 +74,5 @@ class Study:
     describe: Callable[[Lab], dict[str, Any]]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial], Placement | None] | None = None
+    summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
+    load: bool = False

@@ -33,6 +33,10 @@ class Profile(Strict):
     sweep: Sweep = Field(description="variants beside the published protocol: sample (does it work?), deciding (a first answer), whole")
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
+    def blocks_of(self, study: str) -> int:
+        """Repetitions in `study`: its table's own number, or the profile's."""
+        return int(self.studies.get(study, {}).get("blocks", self.blocks))
+
     def study(self, name: str, grid: type[Grid]) -> Grid:
         """The table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
         return validate(self.studies.get(name, {}), grid, where=f"profile {self.name}: studies.{name}")

@@ -3,6 +3,7 @@
 A notebook kernel swallows what is printed, so the pipeline names its own standard error in ``TIERWISE_PROGRESS``.
 """
 
+import fcntl
 import os
 import sys
 import time
@@ -28,7 +29,12 @@ def say(line: str) -> None:
 
 @contextmanager
 def announcing() -> Iterator[None]:
-    """While open, child processes (notebook kernels) report to this process's standard error."""
+    """While open, child processes (notebook kernels) report to this process's standard error.
+
+    Where that is a file, all of them write at its end, not each at a place of its own over what another wrote.
+    """
+    with suppress(OSError):
+        fcntl.fcntl(2, fcntl.F_SETFL, fcntl.fcntl(2, fcntl.F_GETFL) | os.O_APPEND)
     os.environ["TIERWISE_PROGRESS"] = f"/proc/{os.getpid()}/fd/2"
     try:
         yield

@@ -43,3 +43,14 @@ class RelationClass(StrEnum):
     INDEX = "index"
     WAL = "wal"
     TEMP = "temp"
+
+
+class Layout(StrEnum):
+    """Where the popular rows of a skewed load lie; without skew all layouts are one."""
+
+    STREWN = "strewn"
+    """All over the table, in the order of the index: pgbench, whose popular accounts are permuted."""
+    RECENT = "recent"
+    """Side by side in both: a table that grows by time, with a key that does."""
+    RANDOM_KEYS = "random-keys"
+    """Side by side in the table, all over the index: a table that grows by time, with a key drawn at random."""

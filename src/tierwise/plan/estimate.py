@@ -89,7 +89,7 @@ def plan_of(inputs: Inputs) -> Plan:
 def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
     study = load_study(name)
     trials = study.trials(inputs.profile, pair)
-    blocks = inputs.profile.blocks
+    blocks = inputs.profile.blocks_of(name)
     prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed)
     found = _forecast(name, prospect)
     return Line(
@@ -101,7 +101,7 @@ def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
         trials=len(trials) * blocks,
         minutes=None if found is None else (found.host_s * pace + found.device_s) / 60,
         disk_gb=None if found is None else found.disk_bytes / GB,
-        half_widths={} if found is None else {ratio: half_width(spread, blocks) for ratio, spread in found.spreads.items()},
+        half_widths={} if found is None or blocks < 2 else {ratio: half_width(spread, blocks) for ratio, spread in found.spreads.items()},
     )
 
 

@@ -1,5 +1,6 @@
 """What differs between two versions of the report, and which input caused it."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -9,6 +10,8 @@ from tierwise.report.formats import DASH, count, listed
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
+RULE: Final = re.compile(r"[|:\- ]+")
+"""The line of a table that only says how wide its columns are."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,15 @@ class Changes:
     def as_json(self) -> dict[str, Any]:
         """For programs."""
         return {**asdict(self), "caused_by": self.cause()}
+
+    def as_text(self) -> str:
+        """For a terminal: causes, then what differs."""
+        lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
+        for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
+            lines += [f"{title}:"] if found else []
+            for change in found:
+                lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
+        return "\n".join([*lines, *([] if any(self.effects.values()) else ["Nothing that the report says differs."])])
 
     def cause(self) -> str:
         """Which input caused the differences, as far as that can be told."""
@@ -62,16 +74,6 @@ def compare(before: Facts, after: Facts) -> Changes:
             "answers": _differing(before.answers, after.answers),
         },
     )
-
-
-def as_text(changes: Changes) -> str:
-    """For a terminal: causes, then what differs."""
-    lines = [f"before: {changes.before}", f"after:  {changes.after}", changes.cause()]
-    for title, found in [*changes.causes.items(), *((KINDS[kind], found) for kind, found in changes.effects.items())]:
-        lines += [f"{title}:"] if found else []
-        for change in found:
-            lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
-    return "\n".join([*lines, *([] if any(changes.effects.values()) else ["Nothing that the report says differs."])])
 
 
 def as_chapter(changes: Changes | None) -> str:
@@ -110,10 +112,14 @@ def _drawn(before: Facts, after: Facts) -> list[Change]:
 def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
     """By table: how many lines each version has that the other has not."""
     for label in dict.fromkeys([*before, *after]):
-        one, other = set(before.get(label, ())), set(after.get(label, ()))
+        one, other = ({line for line in lines if not RULE.fullmatch(line)} for lines in (before.get(label, ()), after.get(label, ())))
         if one != other:
-            told = [f"{count(len(mine - theirs))} lines of its own" if mine else NONE for mine, theirs in ((one, other), (other, one))]
+            told = [_own(len(mine - theirs)) if mine else NONE for mine, theirs in ((one, other), (other, one))]
             yield Change(label, *told)
+
+
+def _own(lines: int) -> str:
+    return f"{count(lines)} {'line' if lines == 1 else 'lines'} of its own"
 
 
 def _named(kind: str, change: Change) -> str:

@@ -11,19 +11,26 @@ from itertools import zip_longest
 from typing import Any, Final
 
 import altair as alt
+import polars as pl
+import polars.selectors as cs
 import vl_convert
 from IPython.display import display
 
+from tierwise.report.formats import NBSP
 from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
 
 VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
 """The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
 
+ROWS_MIME: Final = "text/csv"
+
 LINE: Final = 120
-PADDING: Final = 4
+PADDING: Final = 5
 """Characters: of a table's line on paper, and around each cell."""
 MARKUP: Final = re.compile(r"[`*\[\]]|\(#[\w-]+\)")
+MARK: Final = re.compile(r"\*\*.+?\*\*")
+"""A verdict or a stamp, which no line breaks."""
 
 _display: Callable[..., None] = display
 
@@ -48,19 +55,22 @@ class Figure:
     """A chart; `chart.description` is its text for readers who do not see it.
 
     `chrome_px`: width of what stands beside the plot (axis labels), so that the page can fit the plot to the screen.
+    `rows`: those that the caption's n counts, for a reader to download.
     """
 
     chart: alt.Chart | alt.LayerChart | alt.VConcatChart
     caption: str
     chrome_px: int
+    rows: pl.DataFrame
 
     def bundle(self) -> dict[str, Any]:
-        """The chart for JupyterLab and the web page, for print, and as text."""
+        """The chart for JupyterLab and the web page, for print, and as text; its rows."""
         spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,
             "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),
             "text/plain": spec["description"],
+            ROWS_MIME: self.rows.select(~cs.nested()).write_csv(),
         }
 
     def _ipython_display_(self) -> None:
@@ -94,9 +104,11 @@ class Table:
 
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Characters of a line for each of `columns` (their cells): what its longest word needs, and of the rest more to longer text."""
-    plain = [[MARKUP.sub("", cell) for cell in cells] for cells in columns]
-    least = [max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain]
-    wish = [max(map(len, cells)) for cells in plain]
-    rest = max(0, LINE - sum(least))
-    return [width + round(rest * want / sum(wish)) for width, want in zip(least, wish, strict=True)]
+    """Characters of a line for each of `columns` (their cells): what its longest word needs, the rest where most lines would stand."""
+    plain = [[MARKUP.sub("", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
+    widths = [max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain]
+    wishes = [max(map(len, cells)) + PADDING for cells in plain]
+    for _ in range(sum(widths), LINE):
+        fullest = max(range(len(widths)), key=lambda column: wishes[column] / widths[column])
+        widths[fullest] += 1
+    return widths

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,8 +11,7 @@ from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.toml import Strict, validate
 from tierwise.report import notebooks
-from tierwise.report.display import MARKUP, VEGA_MIME
-from tierwise.report.figure_rows import rows_of
+from tierwise.report.display import MARKUP, ROWS_MIME, VEGA_MIME
 from tierwise.report.run import Run
 from tierwise.report.site import FACTS
 from tierwise.report.words import estimated
@@ -33,7 +32,7 @@ class ClaimFact(Strict):
 
 
 class FigureFact(Strict):
-    """What a version draws: how many rows, and a digest over them in any order."""
+    """What a version draws: from how many rows, and a digest over all that is in the drawing (rows, means, bands), in any order."""
 
     rows: int
     sha256: str
@@ -69,7 +68,7 @@ def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts
         run_id=run.run_id,
         inputs=_inputs(run.manifest, code),
         claims={claim.id: _claim(claim) for claim in run.verdicts},
-        figures={label: _figure(body[VEGA_MIME]) for label, body in labelled.items() if VEGA_MIME in body},
+        figures={label: _figure(body) for label, body in labelled.items() if VEGA_MIME in body},
         tables={label: tuple(body["text/markdown"].splitlines()) for label, body in labelled.items() if VEGA_MIME not in body},
         answers={part.cell: plain(part.text) for stem, part in shown if stem == ANSWERS and not part.label},
     )
@@ -85,9 +84,9 @@ def _claim(claim: ClaimVerdict) -> ClaimFact:
     return ClaimFact(verdict=claim.verdict, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
 
 
-def _figure(spec: dict[str, Any]) -> FigureFact:
-    rows = sorted(json.dumps(row, sort_keys=True) for row in rows_of(spec))
-    return FigureFact(rows=len(rows), sha256=_digest(rows))
+def _figure(body: Mapping[str, Any]) -> FigureFact:
+    drawn = sorted(json.dumps(row, sort_keys=True) for one in body[VEGA_MIME].get("datasets", {}).values() for row in one)
+    return FigureFact(rows=len(body[ROWS_MIME].splitlines()) - 1, sha256=_digest(drawn))
 
 
 def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:

@@ -1,6 +1,7 @@
 """Numbers as a reader wants them: three significant digits, a unit that keeps them short."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -8,8 +9,10 @@ from tierwise.core.units import MIB
 
 SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
+MINUS: Final = "\N{MINUS SIGN}"
 NBSP: Final = "\N{NO-BREAK SPACE}"
 """Before a unit, so that no line ends between a number and what it counts."""
+UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mµ]?s|[kKMGT]i?B|IOPS)(?!\w))")
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -41,6 +44,18 @@ def size(value_bytes: float) -> str:
 def percent(share: float) -> str:
     """``0.0222`` -> ``'2.22 %'``."""
     return f"{number(100 * share)}{NBSP}%"
+
+
+def difference(ratio: float) -> str:
+    """``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1."""
+    tenths = round(1000 * (ratio - 1))
+    sign = "+" if tenths > 0 else MINUS if tenths < 0 else ""
+    return f"{sign}{abs(tenths) / 10:.1f}{NBSP}%"
+
+
+def tied(text: str) -> str:
+    """`text` with each number bound to its unit, so that no line ends between them."""
+    return UNIT.sub(NBSP, text)
 
 
 def percents(shares: Iterable[float]) -> str:

@@ -55,12 +55,13 @@ def _version_digest(run: Path, engine: str, version: str) -> str:
 
 
 def _inputs(run: Path) -> bytes:
-    """Rows and manifest of `run`, our code, the study's inputs, the pinned packages, this Python."""
+    """Rows and manifest of `run`, the run that it is held against, our code, the study's inputs, the pinned packages, this Python."""
     rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in sorted(run.glob("*.parquet"))]
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     data = [_content(path) for path in _files(paths.data())]
+    shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
     pins = (paths.home() / "requirements.txt").read_bytes()
-    return _digest([(run / MANIFEST).read_bytes(), *rows, *code, *data, pins, sys.version.encode()]).encode()
+    return _digest([(run / MANIFEST).read_bytes(), *rows, *shipped, *code, *data, pins, sys.version.encode()]).encode()
 
 
 def _files(folder: Path) -> Iterator[Path]:

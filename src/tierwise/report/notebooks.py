@@ -18,8 +18,7 @@ from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
-from tierwise.report.display import VEGA_MIME
-from tierwise.report.figure_rows import write_rows
+from tierwise.report.display import ROWS_MIME, VEGA_MIME
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
@@ -89,7 +88,8 @@ def _markdown(part: Shown, folder: Path) -> str:
     if VEGA_MIME in part.body:
         body = _chart(part.body, folder, part.label)
         file = f"{ROWS}/{part.label}.csv"
-        behind = f" Rows: `{file}`." if write_rows(part.body[VEGA_MIME], folder / file) else ""
+        write_whole(folder / file, part.body[ROWS_MIME])
+        behind = f" Rows: `{file}`."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 

@@ -22,7 +22,7 @@ def answer_of(run: Run) -> Answer:
 
 def run_note(run: Run, substrate: Substrate, n: int, what: str) -> str:
     """The end of a caption: run, substrate, how many of what."""
-    return f"Run `{run.run_id}`, **{substrate}**, n = {count(n)} {what}."
+    return f"{run.stamp}, **{substrate}**, n = {count(n)} {what}."
 
 
 def devices_note() -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -40,6 +41,27 @@ class Run:
     def run_id(self) -> str:
         return self.manifest.run_id
 
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is the run that ships with the checkout."""
+        return (paths.reference() / self.run_id).is_dir()
+
+    @property
+    def origin(self) -> str:
+        """When and on which machine its rows came to be."""
+        host = self.manifest.host
+        return f"{self.manifest.started_at:%Y-%m-%d}, {host.cpu}, {count(host.cores)} cores"
+
+    @property
+    def name(self) -> str:
+        """What a caption calls it: by its id, and the reference run by its origin too, so that nobody takes it for the reader's own."""
+        return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
+
+    @property
+    def stamp(self) -> str:
+        """The same, where a sentence begins."""
+        return self.name[0].upper() + self.name[1:]
+
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         """The rows of `sql`."""
         return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
@@ -56,7 +78,7 @@ class Run:
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
         """The end of a caption: run, substrate, number of observations, query."""
         substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
-        return f"Run `{self.run_id}`, pair `{pair}`, {substrate}, n = {count(n)} {what}. Query: `analysis/{sql}`."
+        return f"{self.stamp}, pair `{pair}`, {substrate}, n = {count(n)} {what}. Query: `analysis/{sql}`."
 
     def facts(self) -> dict[str, str]:
         """What the front page says of the run."""
@@ -66,17 +88,23 @@ class Run:
             + (f" ({percent(record.rows / PUBLISHED_CENSUS_ROWS)} of the published)" if record.name == "census" else "")
             for record in self.manifest.datasets
         )
-        return {"run": self.run_id, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
+        ours = {"run": self.run_id, "rows": f"of {self.origin}"}
+        shipped = {
+            "run": f"{self.run_id} (reference run)",
+            "rows": f"**Those of the reference run**, which ships with tierwise: of {self.origin}. Nothing was measured for this report.",
+        }
+        whose = shipped if self.is_reference else ours
+        return {**whose, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
 
 
-def open_run(run_id: str = "") -> Run:
-    """The run `run_id`; empty: the complete run that was finished last.
+def open_run(run_id: str = "", raw: Path | None = None) -> Run:
+    """The run `run_id` below `raw` (``data/raw``); empty: the complete run that was finished last.
 
     Raises:
         NoRowsError: no complete run is there.
         InputError: the run is unknown or its files break the schema.
     """
-    raw = paths.raw()
+    raw = raw or paths.raw()
     chosen = run_id or newest_run(raw)
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")

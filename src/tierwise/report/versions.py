@@ -79,7 +79,8 @@ def _item(version: str) -> str:
     facts = load_facts(paths.site() / version)
     earlier = before(version)
     changed = {} if earlier is None else {kind: len(found) for kind, found in compare(earlier, facts).effects.items() if found}
-    told = ", ".join(f"{number} {kind}" for kind, number in changed.items()) or "nothing"
+    told = ", ".join(f"{number} {kind.removesuffix('s') if number == 1 else kind}" for kind, number in changed.items()) or "nothing"
     since = "the first" if earlier is None else f"since the one before it differ: {told}"
     link = html.escape(version)
-    return f'<li><a href="{link}/index.html">{link}</a><small>run {html.escape(facts.run_id)}; {since}</small></li>'
+    whose = "reference run" if (paths.reference() / facts.run_id).is_dir() else "run"
+    return f'<li><a href="{link}/index.html">{link}</a><small>{whose} {html.escape(facts.run_id)}; {since}</small></li>'

@@ -1,12 +1,13 @@
 """Names and turns of phrase that several chapters share."""
 
 import re
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from tierwise.analysis.judging import ArmVerdict, Judgement
 from tierwise.analysis.rules import StateVerdict
 from tierwise.analysis.verdicts import ClaimVerdict
-from tierwise.report.formats import DASH, NBSP, count, interval, number
+from tierwise.report.formats import DASH, NBSP, count, interval, number, tied
 
 STATES: Final = {"FL": "Florida", "PR": "Puerto Rico", "NV": "Nevada"}
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
@@ -14,7 +15,7 @@ ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
 
 VARIANTS: Final = {
     "published": ("As published", "everything cold"),
-    "memory-0.05": (f"Memory 5{NBSP}%", "shared buffers of 5 % of table and index"),
+    "memory-0.05": (f"Memory 5{NBSP}%", f"shared buffers of 5{NBSP}% of table and index"),
     "memory-1.2": (f"Memory 120{NBSP}%", "shared buffers larger than table and index"),
     "heap-cached": ("Table cached", "the table in memory, shown to be there; the index cold"),
     "asymmetric": (
@@ -70,9 +71,14 @@ def pairs(what: Judgement | StateVerdict) -> str:
     return count(what.pairs) if what.pairs else DASH
 
 
+def unit_of(leaf: Mapping[str, Any]) -> str:
+    """The unit of a parameter as read from TOML, which is plain ASCII."""
+    return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
+
+
 def claim_sentence(claim: ClaimVerdict) -> str:
     """What was published, and what came out here."""
-    head = f"**{claim.id}.** {claim.statement}"
+    head = f"**{claim.id}.** {tied(claim.statement)}"
     if not claim.states:
         return f"{head} Verdict: {marked(claim.verdict)}."
     states = "; ".join(

@@ -52,7 +52,7 @@ class Directory:
     def stop(self) -> None:
         """Nothing: the files stay for a resumed run."""
 
-    def delays(self, on: bool) -> None:
+    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
         """Nothing: a real disk takes the time that it takes."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:

@@ -202,8 +202,8 @@ class Emulated:
         self._mount.stop()
         self._started = False
 
-    def delays(self, on: bool) -> None:
-        self._mount.call("delays", on=on)
+    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
+        self._mount.call("delays", on=on, slowdown=slowdown)
         self._delayed = on
 
     def empty_cache(self, *, cached: bool | None = None) -> None:

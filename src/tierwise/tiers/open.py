@@ -5,6 +5,7 @@ from typing import Any
 
 from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
 from tierwise.devices.model import DeviceModel, build
+from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import load_device
 from tierwise.tiers.directory import Directory, Simulated
 from tierwise.tiers.emulated import Emulated
@@ -27,11 +28,16 @@ def open_tier(name: str, spec: TierSpec, *, work: Path, stretch: float, seed: in
     return Emulated(name, spec.device, work=work, stretch=spec.scale * stretch, seed=seed, owner=owner)
 
 
-def device_model(spec: TierSpec, *, stretch: float, seed: int) -> DeviceModel | None:
-    """The model behind a tier, as new, with the stretch that `open_tier` would give it; None for a real disk."""
+def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0) -> DeviceModel | None:
+    """The model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk."""
     if isinstance(spec, DirectoryTier):
         return None
-    return build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch)
+    model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch)
+    if slowdown == 1.0:
+        return model
+    slowed = Slowed(model)
+    slowed.slow(0.0, slowdown)
+    return slowed
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:

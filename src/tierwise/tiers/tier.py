@@ -45,8 +45,8 @@ class Tier(Protocol):
             InputError: somebody still uses it; says who and what.
         """
 
-    def delays(self, on: bool) -> None:
-        """Take as long as the device would, or be as quick as possible (for loading); nothing on a directory."""
+    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
+        """Take `slowdown` times as long as the device would, or be as quick as possible (for loading); nothing on a directory."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
         """Forget every page that the kernel holds of an emulated tier (a remount, for which the server must be down) and the device itself.

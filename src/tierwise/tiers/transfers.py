@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
@@ -63,7 +64,7 @@ class Transfers:
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], wake: Callable[[], None]):
         self.due_s = math.inf  # of the device's next event
-        self._model = model
+        self._model = Slowed(model)
         self._nodes, self._reply, self._wake = nodes, reply, wake
         self._wakefulness = Wakefulness()
         self._delays = False
@@ -189,10 +190,12 @@ class Transfers:
 
     # What the control channel asks
 
-    def delays(self, *, on: bool) -> None:
-        """Requests from now on wait for the device, which is then as new, or do not."""
+    def delays(self, *, on: bool, slowdown: float = 1.0) -> None:
+        """Requests from now on wait for the device, which is then as new and slowed by a factor, or do not."""
         if on and not self._delays and not self._out:
             self.forget()
+        self._model.slow(monotonic(), slowdown)
+        self.due_s = self._model.next_event_s()
         real_time(on)
         (self._wakefulness.hold if on else self._wakefulness.release)()
         self._delays = on

@@ -1,56 +1,117 @@
-"""A complete run made small enough for git: what has many rows becomes a seeded sample, marked as one and used for no verdict."""
+"""A complete run made small enough for git: what has many rows becomes a seeded sample, marked as one and used for no verdict.
 
+Raw rows of a study with more than `MOST_ROWS` are drawn and flagged. Beside them lie tables of single observations, a folder
+``<table>/<study>/`` each: recorded block sequences (`traces`), of which whole files are kept, because half a sequence cannot be
+replayed; and any other (transactions, single reads), of whose files the same share of rows is kept. The manifest says in `samples`
+of which tables some rows are missing.
+"""
+
+import random
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
-from tierwise.timings.manifest import MANIFEST, load_manifest
+from tierwise.timings.manifest import Sample, load_manifest
+from tierwise.timings.private import check_nothing_private
 from tierwise.timings.store import TIMINGS, read_rows
 
 MOST_ROWS: Final = 20_000
-"""Of a study; one with more is sampled."""
+"""Of a study in one table; one with more is sampled."""
 FILE_BYTES: Final = 1_000_000
 WHOLE_BYTES: Final = 6_000_000
 SAMPLE: Final = "sample"
 """The flag of a sampled row: a flagged row gives no verdict."""
+TRACES: Final = "traces"
+NO_TABLES: Final = ("notebooks", "parts")
+LEVEL: Final = 19
+"""Of zstd: written once, kept for ever."""
 
 
-def export(run: Path, raw: Path, *, seed: int = 1) -> Path:
-    """Copy the complete run in the folder `run` below `raw`; the new folder.
+def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Path:
+    """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder. `replace`: nothing else stays there.
 
     Raises:
-        InputError: the run is not complete, `raw` has it already, or a file or the whole is too large for git.
+        InputError: the run is not complete, `raw` has it already, a file or the whole is too large for git, or names this machine.
     """
-    if load_manifest(run).status != "complete":
+    manifest = load_manifest(run)
+    if manifest.status != "complete":
         raise InputError(f"run {run.name}", rule="is not complete", remedy="make report with the same inputs continues it")
-    made = raw / run.name
-    if made.exists():
+    target = raw / run.name
+    if target.exists() and not replace:
         raise InputError(f"run {run.name}", rule=f"is already in {raw.name}", remedy="remove that folder first")
-    made.mkdir(parents=True)
-    try:
-        shutil.copy(run / MANIFEST, made)
-        rows = pl.concat(_sampled(part, seed) for part in read_rows(run).partition_by("study", maintain_order=True))
-        with replacing(made / TIMINGS) as part:
-            rows.write_parquet(part, compression_level=19)
-        if (run / "traces").is_dir():
-            shutil.copytree(run / "traces", made / "traces")
+    raw.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=raw) as scratch:
+        made = Path(scratch) / run.name
+        made.mkdir()
+        samples = {**_copy_rows(run, made, seed), **_copy_tables(run, made, seed)}
+        manifest.model_copy(update={"samples": samples}).save(made)
         _check_size(made)
-    except BaseException:
-        shutil.rmtree(made)
-        raise
-    return made
+        check_nothing_private(made)
+        for other in _runs(raw) if replace else ():
+            shutil.rmtree(other)
+        made.replace(target)
+    return target
 
 
-def _sampled(rows: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """All of a study's `rows`, or `MOST_ROWS` of them in their order, flagged."""
-    if len(rows) <= MOST_ROWS:
-        return rows
-    chosen = rows.with_row_index("at").sample(MOST_ROWS, seed=seed).sort("at").drop("at")
-    return chosen.with_columns(pl.col("flags").list.concat(pl.lit([SAMPLE])))
+def _runs(raw: Path) -> list[Path]:
+    return [folder for folder in raw.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
+
+
+def _copy_rows(run: Path, made: Path, seed: int) -> dict[str, Sample]:
+    """The raw rows: all of a study's, or `MOST_ROWS` of them in their order, flagged."""
+    kept, samples = [], {}
+    for rows in read_rows(run).partition_by("study", maintain_order=True):
+        if len(rows) > MOST_ROWS:
+            samples[f"timings/{rows['study'][0]}"] = Sample(rows=MOST_ROWS, of=len(rows), seed=seed)
+            kept.append(_drawn(rows, MOST_ROWS, seed).with_columns(pl.col("flags").list.concat(pl.lit([SAMPLE]))))
+        else:
+            kept.append(rows)
+    pl.concat(kept).write_parquet(made / TIMINGS, compression_level=LEVEL)
+    return samples
+
+
+def _copy_tables(run: Path, made: Path, seed: int) -> dict[str, Sample]:
+    """What lies beside the raw rows, table by table and study by study."""
+    samples = {}
+    for folder in sorted(run.glob("*/*/")):
+        table = folder.parent.name
+        if table in NO_TABLES:
+            continue
+        frames = {path: pl.read_parquet(path, hive_partitioning=False) for path in sorted(folder.rglob("*.parquet"))}
+        of = sum(map(len, frames.values()))
+        kept = frames if of <= MOST_ROWS else dict(_whole(frames, seed) if table == TRACES else _share(frames, of, seed))
+        for path, rows in kept.items():
+            place = made / path.relative_to(run)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            rows.write_parquet(place, compression_level=LEVEL)
+        if of > MOST_ROWS:
+            samples[f"{table}/{folder.name}"] = Sample(rows=sum(map(len, kept.values())), of=of, seed=seed)
+    return samples
+
+
+def _whole(frames: dict[Path, pl.DataFrame], seed: int) -> Iterator[tuple[Path, pl.DataFrame]]:
+    """Whole files, in an order that is drawn, while they fit."""
+    left = MOST_ROWS
+    for path in random.Random(seed).sample(list(frames), len(frames)):
+        if len(frames[path]) <= left:
+            left -= len(frames[path])
+            yield path, frames[path]
+
+
+def _share(frames: dict[Path, pl.DataFrame], of: int, seed: int) -> Iterator[tuple[Path, pl.DataFrame]]:
+    """The same share of each file's rows."""
+    for path, rows in frames.items():
+        yield path, _drawn(rows, len(rows) * MOST_ROWS // of, seed)
+
+
+def _drawn(rows: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
+    """`n` of `rows` in their order."""
+    return rows.with_row_index("at").sample(n, seed=seed).sort("at").drop("at")
 
 
 def _check_size(folder: Path) -> None:

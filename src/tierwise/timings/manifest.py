@@ -36,6 +36,14 @@ class StudyRecord(Strict):
     facts: dict[str, Any]  # what the study found out once: sizes of relations, plans, planner estimates
 
 
+class Sample(Strict):
+    """How many rows of a table ship with a run that was made small, of how many, and with which seed they were drawn."""
+
+    rows: int
+    of: int
+    seed: int
+
+
 class Manifest(Strict):
     """Everything that a number of this run needs to be believed or repeated."""
 
@@ -56,6 +64,7 @@ class Manifest(Strict):
     datasets: tuple[DatasetRecord, ...] = ()
     studies: tuple[StudyRecord, ...] = ()
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
+    samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
 
     def save(self, folder: Path) -> None:
         """Write to `folder`, whole or not at all."""

@@ -116,3 +116,17 @@ select
 from index_placement_arms
 where table_tier = 'hdd'
 group by run_id, pair, arm, variant, cache, state, table_tier, index_tier;
+
+-- What two runs are compared by: one row an observation, its value by cell of the grid.
+create temp view index_placement_cells as
+select
+    run_id,
+    pair,
+    arm,
+    format('{}: {}, {}, table on {}, index on {}', variant, cache, replace(state, '->', ' then '), table_tier, index_tier) as cell,
+    's' as unit,
+    block,
+    substrate,
+    elapsed_s as value,
+    len(flags) > 0 as flagged
+from index_placement_observations;

@@ -45,3 +45,17 @@ select
 from ram_or_ssd_series
 where phase = 'measured'
 group by run_id, pair, arm, substrate, block, tier, dataset_gib;
+
+-- What two runs are compared by: one row for each seed, its value by cell of the grid.
+create temp view ram_or_ssd_cells as
+select
+    run_id,
+    pair,
+    arm,
+    format('{}, {} GiB', tier, dataset_gib) as cell,
+    'reads/s' as unit,
+    block,
+    substrate,
+    reads_per_s as value,
+    flagged
+from ram_or_ssd;

@@ -84,7 +84,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         ["Relation", "Published", "At this scale", "Here"],
         rows,
         f"Sizes of the table and its indexes. The index on `pob` is built without deduplication, as in PostgreSQL 8.3. "
-        f"Run `{run.run_id}`, pair `{pair}`, n = {count(len(rows))} relations; from the run's manifest.",
+        f"{run.stamp}, pair `{pair}`, n = {count(len(rows))} relations; from the run's manifest.",
         align="lrrr",
     )
 
@@ -110,7 +110,7 @@ def provenance(run: Run) -> Table | Sentence:
     return Table(
         ["Item", "Value"],
         rows,
-        f"Origin of the rows. Run `{run.run_id}`, n = {count(record.rows)} rows; from the run's manifest.",
+        f"Origin of the rows. {run.stamp}, n = {count(record.rows)} rows; from the run's manifest.",
     )
 
 

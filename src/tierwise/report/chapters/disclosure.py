@@ -5,21 +5,18 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import distributions
-from typing import Any, Final
+from typing import Any
 
 from tierwise.core import paths
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import count
+from tierwise.report.formats import DASH, NBSP, count
 from tierwise.report.run import Run
-
-SOURCES: Final = ("source", "note")
-"""Columns of a price list that say where an entry was read."""
 
 
 def profile(run: Run) -> Table:
     """Every parameter of the run's profile."""
     rows = [[f"`{name}`", _plain(value)] for name, value in _leaves(run.manifest.profile)]
-    caption = f"Every parameter of the profile, as recorded. Run `{run.run_id}`, n = {count(len(rows))} parameters."
+    caption = f"Every parameter of the profile, as recorded. {run.stamp}, n = {count(len(rows))} parameters."
     return Table(["Parameter", "Value"], rows, caption)
 
 
@@ -34,10 +31,11 @@ def packages() -> Sentence:
 def prices() -> Table | Sentence:
     """Every entry of every price list, with where it was read."""
     lists = sorted((paths.data() / "prices").glob("*.csv"))
-    rows = [[f"`{path.stem}`", *_entry(row)] for path in lists for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())]
+    rows = [_entry(row) for path in lists for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())]
     if not rows:
         return Sentence("This report uses no prices.")
-    return Table(["List", "Entry", "Source"], rows, f"Every price, n = {count(len(rows))}. Input: `data/prices/`, as it is now.")
+    caption = f"Every price (**published**), n = {count(len(rows))}. Input: `data/prices/`, as it is now."
+    return Table(["Item", "Price", "Place", "Date", "Source"], rows, caption)
 
 
 def assumptions() -> Table | Sentence:
@@ -46,28 +44,40 @@ def assumptions() -> Table | Sentence:
     leaves = [(path.stem, *leaf) for path in files for leaf in _leaves(tomllib.loads(path.read_text(encoding="utf-8")))]
     if not leaves:
         return Sentence("This report accounts for no costs.")
-    rows = [[f"`{stem}`", f"`{name}`", _plain(value)] for stem, name, value in leaves]
+    rows = [[f"`{stem}`", f"`{name}`", *_sourced(value)] for stem, name, value in leaves]
     return Table(
-        ["File", "Parameter", "Value"],
+        ["File", "Parameter", "Value", "Source"],
         rows,
         f"Every parameter of the accounting, n = {count(len(rows))}. Input: `data/costs/`, as it is now.",
     )
 
 
-def _entry(row: Mapping[str, str]) -> tuple[str, str]:
-    """What a list says, and where it was read."""
-    said, read = ({name: value for name, value in row.items() if value and (name in SOURCES) is wanted} for wanted in (False, True))
-    return ", ".join(said.values()), "; ".join(read.values())
+def _entry(row: Mapping[str, str]) -> list[str]:
+    """A line of a price list: what, how much for what, where, when, and where it was read."""
+    read = "; ".join(filter(None, (row["source"], row["note"])))
+    return [f"`{row['item']}`", f"{float(row['price']):,g}{NBSP}{row['currency']} per {row['unit']}", row["region"], row["date"], read]
 
 
 def _leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value of nested tables by its dotted path."""
+    """Every value of nested tables by its dotted path; a value with its source is one."""
     for name, value in table.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and "value" not in value:
             yield from _leaves(value, f"{path}{name}.")
         else:
             yield f"{path}{name}", value
 
 
+def _sourced(value: Any) -> tuple[str, str]:
+    """A value, and where it was read or that it was assumed."""
+    if not isinstance(value, Mapping):
+        return _plain(value), DASH
+    source = str(value["source"])
+    return _plain(value["value"]), f"**{source}**" if source == "assumed" else source
+
+
 def _plain(value: Any) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
+    if isinstance(value, list | tuple):
+        return ("; " if any(isinstance(part, Mapping) for part in value) else ", ").join(map(_plain, value))
+    return str(value)

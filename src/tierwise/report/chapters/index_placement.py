@@ -7,7 +7,7 @@ from typing import Any, Final
 from tierwise.analysis.claims import Kind
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, io_arms, main_arm
-from tierwise.report.formats import NBSP, count, listed, percent, seconds, span
+from tierwise.report.formats import count, difference, listed, percent, seconds, span
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
 
@@ -117,8 +117,8 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
                 count(one["requests"]),
                 seconds(median(time_s for _, time_s, _ in both)),
                 seconds(median(found["elapsed_s"] for found, _, _ in both)),
-                "recorded" if recorded else f"{100 * error:+.1f}{NBSP}%",
-                f"{100 * of_devices:+.1f}{NBSP}%",
+                "recorded" if recorded else difference(1 + error),
+                difference(1 + of_devices),
             ]
         )
     if not rows:

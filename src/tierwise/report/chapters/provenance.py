@@ -8,6 +8,8 @@ from tierwise.core.units import MB, human_seconds
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
 from tierwise.report.run import Run
+from tierwise.report.words import unit_of
+from tierwise.timings.manifest import Sample
 
 OVERSHOOT: Final = "figures/overshoot.sql"
 ASSUMED: Final = "assumed"
@@ -30,8 +32,13 @@ def run_table(run: Run) -> Table:
         "Code": f"`{manifest.code_version}`",
         "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
         "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",
+        **{f"Sample of `{table}`": _sample(kept) for table, kept in manifest.samples.items()},
     }
-    return _items(rows, f"The run. Run `{run.run_id}`, from its manifest.")
+    return _items(rows, f"The run. {run.stamp}, from its manifest.")
+
+
+def _sample(kept: Sample) -> str:
+    return f"{count(kept.rows)} of {count(kept.of)} rows ship with this run, drawn with seed {kept.seed}; they give no verdict"
 
 
 def host(run: Run) -> Table:
@@ -39,24 +46,25 @@ def host(run: Run) -> Table:
     known = run.manifest.host
     rows = {
         "Processor": f"{known.cpu}, {count(known.cores)} cores, {known.architecture}",
-        "Memory": f"{number(known.memory_bytes / 2**30)} GiB",
+        "Memory": f"{number(known.memory_bytes / 2**30)}{NBSP}GiB",
         "System": f"{known.distribution}, {known.system} {known.kernel}",
         "Virtual machine": "yes" if known.virtualized else "no",
         "Python": known.python,
         **{f"Package {name}": version for name, version in sorted(run.manifest.packages.items())},
     }
-    return _items(rows, f"Machine and software. Run `{run.run_id}`, from its manifest.")
+    return _items(rows, f"Machine and software. {run.stamp}, from its manifest.")
 
 
 def settings(run: Run) -> Table | Sentence:
     """The server's settings while measuring, one row for each study, pair and setting; equal ones are told once."""
     told: dict[tuple[str, str], list[str]] = {}
-    for record in run.manifest.studies:
+    served = [record for record in run.manifest.studies if record.server_version]  # a simulated study has no server
+    for record in served:
         for name, value in {"server version": record.server_version, **record.settings}.items():
             told.setdefault((name, value), []).append(f"{record.name} on {record.pair}")
     if not told:
         return Sentence("No study of this run recorded server settings.")
-    everywhere = len(run.manifest.studies)
+    everywhere = len(served)
     rows = [
         [f"`{name}`", f"`{value}`", "all" if len(where) == everywhere else ", ".join(where)]
         for (name, value), where in sorted(told.items())
@@ -64,7 +72,7 @@ def settings(run: Run) -> Table | Sentence:
     return Table(
         ["Setting", "Value", "Study and pair"],
         rows,
-        f"The server's settings while measuring (those of the last trial of each study and pair). Run `{run.run_id}`, from its manifest.",
+        f"The server's settings while measuring (those of the last trial of each study and pair). {run.stamp}, from its manifest.",
     )
 
 
@@ -78,7 +86,7 @@ def tiers(run: Run) -> Table:
     return Table(
         ["Pair", "Tier", "Kind", "Device or directory", "Note"],
         rows,
-        f"The tiers of each pair. Input: `data/tiers/`; as recorded in run `{run.run_id}`.",
+        f"The tiers of each pair. Input: `data/tiers/`; as recorded in {run.name}.",
     )
 
 
@@ -93,7 +101,7 @@ def parameters(run: Run) -> Table | Sentence:
         ["Device", "Parameter", "Value", "Source"],
         [[f"`{device}`", path, _value(leaf), _source(leaf)] for device, path, leaf in leaves],
         f"Parameters of the emulated devices: {count(len(leaves))}, of which {count(assumed)} are assumed, that is chosen by us because "
-        f"no source that we read gives them. Input: `data/devices/`; as recorded in run `{run.run_id}`.",
+        f"no source that we read gives them. Input: `data/devices/`; as recorded in {run.name}.",
     )
 
 
@@ -106,7 +114,7 @@ def calibrations(run: Run) -> Table | Sentence:
     return Table(
         ["Pair and tier", "Figure", "Value"],
         rows,
-        f"Calibration of the real disks, taken in seconds before measuring. Run `{run.run_id}`, from its manifest.",
+        f"Calibration of the real disks, taken in seconds before measuring. {run.stamp}, from its manifest.",
         align="llr",
     )
 
@@ -132,7 +140,7 @@ def overshoot(run: Run) -> Table:
         cells,
         "What the device model asked of each read and what it took. An observation whose overshoot exceeds its bound is flagged "
         "and gives no verdict. "
-        f"Run `{run.run_id}`, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
+        f"{run.stamp}, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
         align="lllrrrrr",
     )
 
@@ -171,8 +179,8 @@ def _value(leaf: Mapping[str, Any]) -> str:
     value = leaf["value"]
     if isinstance(value, bool):
         return "yes" if value else "no"
-    unit = leaf.get("unit", "")
-    return f"{value:g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
+    unit = unit_of(leaf)
+    return f"{value:,g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
 
 
 def _source(leaf: Mapping[str, Any]) -> str:

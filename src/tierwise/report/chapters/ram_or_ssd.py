@@ -7,9 +7,9 @@ import polars as pl
 
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.ram_or_ssd import QUERY, TIERS, che, nothing, published_means
-from tierwise.report.formats import DASH, count, number, percent
+from tierwise.report.formats import DASH, NBSP, count, difference, number, percent
 from tierwise.report.run import Run
-from tierwise.report.words import claim_sentence
+from tierwise.report.words import claim_sentence, unit_of
 
 ATTEMPTS: Final = 2
 """Structures of the model whose predictions at 16 and 64 GiB were looked at; all were fitted on 32 GiB alone."""
@@ -34,7 +34,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
                 percent(missed),
                 count(round(iops)),
                 count(round(log)) if log else DASH,
-                f"{reads / log - 1:+.1%}" if log else DASH,
+                difference(reads / log) if log else DASH,
                 count(round(other)) if other else DASH,
             ]
         )
@@ -50,7 +50,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
 def fitted(run: Run, pair: str) -> Sentence:
     """What was fitted on what, from the run's manifest."""
     record: dict[str, Any] = run.manifest.pairs.get(pair, {})
-    found = [f"`{name}` {number(leaf['value'])} {leaf['unit']} ({leaf['fitted_on']})" for name, leaf in _fitted(record)]
+    found = [f"`{name}` {number(leaf['value'])}{NBSP}{unit_of(leaf)} ({leaf['fitted_on']})" for name, leaf in _fitted(record)]
     told = "; ".join(found) if found else "nothing"
     return Sentence(
         f"Fitted on the author's logs at 32 GiB, or chosen so that a statement holds: {told}. Those at 16 and 64 GiB were known, "

@@ -10,7 +10,7 @@ from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.report.arms import PUBLISHED, Truth, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import left_out, main_arm
-from tierwise.report.formats import DASH, NBSP, count, listed, percents
+from tierwise.report.formats import DASH, NBSP, count, listed, percents, tied
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, STATES, bounds, estimated, marked, pairs, state_name
 
@@ -64,7 +64,7 @@ def confirming(claim: Judgement) -> str:
 def tally(run: Run) -> Sentence:
     """How many claims hold, in a sentence; a smoke run is called one."""
     words = Counter(claim.verdict.split(" (")[0] for claim in run.verdicts)
-    counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word}" for word in Verdict if words[word])
+    counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.split(':')[0]}" for word in Verdict if words[word])
     told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}."
     if run.manifest.profile.get("name") != "smoke":
         return Sentence(told)
@@ -83,7 +83,7 @@ def claims(run: Run) -> Table:
         [_claim_row(claim, reader) for claim in run.verdicts],
         f"Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs. "
         f"Arms differ from the published protocol in one thing (@sec-arms). "
-        f"A star marks bounds that the text does not give itself. Run `{run.run_id}`"
+        f"A star marks bounds that the text does not give itself. {run.stamp}"
         + (f"; the last column is the pair `{reader}`." if reader else ".")
         + " Input: `data/published/claims.toml`.",
     )
@@ -93,7 +93,7 @@ def _claim_row(claim: ClaimVerdict, reader: str | None) -> list[str]:
     where = f", {state_name(claim.deciding_state)}" if claim.deciding_state and claim.estimate is not None else ""
     row = [
         claim.id,
-        claim.statement,
+        tied(claim.statement),
         bounds(claim),
         estimated(claim) + where,
         pairs(claim),

@@ -6,9 +6,12 @@ from typing import Any
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import count
+from tierwise.report.formats import NBSP, count, difference, seconds
 
 PLACE = "data/validation/models.json"
+LOGGED_S = 250e-6
+"""Source L's mean read of 8 KiB."""
+LOGGED = seconds(LOGGED_S)
 HALVES = {"first_half": "first (fitted on)", "second_half": "second (judged)", "second_half_left_out": "second, fitted on the two others"}
 
 
@@ -33,10 +36,10 @@ def drives() -> Table:
             f"`{drive['drive']}`",
             told,
             count(drive[half]["n"]),
-            f"{drive[half]['mean_measured_s'] * 1e3:.3f} ms",
-            f"{drive[half]['mean_predicted_s'] * 1e3:.3f} ms",
-            f"{drive[half]['mean_error']:+.1%}",
-            f"{drive[half]['demerit']:.1%}",
+            f"{drive[half]['mean_measured_s'] * 1e3:.3f}{NBSP}ms",
+            f"{drive[half]['mean_predicted_s'] * 1e3:.3f}{NBSP}ms",
+            difference(1 + drive[half]["mean_error"]),
+            f"{100 * drive[half]['demerit']:.1f}{NBSP}%",
         ]
         for drive in load()["drives"]
         for half, told in HALVES.items()
@@ -44,17 +47,15 @@ def drives() -> Table:
     return Table(
         ["Drive", "Half of the trace", "n", "Measured", "Simulated", "Error of the mean", "Demerit"],
         rows,
-        "Mean service time of real SCSI drives, measured and simulated. Demerit: root mean square of the horizontal distance between the "
-        f"two distributions, over the measured mean. Input: `{PLACE}`.",
+        "Mean service time of real SCSI drives, **measured** and **simulated**. Demerit: root mean square of the horizontal distance "
+        f"between the two distributions, over the measured mean. Input: `{PLACE}`.",
         align="llrrrrr",
     )
 
 
 def fitted() -> Sentence:
     """What was fitted, and on what."""
-    return Sentence(
-        f"Fitted on {load()['fitted_on'].replace('../shared/realdata/devices', 'the shared real traces')}, once for all drives."
-    )
+    return Sentence(f"Fitted on {load()['fitted_on'].split(' in ')[0]}, once for all drives.")
 
 
 def caches() -> Table:
@@ -62,8 +63,8 @@ def caches() -> Table:
     rows = [
         [
             count(line["pages"]),
-            f"{line['published_hit_percent']:.2f} %",
-            f"{line['hit_ratio']:.2%}".replace("%", " %"),
+            f"{line['published_hit_percent']:.2f}{NBSP}%",
+            f"{100 * line['hit_ratio']:.2f}{NBSP}%",
             count(line["misses"]),
             count(line["requests"]),
         ]
@@ -72,32 +73,30 @@ def caches() -> Table:
     return Table(
         ["Pages", "Published hits", "Simulated hits", "Misses", "Requests"],
         rows,
-        f"LRU on the OLTP page trace of the ARC paper [@megiddo2003], published and simulated. Input: `{PLACE}`.",
+        f"LRU on the OLTP page trace of the ARC paper [@megiddo2003], **published** and **simulated**. Input: `{PLACE}`.",
         align="rrrrr",
     )
 
 
 def x25e() -> Table:
     """The mean read of source L's drive by queue depth."""
-    rows = [
-        [count(line["depth"]), f"{line['one_drive_s'] * 1e6:.0f} us", f"{line['mirror_s'] * 1e6:.0f} us"] for line in load()["x25e_reads"]
-    ]
+    rows = [[count(line["depth"]), seconds(line["one_drive_s"]), seconds(line["mirror_s"])] for line in load()["x25e_reads"]]
     return Table(
         ["Reads outstanding", "One X25-E", "Mirror of two"],
         rows,
-        f"Mean time of a random 8 KiB read from source L's drive, simulated from its published latency. Input: `{PLACE}`.",
+        f"Mean time of a random 8 KiB read from source L's drive, **simulated** from its published latency. Input: `{PLACE}`.",
         align="rrr",
     )
 
 
 def x25e_verdict() -> Sentence:
-    """Whether source L's 250 us follows."""
+    """Whether source L's mean time follows."""
     lines = load()["x25e_reads"]
-    enough = next((line["depth"] for line in lines if line["one_drive_s"] >= 250e-6), None)
-    alone = lines[0]["one_drive_s"] * 1e6
+    enough = next((line["depth"] for line in lines if line["one_drive_s"] >= LOGGED_S), None)
+    alone = seconds(lines[0]["one_drive_s"])
     needed = f"the drive needs about {enough} reads outstanding to come to it" if enough else "no depth tried comes to it"
     return Sentence(
-        f"Source L read 250 us from its drive. Alone a read takes {alone:.0f} us here, and {needed}; the few thousand reads in "
-        "minutes that L logged speak for about one. **The 250 us are not explained by the drive and its queue**; no parameter was "
+        f"Source L read {LOGGED} from its drive. Alone a read takes {alone} here, and {needed}; the few thousand reads in "
+        f"minutes that L logged speak for about one. **The {LOGGED} are not explained by the drive and its queue**; no parameter was "
         "moved towards them."
     )

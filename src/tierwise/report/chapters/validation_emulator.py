@@ -5,7 +5,7 @@ from typing import Any
 from tierwise.core.units import KIB, MIB
 from tierwise.report.chapters.validation import committed
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import count
+from tierwise.report.formats import NBSP, count, difference
 
 PLACE = "data/validation/emulator.json"
 HELD = ("accuracy", "data sheet")
@@ -24,8 +24,8 @@ def accuracy() -> Table:
     return Table(
         ["Device", "Requests", "Outstanding", "Emulated", "Model alone", "Difference", "Bound"],
         [_held(line) for line in load()["rows"] if line["part"] in HELD and line["expected"] is not None],
-        "fio on an emulated mount past the page cache, beside what it is held to: the device model alone (simulated) replaying the "
-        "emulator's own arrivals; for flash-250us its latency; for the data sheet (published) average seek, half a rotation and "
+        "fio on an **emulated** mount past the page cache, beside what it is held to: the device model alone (**simulated**) replaying the "
+        "emulator's own arrivals; for flash-250us its latency; for the data sheet (**published**) average seek, half a rotation and "
         "transfer. Means; "
         f"bandwidth for sequential requests. In bold what misses its bound. Input: `{PLACE}`.",
         align="llrrrrr",
@@ -41,8 +41,8 @@ def scale() -> Table:
             for line in load()["rows"]
             if line["part"] == "scale"
         ],
-        "Mean 8 KiB random read from a file on one 7.2k disk (emulated), its seek distances as they are (1 x), stretched tenfold, and over "
-        f"the whole disk, beside the model alone (simulated). Input: `{PLACE}`.",
+        "Mean 8 KiB random read from a file on one 7.2k disk (**emulated**), its seek distances as they are (1 x), stretched tenfold, and "
+        f"over the whole disk, beside the model alone (**simulated**). Input: `{PLACE}`.",
         align="lrrr",
     )
 
@@ -52,11 +52,11 @@ def limits() -> Table:
     return Table(
         ["Server", "Outstanding", "Measured", "Its processor time a request"],
         [
-            [line["subject"], count(line["depth"] * line["jobs"]), _value(line, "measured"), f"{line['daemon_s'] * 1e6:.0f} us"]
+            [line["subject"], count(line["depth"] * line["jobs"]), _value(line, "measured"), f"{line['daemon_s'] * 1e6:.0f}{NBSP}µs"]
             for line in load()["rows"]
             if line["part"] == "limits"
         ],
-        f"8 KiB random reads without delays (measured, processors kept awake, the best of three): limits of the emulator beside those "
+        f"8 KiB random reads without delays (**measured**, processors kept awake, the best of three): limits of the emulator beside those "
         f"of an empty server. Input: `{PLACE}`.",
         align="lrrr",
     )
@@ -85,19 +85,19 @@ def _held(line: Line) -> list[str]:
         _value(line, "measured"),
         _value(line, "expected"),
         f"**{difference}**" if line["met"] is False else difference,
-        bound.replace("%", " %"),
+        bound.replace("%", f"{NBSP}%"),
     ]
 
 
 def _difference(line: Line) -> str:
-    return "" if line["unit"] == "IOPS" else f"{line['measured'] / line['expected'] - 1:+.1%}".replace("%", " %")
+    return "" if line["unit"] == "IOPS" else difference(line["measured"] / line["expected"])
 
 
 def _value(line: Line, which: str) -> str:
     match line["unit"]:
         case "s":
-            return f"{line[which] * 1e3:.3f} ms"
+            return f"{line[which] * 1e3:.3f}{NBSP}ms"
         case "B/s":
-            return f"{line[which] / 1e6:.0f} MB/s"
+            return f"{line[which] / 1e6:.0f}{NBSP}MB/s"
         case _:
-            return f"{count(round(line[which]))} IOPS"
+            return f"{count(round(line[which]))}{NBSP}IOPS"

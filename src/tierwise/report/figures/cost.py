@@ -99,17 +99,21 @@ def devices(run: Run) -> Figure:
         "Cost of a gigabyte (1e9 bytes) against cost of a random 4 KiB read a second, both over five years with power; log axes. "
         f"Each device at the newest price that was read of it. {run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
     )
-    return Figure(chart, caption, 90)
+    return Figure(chart, caption, 90, rows)
 
 
 def _legible(devices: Sequence[DeviceCost]) -> set[str]:
-    """Those whose names stand beside their points without lying on another's, short names first; the others show theirs on touch."""
-    kept: list[tuple[float, float, str]] = []
-    for row in sorted(devices, key=lambda row: len(row.device)):
-        x, y = log10(row.per_gb), log10(row.per_iops)
-        if all(abs(y - other_y) > LABEL_DECADES[1] or abs(x - other_x) > LABEL_DECADES[0] for other_x, other_y, _ in kept):
-            kept.append((x, y, row.device))
-    return {name for _, _, name in kept}
+    """Those whose names stand beside their points without lying on a point or a name, short ones first; the others show theirs on touch."""
+    width, height = LABEL_DECADES
+    places = {row.device: (log10(row.per_gb), log10(row.per_iops)) for row in devices}
+    kept: list[str] = []
+    for name in sorted(places, key=len):
+        x, y = places[name]
+        near = {other: at for other, (at, level) in places.items() if other != name and abs(level - y) <= height}
+        covers_point = any(0 <= at - x <= width for at in near.values())
+        if not covers_point and all(abs(near[other] - x) > width for other in near.keys() & set(kept)):
+            kept.append(name)
+    return set(kept)
 
 
 @dataclass(frozen=True)
@@ -139,7 +143,7 @@ def delivered(run: Run) -> Figure:
         "One SSD, more RAM and more disks deliver what the SSD machine delivers. Sliders: another price moves lines and answers. "
         f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
     )
-    return Figure(chart, caption, 100)
+    return Figure(chart, caption, 100, rows)
 
 
 def break_evens(run: Run) -> Figure:
@@ -188,7 +192,7 @@ def break_evens(run: Run) -> Figure:
         f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS; as in the papers only "
         f"purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: `data/published/break_evens.csv`, `data/prices`."
     )
-    return Figure(chart, caption, 80)
+    return Figure(chart, caption, 80, rows)
 
 
 def _lines(case: Case, book: Book) -> list[_Line]:

@@ -87,7 +87,7 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
         f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache='cold')}). {MARKS} Grey band: published by source M for the index on SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, width_px + parts.BESIDE_PX)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, ratios)
 
 
 def times(run: Run, pair: str) -> Figure | Sentence:
@@ -133,7 +133,7 @@ def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
         f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the bar is the "
         f"median, a ring marks a flagged observation. Each panel has its own log axis. {run.note(pair, len(shown), 'observations', QUERY)}"
     )
-    return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX)
+    return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX, shown)
 
 
 def ratios(run: Run, pair: str) -> Figure | Sentence:
@@ -167,7 +167,7 @@ def ratios(run: Run, pair: str) -> Figure | Sentence:
         f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by source M. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, width_px + parts.BESIDE_PX)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:

@@ -63,12 +63,26 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
         bounds = Bounds(lower=lower, upper=upper)
         panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
     chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
+    pairs = _pairs(run, pair, io)
     caption = (
         f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
-        f"Grey: as published by source M; left of it is saved more. {run.note(pair, sum(whole['pairs']), 'paired ratios', QUERY)}"
+        f"Grey: as published by source M; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, look.width_px + parts.BESIDE_PX)
+    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, pairs)
+
+
+def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
+    """The pairs behind the means: a row for each, with both times."""
+    return run.query(
+        """
+        select arm, variant, cache, state, block + 1 as block, hdd_hdd_s as index_hdd_s, hdd_ssd_s as index_ssd_s, ratio
+        from index_placement
+        where pair = ? and arm = ? and cache in ('cold', 'cross') and not flagged and ratio is not null
+        order by cache, variant, state, block
+        """,
+        [pair, io],
+    )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def reads_by_arm(run: Run, pair: str) -> Figure | Sentence:
         f"{TIMES_TOLD if not timed.is_empty() else ''}{DISTANCES_TOLD if not apart.is_empty() else ''}"
         f" {run.note(pair, len(rows), 'medians', QUERY)}"
     )
-    return Figure(chart, caption, width_px + parts.BESIDE_PX)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
 def _whole(value: float) -> str:

@@ -60,7 +60,7 @@ def throughput(run: Run, pair: str) -> Figure | Sentence:
         f"means of the author's logs (published, `{READ_BENCHMARK}`), and what Che's approximation of an LRU cache would have the SSD "
         f"deliver with as many device reads. {run.note(pair, len(seeds), 'simulated runs', QUERY)}"
     )
-    return Figure(chart, caption, AXIS_PX)
+    return Figure(chart, caption, AXIS_PX, seeds)
 
 
 def fill_curves(run: Run, pair: str) -> Figure | Sentence:
@@ -88,23 +88,24 @@ def fill_curves(run: Run, pair: str) -> Figure | Sentence:
         f"of all (band), and the author's log as means of a minute (crosses, published, `{READ_BENCHMARK}`). Left of the dashed line is "
         f"warm-up. {run.note(pair, len(series), 'points', QUERY)}"
     )
-    return Figure(chart, caption, AXIS_PX)
+    return Figure(chart, caption, AXIS_PX, series)
 
 
 def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart:
     colour = COLOURS[title.split(",", maxsplit=1)[0]]
-    x = alt.X("end_s:Q", title="seconds at full size", scale=alt.Scale(domain=[0, 2 * WARM_UP_S]))
-    axis = alt.Axis(format="~s", minExtent=AXIS_PX, maxExtent=AXIS_PX, tickCount=4)
+    ticks = alt.Axis(values=list(range(0, 2 * WARM_UP_S + 1, 200)))
+    x = alt.X("end_s:Q", title="seconds at full size", scale=alt.Scale(domain=[0, 2 * WARM_UP_S]), axis=ticks)
+    axis = alt.Axis(format=",.0f", minExtent=AXIS_PX, maxExtent=AXIS_PX, tickCount=4)
     y = alt.Y("reads_per_s:Q", title=None, axis=axis, scale=alt.Scale(zero=True))
     layers = [
         alt.Chart(series).mark_area(opacity=0.25, color=colour).encode(x=x, y=alt.Y("low:Q", axis=axis, title=None), y2="high:Q"),
         alt.Chart(series).mark_line(strokeWidth=1.5, color=colour).encode(x=x, y=y),
         alt.Chart(log.with_columns(middle_s=pl.col("end_s") - 30))
-        .mark_point(shape="cross", size=40, color=theme.MARK)
+        .mark_point(shape="cross", filled=True, size=45, opacity=1, color=theme.MARK)
         .encode(x=alt.X("middle_s:Q"), y=y, tooltip=[alt.Tooltip("reads_per_s:Q", format=",.0f")]),
         alt.Chart(pl.DataFrame({"end_s": [WARM_UP_S]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
     ]
-    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=90, title=title)
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=90, title=f"{title}: reads a second")
 
 
 def published_means() -> pl.DataFrame:

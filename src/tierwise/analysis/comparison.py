@@ -1,0 +1,32 @@
+"""Two runs beside each other, cell by cell: the medians of what was observed, and their ratio."""
+
+from typing import Final
+
+import duckdb
+import polars as pl
+
+from tierwise.analysis.views import studies
+
+CELL: Final = ("study", "pair", "arm", "cell", "unit")
+"""What names a value in every run."""
+
+
+def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
+    """One row a cell of the views ``<study>_cells``: `CELL`, ``median`` and ``n`` of its unflagged rows, ``substrate``."""
+    asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies())
+    found = connection.sql(
+        f"""
+        select {", ".join(CELL)}, median(value) as median, count(*) as n,
+               if(count(distinct substrate) = 1, min(substrate), 'mixed') as substrate
+        from ({" union all by name ".join(asked)})
+        group by {", ".join(CELL)}
+        order by {", ".join(CELL)}
+        """
+    )
+    return pl.DataFrame(found.to_arrow_table())
+
+
+def beside(ours: pl.DataFrame, theirs: pl.DataFrame) -> pl.DataFrame:
+    """The cells that both have: `CELL`, ``median``, ``n`` and ``substrate`` of `ours`, those of `theirs` as ``*_reference``, ``ratio``."""
+    both = ours.join(theirs, on=CELL, how="inner", suffix="_reference", maintain_order="left")
+    return both.with_columns(ratio=pl.col("median") / pl.col("median_reference"))

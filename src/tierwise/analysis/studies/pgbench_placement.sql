@@ -1,0 +1,166 @@
+-- Source V's question: how many transactions a second does each placement of pgbench's tables and indexes give?
+-- Reads the view `timings`. A raw row is one phase of a window (before, checkpoint, after); the transactions themselves lie beside it.
+
+-- One row a phase.
+create temp view pgbench_placement_phases as
+select
+    run_id,
+    pair,
+    arm,
+    cell ->> 'size' as size,
+    case (cell ->> 'table') || '/' || (cell ->> 'index')
+        when 'hdd/hdd' then 'all_hdd'
+        when 'hdd/ssd' then 'index_ssd'
+        when 'ssd/hdd' then 'table_ssd'
+        when 'ssd/ssd' then 'all_ssd'
+    end as placement,
+    cell ->> 'clients' as clients,
+    case when cell ->> 'script' = 'mix'
+        then format('{:.0f} % writes, skew {}, {}', 100 * (cell ->> 'writes')::double, cell ->> 'skew', cell ->> 'layout')
+        else cell ->> 'script'
+    end as script,
+    coalesce((cell ->> 'writes')::double, if(cell ->> 'script' = 'select-only', 0, 1)) as writes,
+    coalesce((cell ->> 'skew')::double, 0) as skew,
+    coalesce(cell ->> 'layout', 'strewn') as layout,
+    (cell ->> 'slowdown')::double as slowdown,
+    (cell ->> 'memory')::double as memory,
+    block,
+    cell ->> 'phase' as phase,
+    step,
+    substrate,
+    started_at,
+    elapsed_s,
+    result_rows as transactions,
+    relation_io,
+    list_sum([io.reads for io in relation_io if io.relation_class = 'index']) as index_reads,
+    list_sum([io.reads for io in relation_io if io.relation_class = 'table']) as table_reads,
+    list_sum([io.reads + io.writes for io in tier_io]) as requests,
+    (proof ->> 'window_cpu_share')::double as cpu_share,
+    proof -> 'files' as files,
+    proof -> 'server' as server,
+    flags,
+    trial,
+    sequence
+from timings
+where study = 'pgbench_placement';
+
+-- One row a window.
+create temp view pgbench_placement_windows as
+select
+    run_id, pair, arm, size, placement, clients, script, writes, skew, layout, slowdown, memory, block, trial,
+    any_value(substrate) as substrate,
+    sum(transactions)::bigint as transactions,
+    sum(elapsed_s) as elapsed_s,
+    sum(transactions) / sum(elapsed_s) as tps,
+    sum(requests) / sum(elapsed_s) as requests_per_s,
+    coalesce(sum(index_reads), 0) as index_reads,
+    coalesce(sum(table_reads), 0) as table_reads,
+    sum(elapsed_s) filter (phase = 'checkpoint') as checkpoint_s,
+    any_value(cpu_share) as cpu_share,
+    list_sort(list_distinct(flatten(list(flags)))) as flags
+from pgbench_placement_phases
+group by all;
+
+-- Transactions a second of each window, over those of everything on hdd in the same block. The words of a claim's selection are text.
+-- `judged` is yes for the one slowdown of a size that claims on ratios are judged at: the least at which no window was flagged, or
+-- where there is none, the largest. `substrate` and `flagged` speak of both windows behind the ratio, `note` of why a window is
+-- flagged, or of what its value was found under.
+create temp view pgbench_placement as
+with
+calm as (
+    select run_id, pair, arm, size, clients, script, memory, slowdown, bool_and(len(flags) = 0) as calm
+    from pgbench_placement_windows
+    group by all
+),
+chosen as (
+    select
+        run_id, pair, arm, size, clients, script, memory,
+        coalesce(min(slowdown) filter (calm), max(slowdown)) as slowdown
+    from calm
+    group by all
+)
+select
+    one.run_id,
+    one.pair,
+    one.arm,
+    one.trial,
+    one.size,
+    one.placement,
+    one.clients,
+    one.script,
+    one.writes,
+    one.skew,
+    one.layout,
+    one.slowdown,
+    format('{:g}', one.slowdown) as factor,
+    format('{:g}', one.memory) as memory,
+    if(one.slowdown = chosen.slowdown, 'yes', 'no') as judged,
+    one.block,
+    one.tps,
+    one.tps / base.tps as ratio,
+    one.requests_per_s,
+    one.index_reads,
+    one.table_reads,
+    one.transactions,
+    one.cpu_share,
+    one.checkpoint_s,
+    if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
+    len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
+    case
+        when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
+        when len(one.flags || coalesce(base.flags, [])) > 0 then 'overshoot'
+        when one.slowdown <> 1 then format('tiers slowed {:g}-fold', one.slowdown)
+        else ''
+    end as note
+from pgbench_placement_windows as one
+join chosen using (run_id, pair, arm, size, clients, script, memory)
+left join pgbench_placement_windows as base
+    on base.placement = 'all_hdd'
+    and (base.run_id, base.pair, base.arm, base.size, base.clients, base.script, base.slowdown, base.memory, base.block)
+      = (one.run_id, one.pair, one.arm, one.size, one.clients, one.script, one.slowdown, one.memory, one.block);
+
+-- One row for each relation, `wal` and `other` in each phase: blocks that the server asked for and found (shared buffers), and the requests
+-- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.
+create temp view pgbench_placement_relations as
+with
+asked as (
+    select * exclude (relation_io, files, server, flags), unnest(relation_io, recursive := true)
+    from pgbench_placement_phases
+),
+reached as (
+    select
+        run_id, pair, trial, block, step,
+        unnest(json_keys(files)) as relation,
+        files
+    from pgbench_placement_phases
+)
+select
+    coalesce(asked.run_id, reached.run_id) as run_id,
+    coalesce(asked.pair, reached.pair) as pair,
+    coalesce(asked.trial, reached.trial) as trial,
+    coalesce(asked.block, reached.block) as block,
+    coalesce(asked.step, reached.step) as step,
+    coalesce(asked.relation, reached.relation) as relation,
+    asked.relation_class,
+    asked.hits,
+    asked.reads,
+    reached.files -> coalesce(asked.relation, reached.relation) ->> 'tier' as tier,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'reads')::bigint as requests_read,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'sequential_reads')::bigint as sequential_reads,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'writes')::bigint as requests_written,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'read_bytes')::bigint as read_bytes,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'write_bytes')::bigint as write_bytes,
+    (reached.files -> coalesce(asked.relation, reached.relation) ->> 'intended_s')::double as io_s
+from asked
+full join reached
+    on (asked.run_id, asked.pair, asked.trial, asked.block, asked.step, asked.relation)
+     = (reached.run_id, reached.pair, reached.trial, reached.block, reached.step, reached.relation);
+
+-- What two runs are compared by: one row a window, its value by cell of the grid.
+create temp view pgbench_placement_cells as
+select
+    run_id, pair, arm,
+    format('{}, {} clients, {}, memory {:g}, slowed {:g}-fold: {}', size, clients, script, memory, slowdown, placement) as cell,
+    'transactions/s' as unit,
+    block, substrate, tps as value, len(flags) > 0 as flagged
+from pgbench_placement_windows;

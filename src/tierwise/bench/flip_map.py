@@ -1,0 +1,87 @@
+"""Which placement of a table and its index wins, simulated over memory, skew, layout and write share on the devices of a lab's pair."""
+
+from itertools import product
+from typing import Any, Final
+
+from pydantic import Field
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.replaying import models
+from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Layout, Substrate
+from tierwise.simulate.placements import Case, Devices, rate_by_heat, rate_cached, rates_by_type, recorded_case
+from tierwise.simulate.replay import DeviceModel
+from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
+from tierwise.simulate.transactions import Rows
+
+HOST_S: Final = 0.0005
+"""A simulated transaction's time outside the storage (assumed)."""
+PARTITIONS: Final = 16
+"""Of the simulated table where it is placed by heat."""
+TIERS: Final = {"hdd", "ssd", "wal"}
+CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
+
+
+class FlipMap(Strict):
+    """Axes of the map; each point is simulated with every seed."""
+
+    memories: tuple[float, ...] = Field(description="memory over the source's")
+    skews: tuple[float, ...]
+    layouts: tuple[Layout, ...] = Field(default=(Layout.STREWN,), description="of the popular rows, where keys are skewed")
+    writes: tuple[float, ...]
+    seeds: int = Field(ge=1)
+    transactions: int = Field(ge=100)
+    slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against")
+    caches: bool = Field(default=False, description="whether the SSD is tried as a cache before the disks as well")
+
+    @property
+    def points(self) -> list[tuple[float, float, Layout, float]]:
+        """(memory, skew, layout, writes) of each; without skew there is but one layout."""
+        loads = [(skew, layout) for skew in self.skews for layout in (self.layouts if skew else (Layout.STREWN,))]
+        return [(memory, skew, layout, writes) for memory, (skew, layout), writes in product(self.memories, loads, self.writes)]
+
+
+def flip_map(lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int) -> list[dict[str, Any]]:
+    """Transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
+
+    `memory_bytes` is what the axis calls 1. Beside the placements by type, what an SSD of the index's size can do otherwise: hold the
+    hottest of index and partitions (``heat``), or be a cache (`CACHES`).
+    """
+    if not models(lab, seed=lab.seed).keys() >= TIERS:
+        return []
+
+    def devices(seed: int) -> dict[str, DeviceModel]:
+        return models(lab, seed=seed, slowdown=axes.slowdown)
+
+    found = []
+    progress = Progress("simulating placements", len(axes.points))
+    for memory, skew, layout, writes in axes.points:
+        case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
+        tps: dict[str, list[float]] = {}
+        for seed in range(lab.seed, lab.seed + axes.seeds):
+            for name, value in _rates(rows, case, axes, devices, clients=clients, seed=seed).items():
+                tps.setdefault(name, []).append(value)
+        point = {
+            "memory": memory,
+            "index_to_memory": case.index_to_memory,
+            "skew": skew,
+            "layout": str(layout),
+            "writes": writes,
+            "slowdown": axes.slowdown,
+        }
+        found.append({**point, "substrate": str(Substrate.SIMULATED), "tps": tps})
+        progress.step()
+    return found
+
+
+def _rates(rows: Rows, case: Case, axes: FlipMap, devices: Devices, *, clients: int, seed: int) -> dict[str, float]:
+    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, seed=seed)
+    budget_bytes = rows.index_pages * PAGE_BYTES
+    rates = rates_by_type(load, devices, seed)
+    if case.skew:
+        rates["heat"] = rate_by_heat(load, devices, seed, budget_bytes=budget_bytes, parts=PARTITIONS)
+    if axes.caches:
+        rates |= {name: rate_cached(load, devices, seed, policy, budget_bytes=budget_bytes) for name, policy in CACHES.items()}
+    return rates

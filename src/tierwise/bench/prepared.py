@@ -1,0 +1,65 @@
+"""Databases that many trials begin with: filled once, then put back before each of them, on whatever tiers it wants."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tierwise.bench.lab import Lab
+from tierwise.core.files import write_whole
+from tierwise.core.progress import say
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.restore import TABLESPACES, restore
+from tierwise.postgres.settings import Connection, loading_settings
+
+Fill = Callable[[Cluster, Connection], Mapping[str, Any]]
+"""Fills the database of a running cluster and gives facts of it, which are kept."""
+
+
+def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fill) -> None:
+    """Have the lab hold a database `name`, made by `fill`, with `tablespaces`; whole or not at all, and once."""
+    cluster = _cluster(lab, name)
+    if _facts_file(lab, name).exists():
+        return
+    say(f"filling the database {name}")
+    cluster.stop("immediate")
+    shutil.rmtree(cluster.folder, ignore_errors=True)
+    cluster.create()
+    cluster.start(loading_settings())
+    try:
+        with cluster.connect() as connection:
+            for tablespace in tablespaces:
+                create_tablespace(connection, tablespace, cluster.folder / TABLESPACES / tablespace)
+            facts = fill(cluster, connection)
+    finally:
+        cluster.stop()
+    write_whole(_facts_file(lab, name), json.dumps(facts))
+
+
+def database_facts(lab: Lab, name: str) -> dict[str, Any] | None:
+    """What `fill` found out; None where there is no such database yet."""
+    file = _facts_file(lab, name)
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
+
+
+def put_back(lab: Lab, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
+    """Make the lab's cluster the database `name` as it was prepared, tablespace by tablespace on a tier, and its WAL on tier `wal`.
+
+    A pair without that tier has the WAL in the cluster's own folder.
+    """
+    lab.cluster.stop("immediate")
+    for tier, tablespace in product(lab.tiers.values(), tablespaces):
+        shutil.rmtree(tier.directory / tablespace, ignore_errors=True)  # of the trial before
+    places = {tablespace: lab.tiers[tier].directory for tablespace, tier in tablespaces.items()}
+    restore(_cluster(lab, name), lab.cluster, places, lab.tiers[wal].directory if wal in lab.tiers else None)
+
+
+def _cluster(lab: Lab, name: str) -> Cluster:
+    return Cluster(lab.work / f"prepared-{name}", lab.cluster.binaries, lab.cluster.account)
+
+
+def _facts_file(lab: Lab, name: str) -> Path:
+    return _cluster(lab, name).folder / "facts.json"

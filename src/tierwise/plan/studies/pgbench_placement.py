@@ -1,0 +1,70 @@
+"""Source V's windows: what lies between two of them grows with the data, the windows themselves wait for the clock and for a checkpoint."""
+
+from typing import Final
+
+from pydantic import Field
+
+from tierwise.bench.study import Trial
+from tierwise.core.units import PAGE_BYTES
+from tierwise.plan.forecast import Forecast, Measured, Prospect, load
+from tierwise.studies import pgbench_placement as study
+from tierwise.studies.pgbench_placement import Grid
+
+WAL_BYTES: Final = 1_000_000_000
+"""Log files that a server keeps for reuse while it is measured; they are removed with it."""
+BY_TYPE: Final = 5
+"""Placements that each point of the flip map is replayed on: those by type, and by heat."""
+CACHES: Final = 20
+"""What the caches before the disks cost, in such placements: they are warmed first."""
+
+
+class Constants(Measured):
+    """What was measured of the study on one machine and pair."""
+
+    row_bytes: float = Field(gt=0, description="table and indexes over the rows of pgbench_accounts")
+    server_bytes: float = Field(gt=0, description="an empty server")
+    open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
+    fill_s: float = Field(description="a server made for a set and stopped; once a set")
+    fill_row_s: float = Field(description="a row of it filled and aged")
+    trial_s: float = Field(description="server stopped and started, its own files put back, the load ended")
+    restore_byte_s: float = Field(description="a byte of the set put back on its tier")
+    lookup_s: float = Field(description="a lookup that fills the caches")
+    checkpoint: dict[str, float] = Field(description="checkpoint over the time that pages were dirtied before it, by the table's tier")
+    map_s: float = Field(description="a simulated transaction on one placement")
+    spreads: dict[str, float] = Field(description="standard deviation of the log gain over everything on hdd between blocks, by placement")
+
+
+def forecast(prospect: Prospect) -> Forecast:
+    """Of the study on `prospect.pair`."""
+    constants = load("pgbench_placement", Constants)
+    grid = study.grid(prospect.profile)
+    asked = prospect.trials
+    if not asked:
+        return Forecast(0.0, 0.0, 0.0, {})
+    sizes = {size: grid.rows_of(size) for size in {str(trial.cell["size"]) for trial in asked}}
+    host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in sizes.values())
+    device_s = 0.0
+    for trial in asked:
+        memory_bytes = float(trial.cell["memory"]) * study.PUBLISHED_MEMORY * grid.rows_of("large") * constants.row_bytes
+        host_s += grid.blocks * (
+            constants.trial_s
+            + sizes[str(trial.cell["size"])] * constants.row_bytes * constants.restore_byte_s
+            + study.FILL * memory_bytes / PAGE_BYTES * constants.lookup_s
+        )
+        device_s += grid.blocks * _waited_s(trial, grid, constants)
+    if grid.flip_map:
+        placements = BY_TYPE + (CACHES if grid.flip_map.caches else 0)
+        simulated = len(grid.flip_map.points) * grid.flip_map.seeds * grid.flip_map.transactions
+        host_s += simulated * placements * constants.map_s
+    copies_bytes = sum(sizes.values()) * constants.row_bytes + max(sizes.values()) * constants.row_bytes
+    disk_bytes = copies_bytes + (len(sizes) + 1) * constants.server_bytes + WAL_BYTES
+    moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell["table"], trial.cell["index"]) for trial in asked}}
+    return Forecast(host_s, device_s, disk_bytes, {name: spread for name, spread in constants.spreads.items() if name in moved})
+
+
+def _waited_s(trial: Trial, grid: Grid, constants: Constants) -> float:
+    """Of one window: by the clock, but not before its checkpoint is done and as long again as before it has passed."""
+    before_s = grid.window_s / 4
+    checkpoint_s = constants.checkpoint[str(trial.cell["table"])] * (grid.settle_s + before_s)
+    warm_s = grid.warm_s * (study.SKEWED_WARM if trial.cell.get("skew") else 1)
+    return warm_s + grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)

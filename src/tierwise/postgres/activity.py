@@ -1,0 +1,43 @@
+"""What the whole server did between two moments: WAL, checkpoints, and I/O by kind of process, from its own statistics."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from tierwise.postgres.settings import Connection
+
+Counters = Mapping[str, Mapping[str, float]]
+"""Group -> counter -> value since the statistics were reset. Groups: ``wal``, ``checkpointer``, ``bgwriter`` and, from version 16 on,
+``io/<kind of process>/<object>/<context>``; counters are named as in the views, times are in milliseconds as there."""
+
+VIEWS: Final = ("wal", "checkpointer", "bgwriter")
+"""``pg_stat_<name>``, each of one row; before version 17 the counts of checkpoints are in the last one."""
+IO: Final = "pg_stat_io"
+
+
+def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
+    """The counters now. Busy sessions report theirs once a second."""
+    conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
+    there = [name for name in VIEWS if _exists(conn, f"pg_stat_{name}")]
+    found = {name: _numbers(conn.execute(f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v").fetchall()[0][0]) for name in there}
+    if _exists(conn, IO):
+        for backend, kind, context, row in conn.execute("SELECT backend_type, object, context, to_jsonb(v) FROM pg_stat_io AS v"):
+            found[f"io/{backend}/{kind}/{context}"] = _numbers(row)
+    return found
+
+
+def activity_between(before: Counters, after: Counters) -> dict[str, dict[str, float]]:
+    """What was counted from `before` to `after`; counters and groups that did not move are left out."""
+    moved = {
+        group: {name: value - before.get(group, {}).get(name, 0.0) for name, value in counters.items()} for group, counters in after.items()
+    }
+    return {
+        group: {name: value for name, value in counters.items() if value} for group, counters in moved.items() if any(counters.values())
+    }
+
+
+def _exists(conn: Connection, view: str) -> bool:
+    return conn.execute("SELECT to_regclass(%s)", [view]).fetchone() != (None,)
+
+
+def _numbers(row: Mapping[str, object]) -> dict[str, float]:
+    return {name: float(value) for name, value in row.items() if isinstance(value, int | float) and name != "op_bytes"}

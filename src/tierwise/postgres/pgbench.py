@@ -1,0 +1,218 @@
+"""pgbench: its database made and aged, and its load run in the background with every transaction logged."""
+
+import math
+import signal
+import subprocess
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+import polars as pl
+
+from tierwise.core.words import Layout
+from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.workspace import CommandError
+
+TABLES: Final = ("pgbench_accounts", "pgbench_branches", "pgbench_tellers", "pgbench_history")
+INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tellers_pkey")
+ROWS_PER_SCALE: Final = 100_000
+"""Accounts of one branch."""
+ROWS_PER_PAGE: Final = 61
+"""Accounts in one block, as pgbench fills it."""
+
+SCRIPTS: Final = ("tpcb-like", "simple-update", "select-only")
+"""pgbench's built-in scripts, by its own names."""
+
+TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
+"""Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
+
+SESSIONS: Final = 4
+"""Sessions that fill the caches together."""
+
+LONGEST_S: Final = 24 * 3600
+END_S: Final = 600
+"""How long the last transactions may take: they wait for the tiers' delays."""
+
+
+def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str) -> None:
+    """Fill the database of the running `cluster`: tables in one tablespace, primary keys in another."""
+    options = ["--initialize", "--quiet", f"--scale={scale}", f"--tablespace={tables}", f"--index-tablespace={indexes}"]
+    done = subprocess.run(command(cluster, options), capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise CommandError(f"pgbench --initialize ended with status {done.returncode}: {done.stderr.strip()}")
+
+
+def scatter(conn: Connection, accounts: int) -> None:
+    """Put the accounts in the order of their ranks, so that neighbours in the table have distant keys (`Layout.RANDOM_KEYS`)."""
+    conn.execute(f"CREATE INDEX by_rank ON pgbench_accounts (({_rank(accounts)}))")
+    conn.execute("CLUSTER pgbench_accounts USING by_rank")
+    conn.execute("DROP INDEX by_rank")
+
+
+def _step(accounts: int) -> int:
+    """How far apart the keys of two rows lie that are neighbours by rank: a golden section, which spreads any number of them evenly."""
+    step = round(accounts * (math.sqrt(5) - 1) / 2)
+    while math.gcd(step, accounts) > 1:
+        step += 1
+    return step
+
+
+def _rank(accounts: int) -> str:
+    """Of the row whose key is `aid`, in SQL: the inverse of what `Mix` draws."""
+    return f"(aid - 1)::bigint * {pow(_step(accounts), -1, accounts)} % {accounts}"
+
+
+def age(conn: Connection, *, scattered: int = 0) -> None:
+    """Give every block of the accounts room for one more row, as a database has it that was in use for long.
+
+    A freshly filled block has no such room, so its first update goes to the end of the table and writes to the index; later ones
+    stay in the block. Without this a benchmark slows down while it runs, for minutes. `scattered`: how many accounts were `scatter`ed.
+    """
+    place = _rank(scattered) if scattered else "aid - 1"
+    conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")
+    conn.execute("VACUUM (ANALYZE) pgbench_accounts")
+
+
+def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
+    """Look up random accounts as the TPC-B script does, twice each, until the caches hold what such a load leaves in them.
+
+    Inside the server and without writing, because that fills a cache many times sooner than the load itself.
+    """
+    loop = f"""
+        DO $$ DECLARE account int; BEGIN
+            FOR lookup IN 1..{lookups // SESSIONS} LOOP
+                account := 1 + floor(random() * {scale * ROWS_PER_SCALE});
+                PERFORM abalance FROM pgbench_accounts WHERE aid = account;
+                PERFORM abalance FROM pgbench_accounts WHERE aid = account;
+            END LOOP;
+        END $$
+    """
+
+    def work(_: int) -> None:
+        with cluster.connect() as connection:
+            connection.execute(loop)
+
+    with ThreadPoolExecutor(SESSIONS) as pool:
+        list(pool.map(work, range(SESSIONS)))
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Lookups of single accounts, of which a share also updates: `writes` from 0 to 1.
+
+    `skew` is the exponent of a Zipfian (above 1, as pgbench can draw it); 0: uniform. `layout` says where its popular accounts lie; random
+    keys need accounts that were `scatter`ed.
+    """
+
+    writes: float
+    skew: float
+    layout: Layout = Layout.STREWN
+
+    def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
+        """Name -> (script, weight); the update is that of the script ``simple-update``."""
+        rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
+        drawn = {
+            Layout.STREWN: f"permute({rank}, {accounts})",
+            Layout.RECENT: rank,
+            Layout.RANDOM_KEYS: f"{rank} * {_step(accounts)} % {accounts}",
+        }[self.layout]
+        account, look = f"\\set aid 1 + {drawn}\n", "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;\n"
+        update = (
+            f"{account}\\set delta random(-5000, 5000)\nBEGIN;\n"
+            f"UPDATE pgbench_accounts SET abalance = abalance + :delta WHERE aid = :aid;\n{look}"
+            "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (1, 1, :aid, :delta, CURRENT_TIMESTAMP);\nEND;\n"
+        )
+        weights = {"look": (account + look, round(100 * (1 - self.writes))), "update": (update, round(100 * self.writes))}
+        return {name: (script, weight) for name, (script, weight) in weights.items() if weight}
+
+
+class Load:
+    """A running pgbench, from ``with`` to its end; `transactions` (`TRANSACTIONS`) holds what it did afterwards.
+
+    `script` is a built-in one, by its name, or a mix. It is ended as its own clock would end it, by the signal of that clock: each
+    client finishes its transaction.
+    """
+
+    def __init__(self, cluster: Cluster, script: str | Mix, *, clients: int, seed: int, scale: int, logged: bool = True):
+        self._script, self._accounts = script, scale * ROWS_PER_SCALE
+        self._options = [
+            "--no-vacuum",
+            f"--client={clients}",
+            f"--time={LONGEST_S}",
+            f"--random-seed={seed}",
+        ]
+        self._cluster = cluster
+        self._logged = logged
+        self.transactions = pl.DataFrame(schema=TRANSACTIONS)
+
+    def __enter__(self) -> Self:
+        self._folder = tempfile.TemporaryDirectory(prefix="tierwise-pgbench-")
+        scripts = self._write_scripts(Path(self._folder.name)) if isinstance(self._script, Mix) else [f"--builtin={self._script}"]
+        log = ["--log", f"--log-prefix={self._folder.name}/log"] if self._logged else []
+        self._process = subprocess.Popen(
+            command(self._cluster, [*self._options, *scripts, *log]),
+            cwd=self._folder.name,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        try:
+            if kind is None:
+                self._end()
+            else:
+                self._process.kill()
+                self._process.communicate()
+        finally:
+            self._folder.cleanup()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended by itself."""
+        return self._process.poll() is None
+
+    def _write_scripts(self, folder: Path) -> list[str]:
+        assert isinstance(self._script, Mix)
+        options = []
+        for name, (text, weight) in self._script.scripts(self._accounts).items():
+            (folder / f"{name}.sql").write_text(text, encoding="utf-8")
+            options.append(f"--file={folder / name}.sql@{weight}")
+        return options
+
+    def _end(self) -> None:
+        self._process.send_signal(signal.SIGALRM)
+        said, _ = self._process.communicate(timeout=END_S)
+        if self._process.returncode:
+            raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
+        if self._logged:
+            self.transactions = _read_logs(Path(self._folder.name))
+
+
+def command(cluster: Cluster, options: list[str]) -> list[str]:
+    """pgbench on the running `cluster` with `options`."""
+    socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
+    return [str(cluster.binaries.path("pgbench")), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
+
+
+def _read_logs(folder: Path) -> pl.DataFrame:
+    """One line a transaction: client, its number, latency (us), script, end (s of the epoch, us)."""
+    columns = ["client", "number", "latency_us", "script", "epoch_s", "epoch_us"]
+    logs = [pl.read_csv(path, separator=" ", has_header=False, new_columns=columns) for path in folder.glob("log.*") if path.stat().st_size]
+    if not logs:
+        return pl.DataFrame(schema=TRANSACTIONS)
+    return (
+        pl.concat(logs)
+        .select(
+            pl.col("client").cast(pl.Int32),
+            ended_s=pl.col("epoch_s") + pl.col("epoch_us") / 1e6,
+            latency_s=pl.col("latency_us") / 1e6,
+        )
+        .sort("ended_s", "client")
+    )

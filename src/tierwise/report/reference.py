@@ -1,0 +1,128 @@
+"""A run beside the reference run, which ships with the checkout: what both measured, and what both say of each claim."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from tierwise.analysis.comparison import beside, medians
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core import paths
+from tierwise.core.errors import InputError, MissingError
+from tierwise.report import versions
+from tierwise.report.formats import count, number, seconds
+from tierwise.report.run import Run, open_run
+from tierwise.report.words import estimated
+
+REFERENCE: Final = "reference"
+
+
+class Both(NamedTuple):
+    """What a run and the reference say of one claim: verdicts, and what was found."""
+
+    id: str
+    verdict: str
+    found: str
+    reference_verdict: str
+    reference_found: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether the verdicts do, whatever stands in brackets behind them."""
+        return self.verdict.partition(" (")[0] != self.reference_verdict.partition(" (")[0]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A run and the reference; `cells` are as `analysis.comparison.beside` has them."""
+
+    run: Run
+    reference: Run
+    cells: pl.DataFrame
+    claims: Sequence[Both]
+
+    @property
+    def same_size(self) -> bool:
+        """Whether both are of one profile, so that their times are of the same amount of data."""
+        return self.run.manifest.profile.get("fraction") == self.reference.manifest.profile.get("fraction")
+
+    @property
+    def differing(self) -> Sequence[Both]:
+        """The claims with other verdicts."""
+        return [claim for claim in self.claims if claim.differs]
+
+    @property
+    def caution(self) -> str:
+        """What is to be borne in mind when the two are compared."""
+        if not self.same_size:
+            here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
+            return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
+        if self.run.manifest.method_sha256 != self.reference.manifest.method_sha256:
+            return "The measuring code has changed since the reference was made."
+        return "Both are of one profile and one measuring code."
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "run": self.run.run_id,
+            "reference": self.reference.run_id,
+            "reference_of": self.reference.origin,
+            "caution": self.caution,
+            "cells": self.cells.to_dicts(),
+            "claims": [claim._asdict() for claim in self.claims],
+        }
+
+    def as_text(self) -> str:
+        """For a terminal: each cell's medians and ratio, then the claims with other verdicts."""
+        lines = [f"run:       {self.run.run_id} ({self.run.origin})", f"reference: {self.reference.run_id} ({self.reference.origin})"]
+        lines += [self.caution, "cells: median here / median of the reference = ratio"]
+        for row in self.cells.rows(named=True):
+            here, there = valued(row["median"], row["unit"]), valued(row["median_reference"], row["unit"])
+            lines.append(f"  {row['pair']}, {row['arm']}, {row['cell']}: {here} / {there} = {number(row['ratio'])} ({row['substrate']})")
+        lines.append("claims with other verdicts:" if self.differing else "Each claim has the verdict that it has in the reference.")
+        for one in self.differing:
+            lines += [f"  {one.id}", f"    run:       {one.verdict}, {one.found}"]
+            lines += [f"    reference: {one.reference_verdict}, {one.reference_found}"]
+        return "\n".join(lines)
+
+
+def open_reference() -> Run | None:
+    """The reference run; `None` where none ships."""
+    folder = paths.reference()
+    return open_run(raw=folder) if any(folder.glob("*/manifest.json")) else None
+
+
+def beside_reference(run: Run) -> Beside | None:
+    """`run` beside the reference run; `None` where that is `run` itself, or none ships."""
+    reference = None if run.is_reference else open_reference()
+    if reference is None:
+        return None
+    theirs = {claim.id: claim for claim in reference.verdicts}
+    claims = [_both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
+    return Beside(run, reference, beside(medians(run.connection), medians(reference.connection)), claims)
+
+
+def compare(name: str) -> Beside:
+    """The run `name`, or the one that the version `name` (as `versions.find` takes it) shows, beside the reference.
+
+    Raises:
+        InputError: there is no such run or version, or it is the reference itself.
+        MissingError: no reference ships.
+    """
+    run_id = name if (paths.raw() / name).is_dir() else versions.find(name).run_id
+    if (paths.reference() / run_id).is_dir():
+        raise InputError("run", value=run_id, rule="is the reference run itself", remedy="make report measures one of your own")
+    found = beside_reference(open_run(run_id))
+    if found is None:
+        raise MissingError("the reference run", why=f"nothing lies in {paths.short(paths.reference())}", remedy="make reference")
+    return found
+
+
+def valued(value: float, unit: str) -> str:
+    """A value with its unit; times as short as they can be said."""
+    return seconds(value) if unit == "s" else f"{count(round(value)) if value >= 100 else number(value)} {unit}"
+
+
+def _both(ours: ClaimVerdict, theirs: ClaimVerdict) -> Both:
+    return Both(ours.id, ours.verdict, estimated(ours), theirs.verdict, estimated(theirs))

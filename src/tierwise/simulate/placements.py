@@ -1,0 +1,111 @@
+"""Which placement of table and index wins, over memory, skew and write share: by replay of one simulated load on each.
+
+Beside the placements by type (table, index) what else an SSD of a given size could do: hold what is read most for its size, partition by
+partition, or be a cache before the disks.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Layout
+from tierwise.devices.model import DeviceModel, Operation
+from tierwise.simulate.replay import EXTENT_BYTES, Access
+from tierwise.simulate.ssd_cache import SsdCache, SsdCachePolicy
+from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, addresses, rate, record
+
+HDD, SSD = "hdd", "ssd"
+BY_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
+    "all_hdd": {TABLE: HDD, INDEX: HDD, WAL: WAL},
+    "index_ssd": {TABLE: HDD, INDEX: SSD, WAL: WAL},
+    "table_ssd": {TABLE: SSD, INDEX: HDD, WAL: WAL},
+    "all_ssd": {TABLE: SSD, INDEX: SSD, WAL: WAL},
+}
+WARM_LOOKUPS: Final = 6
+"""Transactions before, for each page of memory."""
+
+Devices = Callable[[int], Mapping[str, DeviceModel]]
+"""Seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One point of the map; `index_to_memory` is the size of the index over the memory."""
+
+    index_to_memory: float
+    skew: float
+    writes: float
+    layout: Layout = Layout.STREWN
+
+
+def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transactions: int, seed: int) -> Recorded:
+    """The requests of a case, after the caches have filled."""
+    memory_pages = max(2, round(rows.index_pages / case.index_to_memory))
+    load = Load(clients, case.writes, case.skew, host_s, case.layout)
+    return record(
+        rows, load, memory_pages=memory_pages, transactions=transactions, warm=WARM_LOOKUPS * memory_pages + transactions, seed=seed
+    )
+
+
+def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, float]:
+    """Transactions a second with everything on hdd, indexes, the table, or both on ssd."""
+    return {name: rate(recorded, placement, devices(seed)) for name, placement in BY_TYPE.items()}
+
+
+def partitioned(recorded: Recorded, parts: int) -> Recorded:
+    """The same requests with the table cut into `parts` partitions of consecutive pages."""
+    pages = -(-recorded.sizes_bytes[TABLE] // PAGE_BYTES // parts)
+
+    def part_of(access: Access) -> Access:
+        if access.relation != TABLE:
+            return access
+        part, page = divmod(access.page, pages)
+        return replace(access, relation=f"{TABLE}{part}", page=page)
+
+    sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != TABLE}
+    sizes |= {f"{TABLE}{part}": pages * PAGE_BYTES for part in range(parts)}
+    trace = replace(recorded.trace, accesses=[part_of(access) for access in recorded.trace.accesses])
+    return replace(recorded, trace=trace, sizes_bytes=sizes)
+
+
+def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
+    """Relation -> tier: those with most reads for their size on ssd, as long as `budget_bytes` last."""
+    sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != WAL}
+    reads = dict.fromkeys(sizes, 0)
+    for access in recorded.trace.accesses:
+        if access.operation is Operation.READ:
+            reads[access.relation] += 1
+    placement, left = {WAL: WAL, **dict.fromkeys(sizes, HDD)}, budget_bytes
+    for name in sorted(sizes, key=lambda name: reads[name] / sizes[name], reverse=True):
+        if sizes[name] <= left:
+            placement[name], left = SSD, left - sizes[name]
+    return placement
+
+
+def rate_by_heat(recorded: Recorded, devices: Devices, seed: int, *, budget_bytes: int, parts: int) -> float:
+    """Transactions a second with the partitions and the index that are read most on an SSD of `budget_bytes`."""
+    cut = partitioned(recorded, parts)
+    return rate(cut, by_heat(cut, budget_bytes), devices(seed))
+
+
+def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:
+    """Transactions a second with everything on hdd and an SSD of `budget_bytes` before it as a cache, which has seen the reads before."""
+    own = devices(seed)
+    cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))
+    laid = addresses(recorded, BY_TYPE["all_hdd"])
+    now_s = 0.0
+    for tag, (relation, page) in enumerate(recorded.before):
+        extent, rest = divmod(page * PAGE_BYTES, EXTENT_BYTES)
+        cached.submit(now_s, tag, Operation.READ, laid[relation][extent] + rest, PAGE_BYTES)
+        now_s = _drained_s(cached, now_s)
+    return rate(recorded, BY_TYPE["all_hdd"], {HDD: cached, WAL: own[WAL]}, started_s=now_s)
+
+
+def _drained_s(device: DeviceModel, now_s: float) -> float:
+    """When `device` has done all that it was given."""
+    while (event_s := device.next_event_s()) < math.inf:
+        now_s = event_s
+        device.advance(now_s)
+    return now_s

@@ -1,0 +1,50 @@
+"""Transactions of a load: each one of a trial in a block, kept with the run beside the raw rows that count them.
+
+``data/raw/<run id>/transactions/<study>/<pair>/<trial>/<block>.parquet``, the trial's key being folders.
+"""
+
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing
+from tierwise.timings.traces import TraceKey
+
+TRANSACTIONS: Final[dict[str, Any]] = {
+    "client": pl.Int32,
+    "ended_s": pl.Float64,  # seconds of the Unix epoch
+    "latency_s": pl.Float64,  # from its first statement to its end
+}
+"""Columns of the file; some of its rows lie before and after the phases of the window."""
+
+
+def transactions_path(run_folder: Path, key: TraceKey, block: int) -> Path:
+    """Where the transactions of a trial in a block lie."""
+    return run_folder / "transactions" / key.study / key.pair / key.trial / f"{block}.parquet"
+
+
+def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
+    """Keep them, whole or not at all; those of a trial that was killed before its rows were written are replaced."""
+    path = transactions_path(run_folder, key, block)
+    _check(rows, str(path.relative_to(run_folder.parent)))
+    with replacing(path) as part:
+        rows.write_parquet(part, compression="zstd")
+
+
+def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFrame:
+    """Those of a trial in a block. `InputError` where there are none or the file is not one."""
+    path = transactions_path(run_folder, key, block)
+    where = str(path.relative_to(run_folder.parent))
+    try:
+        rows = pl.read_parquet(path, hive_partitioning=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(where, rule=f"must be a Parquet file ({error})") from error
+    _check(rows, where)
+    return rows
+
+
+def _check(rows: pl.DataFrame, where: str) -> None:
+    if dict(rows.schema) != TRANSACTIONS:
+        raise InputError(where, field="columns", value=str(dict(rows.schema)), rule=f"must be {TRANSACTIONS}")

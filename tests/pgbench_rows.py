@@ -1,0 +1,88 @@
+"""Rows of pgbench_placement with chosen transactions a second, fabricated for tests of the reading side only."""
+
+import random
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Final
+
+import polars as pl
+
+from rows import STARTED
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
+
+PLACEMENTS: Final = {"all_hdd": ("hdd", "hdd"), "index_ssd": ("hdd", "ssd"), "table_ssd": ("ssd", "hdd"), "all_ssd": ("ssd", "ssd")}
+LARGE: Final = {"all_hdd": 400.0, "index_ssd": 440.0, "table_ssd": 1700.0, "all_ssd": 2200.0}
+SMALL: Final = {"all_hdd": 3500.0, "index_ssd": 3520.0, "table_ssd": 4200.0, "all_ssd": 4300.0}
+PHASES: Final = {"before": 5.0, "checkpoint": 8.0, "after": 7.0}
+"""Seconds of each."""
+
+
+def pgbench_rows(
+    tps: Mapping[str, float],
+    *,
+    size: str = "large",
+    slowdown: float = 1.0,
+    blocks: int = 5,
+    flags: Mapping[str, str] | None = None,
+    sigma: float = 0.01,
+    mix: Mapping[str, Any] | None = None,
+    arm: IoArm = IoArm.DIRECT,
+    pair: str = "source-v",
+    run_id: str = "20260102-030405-abcd",
+) -> pl.DataFrame:
+    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script."""
+    draw = random.Random(f"{size}/{slowdown}")
+    turns = [(block, placement) for block in range(blocks) for placement in tps]
+    return pl.concat(
+        frame(
+            Origin(
+                run_id,
+                "pgbench_placement",
+                pair,
+                Substrate.EMULATED,
+                arm,
+                f"{arm}/{size}/{placement}/{slowdown}/{mix}",
+                block,
+                1000 + sequence,
+            ),
+            list(
+                _phases(
+                    {**_cell(placement, size, slowdown, arm), **(mix or {})},
+                    tps[placement] * draw.lognormvariate(0.0, sigma),
+                    (flags or {}).get(placement),
+                )
+            ),
+        )
+        for sequence, (block, placement) in enumerate(turns)
+    )
+
+
+def _cell(placement: str, size: str, slowdown: float, arm: IoArm) -> dict[str, Any]:
+    table, index = PLACEMENTS[placement]
+    trial = {"size": size, "table": table, "index": index, "clients": 8, "script": "tpcb-like"}
+    return {**trial, "arm": str(arm), "slowdown": slowdown, "memory": 1.0}
+
+
+def _phases(cell: Mapping[str, Any], tps: float, flag: str | None) -> Iterable[Timing]:
+    table, index = cell["table"], cell["index"]
+    for phase, elapsed_s in PHASES.items():
+        files = {
+            "pgbench_accounts": {"tier": table, "reads": 80, "sequential_reads": 2, "writes": 9, "intended_s": 0.5},
+            "wal": {"tier": "wal", "writes": 7},
+        }
+        yield Timing(
+            cell={**cell, "phase": phase},
+            cache=CacheState.NONE,
+            operation="tpcb-like",
+            started_at=STARTED + timedelta(seconds=1),
+            elapsed_s=elapsed_s,
+            result_rows=round(tps * elapsed_s),
+            relation_io=(
+                RelationIo("pgbench_accounts", "table", table, 120, 80),
+                RelationIo("pgbench_accounts_pkey", "index", index, 390, 10),
+            ),
+            tier_io=tuple(TierIo(tier, Substrate.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
+            proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": {"wal": {"wal_bytes": 1e6}}},
+            flags=(flag,) if flag else (),
+        )

@@ -1,0 +1,130 @@
+"""Source V's study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.runs import complete, open_run
+from tierwise.core import paths
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.words import IoArm
+from tierwise.postgres import memory_limit
+from tierwise.studies import pgbench_placement
+from tierwise.timings.store import read_rows
+from tierwise.timings.traces import TraceKey
+from tierwise.timings.transactions import read_transactions
+
+needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
+
+TINY = {
+    "blocks": 1,
+    "scale": 2,
+    "window_s": 1.0,
+    "warm_s": 0.3,
+    "settle_s": 0.2,
+    "cells": [{"placements": ["index_ssd"], "slowdowns": [2.0]}],
+    "flip_map": {"memories": [0.4], "skews": [0.0, 1.1], "writes": [0.2], "seeds": 1, "transactions": 100, "caches": True},
+}
+
+
+def with_grid(profile: Profile, **changes: object) -> Profile:
+    return profile.model_copy(update={"studies": {"pgbench_placement": {**TINY, **changes}}})
+
+
+@pytest.mark.slow
+@needs_fuse
+def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, "synthetic", asked.server_version)
+    run = open_run(inputs, fresh=True)
+    measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
+    manifest = complete(run.run_id)
+    rows = read_rows(paths.raw() / run.run_id)
+
+    assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
+    proofs = [json.loads(proof) for proof in rows["proof"]]
+    assert [proof["server"].get("checkpointer", {}).get("num_done", 0) for proof in proofs] == [0, 1, 0]
+    assert rows["result_rows"].sum() > 0
+    key = TraceKey("pgbench_placement", "source-v", rows["trial"][0])
+    assert read_transactions(paths.raw() / run.run_id, key, 0).height >= rows["result_rows"].sum()
+
+    files = {relation: {io["tier"] for proof in proofs if (io := proof["files"].get(relation))} for relation in proofs[1]["files"]}
+    assert files["pgbench_accounts"] == {"hdd"}
+    assert files["wal"] == {"wal"}
+    lies_on = {io["relation"]: io["tier"] for row in rows["relation_io"] for io in row}
+    assert (lies_on["pgbench_accounts"], lies_on["pgbench_accounts_pkey"]) == ("hdd", "ssd")
+
+    (facts,) = (record.facts for record in manifest.studies)
+    assert facts["scales"] == {"large": 2}
+    sizes = facts["size_bytes"]["large"]
+    assert 0.1 < sizes["pgbench_accounts_pkey"] / sum(sizes.values()) < 0.2
+    assert set(facts["io_by_relation"]) == set(rows["trial"])
+    plain, skewed = facts["flip_map"]
+    assert plain["substrate"] == "simulated"
+    assert 0.9 < plain["index_to_memory"] < 1.1
+    assert plain["tps"]["all_ssd"][0] > plain["tps"]["all_hdd"][0] > 0
+    assert set(plain["tps"]) == {"all_hdd", "index_ssd", "table_ssd", "all_ssd", "dm_cache", "l2arc"}
+    assert set(skewed["tps"]) - set(plain["tps"]) == {"heat"}
+    shared_buffers = manifest.studies[0].settings["shared_buffers"]
+    assert int(shared_buffers.removesuffix("kB")) * 1024 == pytest.approx(sum(sizes.values()) * 16 / 45, rel=0.01)
+
+
+def test_every_profile_has_a_grid_that_can_be_read() -> None:
+    for name in ("smoke", "quick", "full"):
+        profile = load_profile(name)
+        assert pgbench_placement.trials(profile, load_pair("source-v"))
+    quick = pgbench_placement.trials(load_profile("quick"), load_pair("source-v"))
+    assert len(quick) == 3
+    assert {(trial.cell["size"], trial.cell["clients"], trial.cell["arm"]) for trial in quick} == {("large", 8, "direct")}
+    assert load_profile("quick").blocks_of("pgbench_placement") == 5
+    assert pgbench_placement.grid(load_profile("quick")).window_s >= 20
+
+
+def test_trials_differ_in_their_keys() -> None:
+    keys = [trial.key for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_real_disk_is_not_slowed() -> None:
+    profile = with_grid(load_profile("smoke"), cells=[{"slowdowns": [1.0, 4.0]}])
+    assert {trial.cell["slowdown"] for trial in pgbench_placement.trials(profile, load_pair("local"))} == {1.0}
+    assert {trial.cell["slowdown"] for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {1.0, 4.0}
+    quick = pgbench_placement.trials(load_profile("quick"), load_pair("local"))
+    assert [trial.cell["slowdown"] for trial in quick] == [1.0] * 3
+
+
+def test_without_fuse_nothing_is_measured() -> None:
+    assert pgbench_placement.trials(load_profile("smoke"), load_pair("source-v").simulated()) == ()
+
+
+def test_a_server_without_direct_io_is_measured_buffered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "obstacle", lambda: None)
+    profile = with_grid(load_profile("smoke")).model_copy(update={"arms": (IoArm.BUFFERED,)})
+    assert {trial.arm for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {IoArm.BUFFERED}
+
+
+def test_a_page_cache_without_a_limit_is_no_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_limit, "obstacle", lambda: "not permitted")
+    assert pgbench_placement.trials(load_profile("full"), load_pair("source-v"))
+    assert {trial.arm for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))} == {IoArm.DIRECT}
+
+
+def test_a_pair_without_the_tiers_is_refused() -> None:
+    pair = load_pair("source-v").model_copy(update={"name": "mine", "tiers": {"ssd": load_pair("source-v").tiers["ssd"]}})
+    with pytest.raises(InputError, match="pgbench_placement needs a tier named 'hdd'"):
+        pgbench_placement.trials(load_profile("smoke"), pair)
+
+
+def test_a_window_without_a_transaction_is_no_observation() -> None:
+    rows = pl.DataFrame({"pair": ["p"], "trial": ["t"], "block": [0], "result_rows": [0], "cell": ['{"phase": "checkpoint"}']})
+    with pytest.raises(EvidenceError, match="no transaction ended in the window"):
+        pgbench_placement.check(rows)

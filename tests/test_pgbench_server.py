@@ -1,0 +1,152 @@
+"""What pgbench_placement asks of a server: a database put back elsewhere, a load whose every transaction is known, memory with a limit."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from conftest import empty
+from tierwise.core.words import Layout
+from tierwise.postgres import memory_limit, pgbench
+from tierwise.postgres.activity import activity_between, read_activity
+from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.processes import serving
+from tierwise.postgres.restore import TABLESPACES, restore
+from tierwise.postgres.settings import loading_settings
+
+
+@pytest.fixture
+def filled(cluster: Cluster) -> Iterator[Cluster]:
+    """Each of two servers in turn, running, with a pgbench database of scale 1."""
+    cluster.start(loading_settings())
+    pgbench.initialise(cluster, 1, tables="pg_default", indexes="pg_default")
+    yield cluster
+    empty(cluster)
+
+
+def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Cluster) -> None:
+    with filled.connect() as conn, pgbench.Load(filled, "tpcb-like", clients=4, seed=1, scale=1) as load:
+        time.sleep(1.0)
+        assert load.running
+        before = read_activity(conn)
+        conn.execute("CHECKPOINT")
+    with filled.connect() as conn:
+        (history,) = conn.execute("SELECT count(*) FROM pgbench_history").fetchall()[0]
+        moved = activity_between(before, read_activity(conn))
+    assert load.transactions.height == history > 0  # one row each
+    assert set(load.transactions["client"]) == {0, 1, 2, 3}
+    assert load.transactions["ended_s"].is_sorted()
+    assert abs(time.time() - float(load.transactions["ended_s"][-1])) < 30
+    assert moved["wal"]["wal_bytes"] > 0
+    checkpoints = moved.get("checkpointer", {}).get("num_requested", 0) + moved["bgwriter"].get("checkpoints_req", 0)
+    assert checkpoints == 1
+
+
+def test_a_mix_updates_its_share_and_prefers_popular_accounts_that_are_strewn(filled: Cluster) -> None:
+    with pgbench.Load(filled, pgbench.Mix(writes=0.5, skew=1.2), clients=2, seed=1, scale=1) as load:
+        time.sleep(1.5)
+    with filled.connect() as conn:
+        updates, accounts = conn.execute("SELECT count(*), count(DISTINCT aid) FROM pgbench_history").fetchall()[0]
+        popular = conn.execute("SELECT aid FROM pgbench_history GROUP BY aid ORDER BY count(*) DESC LIMIT 3").fetchall()
+    assert 0.3 < updates / load.transactions.height < 0.7
+    assert accounts < 0.8 * updates
+    assert max(popular)[0] - min(popular)[0] > 100
+
+
+def test_popular_accounts_lie_side_by_side_where_they_were_scattered_to(filled: Cluster) -> None:
+    with filled.connect() as conn:
+        pgbench.scatter(conn, 100_000)
+        pgbench.age(conn, scattered=100_000)
+        (full,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        with pgbench.Load(filled, pgbench.Mix(1.0, 1.5, Layout.RANDOM_KEYS), clients=2, seed=1, scale=1):
+            time.sleep(0.7)
+        blocks, keys, rows, size = conn.execute(
+            "SELECT count(DISTINCT (a.ctid::text::point)[0]), max(aid) - min(aid), count(*), pg_relation_size('pgbench_accounts') "
+            "FROM pgbench_accounts AS a JOIN (SELECT DISTINCT aid FROM pgbench_history) AS h USING (aid) WHERE a.aid <> 1"
+        ).fetchall()[0]
+    assert keys > 50_000  # anywhere in the index
+    assert blocks < rows  # together in the table
+    assert size == full
+
+
+def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> None:
+    with filled.connect() as conn:
+        pgbench.age(conn)
+        (full,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        conn.execute("UPDATE pgbench_accounts SET abalance = 1 WHERE aid % 610 = 7")  # a row in each tenth block
+        (after,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+    assert after == full
+
+
+def test_caches_are_filled_by_lookups_as_the_load_makes_them(filled: Cluster) -> None:
+    with filled.connect() as conn:
+        pgbench.touch(filled, 400, scale=1)
+        conn.execute("SELECT pg_stat_force_next_flush()")
+        time.sleep(0.2)
+        (scans,) = conn.execute("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'").fetchall()[0]
+    assert scans >= 800
+
+
+def test_a_database_is_put_back_elsewhere_as_it_was(cluster18: Cluster, workspace: Path) -> None:
+    prepared = Cluster(workspace / "prepared", cluster18.binaries, cluster18.account)
+    here = Cluster(workspace / "here", cluster18.binaries, cluster18.account)
+    here.folder.mkdir()
+    here.account.own(here.folder)
+    prepared.create()
+    prepared.start(loading_settings())
+    with prepared.connect() as conn:
+        for name in ("tables", "indexes"):
+            create_tablespace(conn, name, prepared.folder / TABLESPACES / name)
+        pgbench.initialise(prepared, 1, tables="tables", indexes="indexes")
+    with pytest.raises(ServerError, match="cannot be copied"):
+        restore(prepared, here, {})
+    prepared.stop()
+    first, second = workspace / "first", workspace / "second"
+    for tier in (first, second):
+        tier.mkdir()
+        here.account.own(tier)
+    for tables, indexes in ((first, second), (second, second)):
+        restore(prepared, here, {"tables": tables, "indexes": indexes}, first)
+        here.start(loading_settings())
+        try:
+            with here.connect() as conn:
+                assert conn.execute("SELECT sum(abalance), count(*) FROM pgbench_accounts").fetchall() == [(0, 100_000)]
+                conn.execute("UPDATE pgbench_accounts SET abalance = 1 WHERE aid < 1000")
+                (path,) = conn.execute(
+                    "SELECT current_setting('data_directory') || '/' || pg_relation_filepath('pgbench_accounts')"
+                ).fetchall()[0]
+        finally:
+            here.stop()
+        assert Path(path).resolve().is_relative_to(tables)
+        assert (here.data / "pg_wal").resolve().is_relative_to(first)
+    assert (prepared.data / "pg_wal").is_dir()
+
+
+@pytest.mark.skipif(memory_limit.obstacle() is not None, reason=f"{memory_limit.obstacle()}")
+def test_a_servers_memory_is_limited_with_its_page_cache(cluster18: Cluster) -> None:
+    limit_bytes = 64 * 2**20
+    cluster18.start({**loading_settings(), "shared_buffers": "16MB", "maintenance_work_mem": "4MB"})
+    with memory_limit.memory_limited(cluster18, limit_bytes):
+        (group,) = {line for process in serving(cluster18.data) for line in _groups(process)}
+        with cluster18.connect() as conn:
+            conn.execute("CREATE TABLE large AS SELECT repeat('x', 1000) AS text FROM generate_series(1, 90000)")
+            conn.execute("SELECT count(*) FROM large")
+            used = _used_bytes(group)
+    assert limit_bytes / 4 < used <= limit_bytes
+    assert not cluster18.running
+    assert not Path(group).exists()
+    empty(cluster18)
+    cluster18.stop()
+
+
+def _groups(process: psutil.Process) -> list[str]:
+    rows = [line.split(":", 2) for line in Path(f"/proc/{process.pid}/cgroup").read_text().splitlines()]
+    own = [f"/sys/fs/cgroup/memory{path}" for _, controllers, path in rows if "memory" in controllers.split(",")]
+    return own or [f"/sys/fs/cgroup{path}" for _, controllers, path in rows if not controllers]
+
+
+def _used_bytes(group: str) -> int:
+    return next(int(Path(group, name).read_text()) for name in ("memory.usage_in_bytes", "memory.current") if Path(group, name).exists())

@@ -1,0 +1,61 @@
+"""Source V's claims are judged by windows of pgbench: at the least slowdown at which the processors could follow, and they say so."""
+
+from pathlib import Path
+
+import polars as pl
+
+from pgbench_rows import LARGE, SMALL, pgbench_rows
+from rows import save_run
+from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.analysis.views import open_views
+
+
+def judged(raw: Path, *rows: pl.DataFrame) -> dict[str, ClaimVerdict]:
+    run = save_run(raw, pl.concat(rows))
+    return {claim.id: claim for claim in judge(raw, run.name) if claim.source == "V"}
+
+
+def test_ratios_are_to_everything_on_hdd_in_the_same_block(tmp_path: Path) -> None:
+    found = judged(tmp_path, pgbench_rows({**LARGE, "index_ssd": 580.0}))
+    assert found["V1"].verdict == "confirmed"
+    assert found["V1"].estimate is not None
+    assert abs(found["V1"].estimate - 1.45) < 0.03
+    assert found["V2"].verdict == "confirmed"
+    assert found["V3"].verdict == "confirmed"
+    assert found["V4"].verdict == "not measured"  # nothing of the small set was
+    assert found["V6"].verdict == "not measured"
+
+
+def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_path: Path) -> None:
+    busy = dict.fromkeys(SMALL, "cpu")
+    slow = {name: tps / 8 for name, tps in SMALL.items()}
+    found = judged(
+        tmp_path, pgbench_rows(LARGE), pgbench_rows(SMALL, size="small", flags=busy), pgbench_rows(slow, size="small", slowdown=8.0)
+    )
+    assert found["V4"].verdict.startswith("confirmed (tiers slowed 8-fold)")
+    assert found["V6"].verdict == "undecided (CPU)"
+    assert found["V2"].verdict == "confirmed"
+
+
+def test_an_absolute_rate_is_judged_unslowed_where_the_processors_follow(tmp_path: Path) -> None:
+    assert judged(tmp_path, pgbench_rows(SMALL, size="small"))["V6"].verdict == "confirmed"
+
+
+def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
+    found = judged(tmp_path, pgbench_rows(LARGE, flags={"all_hdd": "overshoot"}))
+    assert found["V1"].verdict == "undecided (overshoot)"
+    assert found["V1"].flagged == 5
+
+
+def test_io_is_told_by_relation_and_phase(tmp_path: Path) -> None:
+    save_run(tmp_path, pgbench_rows(LARGE, blocks=1))
+    with open_views(tmp_path) as connection:
+        rows = connection.execute(
+            "select relation, hits, reads, requests_read, sequential_reads, requests_written from pgbench_placement_relations "
+            "where trial like '%index_ssd%' and step = 1 order by relation"
+        ).fetchall()
+    assert rows == [
+        ("pgbench_accounts", 120, 80, 80, 2, 9),
+        ("pgbench_accounts_pkey", 390, 10, None, None, None),
+        ("wal", None, None, None, None, 7),
+    ]

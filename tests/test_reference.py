@@ -1,0 +1,114 @@
+"""The run that ships: small, whole, of every study; what it has of models is frozen, and comes out again."""
+
+import platform
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.analysis.comparison import medians
+from tierwise.analysis.views import open_views
+from tierwise.analysis.views import studies as views
+from tierwise.bench.lab import Lab
+from tierwise.bench.loop import load_study
+from tierwise.bench.prediction import traced
+from tierwise.bench.simulation import SimulatedStudy
+from tierwise.bench.study import Study
+from tierwise.core import paths, studies
+from tierwise.core.errors import InputError
+from tierwise.core.host import fingerprint
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import Profile
+from tierwise.core.words import Substrate
+from tierwise.postgres.binaries import find_binaries
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.workspace import server_account
+from tierwise.report.run import PUBLISHED_CENSUS_ROWS
+from tierwise.timings.export import FILE_BYTES, MOST_ROWS, WHOLE_BYTES
+from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.private import check_nothing_private
+from tierwise.timings.schema import Origin, frame
+from tierwise.timings.store import read_rows
+
+(FOLDER,) = paths.reference().glob("[!.]*/")
+RUN = load_manifest(FOLDER)
+SIMULATED = [record for record in RUN.studies if isinstance(load_study(record.name), SimulatedStudy)]
+PREDICTED = [record for record in RUN.studies if record.facts.get("predictions")]
+STALE = "the models, or their inputs, give other results than the reference run has: say so under Method, and `make reference`"
+
+
+def tolerance() -> float:
+    """None on the processor that made it; on others a logarithm may be rounded otherwise, a draw turn out otherwise, and all after it."""
+    return 0.0 if fingerprint().cpu == RUN.host.cpu else 0.05
+
+
+def test_it_is_a_whole_smoke_run_small_enough_for_git() -> None:
+    assert (RUN.run_id, RUN.status, RUN.profile["name"], RUN.reader_pair) == (FOLDER.name, "complete", "smoke", None)
+    shipped = [path for path in FOLDER.rglob("*") if path.is_file() and path.relative_to(FOLDER).parts[0] != "notebooks"]
+    assert max(path.stat().st_size for path in shipped) <= FILE_BYTES
+    assert sum(path.stat().st_size for path in shipped) <= WHOLE_BYTES
+    for path in shipped:
+        assert path.suffix != ".parquet" or len(pl.read_parquet(path, hive_partitioning=False)) <= MOST_ROWS * len(RUN.studies)
+
+
+def test_it_has_every_study() -> None:
+    assert {record.name for record in RUN.studies} == set(studies.names()), "make reference"
+    assert set(read_rows(FOLDER)["study"]) == set(studies.names())
+
+
+def test_every_study_says_by_what_two_runs_are_compared() -> None:
+    with open_views(paths.reference(), RUN.run_id) as connection:
+        for study in views():
+            columns = {name for name, *_ in connection.sql(f"describe {study}_cells").fetchall()}
+            assert {"run_id", "pair", "arm", "cell", "unit", "block", "substrate", "value", "flagged"} == columns
+        assert set(medians(connection)["study"]) == set(studies.names())
+
+
+def test_it_says_of_its_machine_what_decides_numbers_and_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(RUN.host.model_dump()) == {
+        *("system", "kernel", "distribution", "architecture", "cpu", "cores", "memory_bytes", "virtualized", "python")
+    }
+    monkeypatch.setattr(platform, "node", lambda: RUN.run_id)  # as if that were the machine's name
+    with pytest.raises(InputError, match="names no host"):
+        check_nothing_private(FOLDER)
+
+
+@pytest.mark.parametrize("record", SIMULATED, ids=lambda record: record.name)
+def test_what_it_simulated_comes_out_again(record: StudyRecord) -> None:
+    """The first seed of every trial, row by row."""
+    study, pair = load_study(record.name), load_pair(record.pair)
+    assert isinstance(study, SimulatedStudy)
+    frozen = read_rows(FOLDER).filter(study=study.name, pair=pair.name, block=0)
+    for trial in study.trials(Profile.model_validate(RUN.profile), pair):
+        rows = frozen.filter(trial=trial.key).sort("step")
+        origin = Origin(RUN.run_id, study.name, pair.name, Substrate.SIMULATED, trial.arm, trial.key, 0, rows["sequence"][0])
+        again = frame(origin, list(study.simulate(trial, pair, RUN.seed)))
+        for column in ("result_rows", "elapsed_s", "misses", "device_reads"):
+            mine, theirs = (figures(one)[column] for one in (again, rows))
+            assert sum(mine) == pytest.approx(sum(theirs), rel=tolerance(), abs=0), STALE
+            assert tolerance() or mine == theirs, STALE
+
+
+def figures(rows: pl.DataFrame) -> dict[str, list[float]]:
+    """What a row counts."""
+    tiers, relations = (rows[name].list.eval(pl.element().struct.field("reads")).list.sum() for name in ("tier_io", "relation_io"))
+    counted = {"misses": relations.to_list(), "device_reads": tiers.to_list()}
+    return {**counted, **{name: rows[name].to_list() for name in ("result_rows", "elapsed_s")}}
+
+
+@pytest.mark.parametrize("record", PREDICTED, ids=lambda record: record.name)
+def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, tmp_path: Path) -> None:
+    """Every recorded block sequence replayed through the device models."""
+    study = load_study(record.name)
+    assert isinstance(study, Study)
+    profile = Profile.model_validate(RUN.profile)
+    (share,) = (data.rows / PUBLISHED_CENSUS_ROWS for data in RUN.datasets if data.name == "census")
+    no_server = Cluster(tmp_path, find_binaries(), server_account())
+    lab = Lab(profile, load_pair(record.pair), RUN.seed, RUN.dataset_source, tmp_path, no_server, stretch=1 / share)
+    found = traced(study, study.trials(profile, lab.pair), lab, read_rows(FOLDER).filter(study=study.name), FOLDER)["predictions"]
+    again, frozen = ({(one["trial"], one["step"]): one for one in told} for told in (found, record.facts["predictions"]))
+    assert again.keys() == frozen.keys(), STALE
+    for one, other in ((again[key], frozen[key]) for key in frozen):
+        assert (one["requests"], one["blocks"]) == (other["requests"], other["blocks"]), STALE
+        for times in ("predicted_s", "devices_s"):
+            assert one[times] == pytest.approx(other[times], rel=1e-9), STALE  # sums of floats, in another order at most

@@ -1,0 +1,158 @@
+"""The chapter on source V says what its rows say, and says so where there are none."""
+
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from pgbench_rows import LARGE, SMALL, pgbench_rows
+from rows import STARTED, make_run, save_run
+from tierwise.report.chapters import pgbench_cost, pgbench_map, pgbench_placement, pgbench_why
+from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.figures import pgbench_map as map_figures
+from tierwise.report.figures import pgbench_placement as figures
+from tierwise.report.run import Run, open_run
+from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.traces import TraceKey
+from tierwise.timings.transactions import write_transactions
+
+PAIR = "source-v"
+POINT = {
+    "memory": 1.0,
+    "index_to_memory": 0.4,
+    "skew": 1.1,
+    "layout": "strewn",
+    "writes": 0.2,
+    "slowdown": 1.0,
+    "substrate": "simulated",
+    "tps": {
+        "all_hdd": [100.0, 100.0],
+        "index_ssd": [120.0, 120.0],
+        "table_ssd": [500.0, 500.0],
+        "all_ssd": [900.0, 900.0],
+        "heat": [300.0, 300.0],
+        "dm_cache": [130.0, 130.0],
+    },
+}
+FLIPPED = {
+    **POINT,
+    "memory": 0.134,
+    "index_to_memory": 3.0,
+    "layout": "random-keys",
+    "tps": {"all_hdd": [100.0], "index_ssd": [250.0], "table_ssd": [180.0], "all_ssd": [600.0], "heat": [230.0]},
+}
+FACTS = {
+    "size_bytes": {"large": {"pgbench_accounts": 850, "pgbench_accounts_pkey": 150}},
+    "memory_share": 16 / 45,
+    "flip_map": [POINT, FLIPPED],
+}
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Windows of both sets, one mix that is a point of the map, and the transactions of the first block."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    mix = {"all_hdd": 100.0, "index_ssd": 125.0, "table_ssd": 400.0}
+    rows = pl.concat(
+        [
+            pgbench_rows(LARGE),
+            pgbench_rows(SMALL, size="small", flags={"all_ssd": "cpu"}),
+            pgbench_rows(mix, mix={"script": "mix", "writes": 0.2, "skew": 1.1, "layout": "strewn"}),
+        ]
+    )
+    folder = save_run(tmp_path, rows)
+    record = StudyRecord(name="pgbench_placement", pair=PAIR, trials=("t",), blocks=5, settings={}, server_version="18.6", facts=FACTS)
+    manifest = load_manifest(folder)
+    manifest.model_copy(update={"studies": (*manifest.studies, record)}).save(folder)
+    for trial in rows.filter(pl.col("trial").str.starts_with("direct/large"))["trial"].unique():
+        ended_s = [STARTED.timestamp() + 1 + tenth / 10 for tenth in range(200)]
+        done = pl.DataFrame({"client": [0] * 200, "ended_s": ended_s, "latency_s": [0.1] * 200}, schema_overrides={"client": pl.Int32})
+        write_transactions(folder, TraceKey("pgbench_placement", PAIR, trial), 0, done)
+    return open_run(folder.name)
+
+
+def test_the_answer_gives_each_placements_rate(run: Run) -> None:
+    text = pgbench_placement.answer(run, PAIR).text
+    assert "with all on HDD" in text
+    assert "slowed" not in text
+    assert "40" in text  # 40 % busy
+
+
+def test_every_verdict_of_the_source_is_told(run: Run) -> None:
+    text = pgbench_placement.verdicts(run, PAIR).text
+    assert [f"**V{number}.**" in text for number in range(1, 7)] == [True] * 6
+
+
+def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
+    for made, words in (
+        (pgbench_placement.io_by_relation(run, PAIR), ("accounts' primary key", "checkpoint", "WAL")),
+        (pgbench_placement.background(run, PAIR), ("large", "small")),
+        (pgbench_why.conditions(run, PAIR), ("20 % writes, skew 1.1, strewn", "11.1")),
+        (pgbench_why.processors(run, PAIR), ("large", "small", "90.0")),
+        (pgbench_map.flip_map(run, PAIR), ("tables", "indexes", "side by side, keys at random")),
+        (pgbench_map.other_uses(run, PAIR), ("3.00", "1.30", "\N{EN DASH}")),
+        (pgbench_cost.placements(run, PAIR), ("tables on SSD", "0.0")),
+    ):
+        assert isinstance(made, Table)
+        text = made.markdown()
+        assert all(word in text for word in words), text
+
+
+def test_a_point_that_was_measured_shows_the_error_of_the_map(run: Run) -> None:
+    table = pgbench_map.spot_checks(run, PAIR)
+    assert isinstance(table, Table)
+    found = {row[4]: row[7] for row in table.rows}
+    assert set(found) == {"Indexes on SSD", "Tables on SSD"}
+    assert "**simulated** and **emulated**" in table.caption
+    assert found["Tables on SSD"] == "+25 %" or abs(float(found["Tables on SSD"].split()[0]) - 25) <= 3
+
+
+def test_the_map_says_where_the_answer_flips(run: Run) -> None:
+    text = pgbench_map.who_wins(run, PAIR).text
+    assert "1 of 2 points" in text
+    assert "3.00 times the memory" in text
+    assert "keys at random" in text
+
+
+def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -> None:
+    for made in (figures.rates(run, PAIR), figures.gains(run, PAIR), figures.timeline(run, PAIR), map_figures.flip(run, PAIR)):
+        assert isinstance(made, Figure)
+        assert made.bundle()["image/svg+xml"].startswith("<svg")
+
+
+def test_the_indexes_share_of_the_misses_foretells_both_gains(run: Run) -> None:
+    text = pgbench_why.mechanism(run, PAIR).text
+    assert "11.1" in text  # 10 of 90 blocks
+    assert "indexes on SSD would gain 1.12 and tables 9.00" in text
+    assert re.search(r"found are 1\.(09|1)\d* with indexes and 4\.\d+ with tables", text)
+
+
+def test_both_published_gains_are_told_to_come_of_one_share(run: Run) -> None:
+    text = pgbench_why.one_cause(run, PAIR).text
+    assert "28.6 to 33.3" in text
+    assert "one server" in text
+
+
+def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    run = open_run(make_run(tmp_path, blocks=1).name)
+    empty = (
+        pgbench_placement.answer,
+        pgbench_placement.io_by_relation,
+        pgbench_placement.background,
+        pgbench_why.conditions,
+        pgbench_why.mechanism,
+        pgbench_why.one_cause,
+        pgbench_why.processors,
+        pgbench_map.flip_map,
+        pgbench_map.spot_checks,
+        pgbench_map.other_uses,
+        pgbench_map.who_wins,
+        pgbench_cost.placements,
+        map_figures.flip,
+        figures.rates,
+        figures.gains,
+        figures.timeline,
+    )
+    assert all(isinstance(show(run, PAIR), Sentence) for show in empty)

@@ -1,0 +1,151 @@
+"""The run that ships, shown on a checkout that never measured, and a reader's run held against it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from bs4 import BeautifulSoup
+from typer.testing import CliRunner
+
+from browsing import browsing, look
+from report_built import Built, bare, pdf_text, placed
+from report_run import RUN_ID, rich_run
+from test_report_browser import dead_links
+from tierwise.analysis.comparison import CELL
+from tierwise.cli import app
+from tierwise.core import paths
+from tierwise.report import quarto
+from tierwise.report.reference import compare
+from tierwise.report.run import open_run
+from tierwise.timings.manifest import load_manifest
+from tierwise.timings.store import read_rows
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+(FOLDER,) = paths.reference().glob("[!.]*/")
+HOST = load_manifest(FOLDER).host
+ORIGIN = f"{load_manifest(FOLDER).started_at:%Y-%m-%d}, {HOST.cpu}, {HOST.cores} cores"
+OUTPUTS = ("work", "raw", "external", "notebooks", "_site", "_build")
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A checkout of its own with a reader's run; nothing was built there, and no server is to be found."""
+    home = tmp_path_factory.mktemp("clone") / "tierwise"
+    for name in ("data", "report", "docs"):
+        shutil.copytree(paths.home() / name, home / name, ignore=shutil.ignore_patterns(*OUTPUTS))
+    shutil.copytree(paths.home() / "notebooks", home / "notebooks")
+    for name in ("requirements.txt", "CITATION.cff", "LICENSE"):
+        shutil.copy(paths.home() / name, home)
+    rich_run(home / "data" / "raw")
+    yield home
+    shutil.rmtree(home)
+
+
+def command(home: Path, *arguments: str) -> str:
+    """What ``tierwise`` says there, as `make` calls it."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("TIERWISE_")}
+    environment = {**ours, "TIERWISE_HOME": str(home), "RUN": "reference", "PG_BIN": str(home / "no-server")}
+    done = subprocess.run([sys.executable, "-m", "tierwise", *arguments], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def shown(checkout: Path) -> Path:
+    """The site of ``make report RUN=reference``."""
+    before = contents(checkout / "data" / "raw")
+    said = command(checkout, "report", "--engine", "plain")
+    assert "measuring" not in said
+    assert contents(checkout / "data" / "raw") == before, "a reader's own rows are left alone"
+    return checkout / "report" / "_site" / "latest"
+
+
+def check_stamps(page: BeautifulSoup) -> None:
+    """Title block and captions say whose rows they show, of which machine and date."""
+    front = page.find(id="this-report") or page.select_one("main")
+    assert front is not None
+    told = " ".join(front.get_text(" ").split())
+    assert f"{FOLDER.name} (reference run)" in told
+    assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in told
+
+
+@pytest.mark.slow
+def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
+    page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
+    check_stamps(page)
+    figures = page.select("figure.fig figcaption")
+    assert len(figures) >= 8
+    for caption in figures:
+        assert f"Reference run {FOLDER.name} ({ORIGIN})" in " ".join(caption.get_text().split())
+    assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown)
+    with browsing(chromium, "file:", 1280, "light") as browser:
+        assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
+
+
+@pytest.mark.slow
+def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:
+    assert "nothing changed since this version was built" in command(checkout, "report", "--engine", "plain")
+    command(checkout, "publish", str(checkout / "public"))
+    assert dead_links(checkout / "public") == []
+    run = (checkout / "public" / "run").rename(checkout / "public" / FOLDER.name)
+    assert read_rows(run).equals(read_rows(FOLDER))
+    assert "reference run" in (shown.parent / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_quarto_shows_it_as_well(checkout: Path, shown: Path) -> None:
+    if not quarto.usable():
+        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
+    command(checkout, "report", "--engine", "quarto")
+    check_stamps(BeautifulSoup((shown / "index.html").read_bytes(), "html.parser"))
+
+
+def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
+    with placed(built.root, built.root / "_site"):
+        found = compare(RUN_ID)
+    assert {"index_placement"} == set(found.cells["study"])
+    assert "The profiles differ (quick here, smoke there)" in found.caution
+    assert not found.run.is_reference
+    assert not found.cells.select(CELL).is_duplicated().any()
+    (row,) = found.cells.filter(pl.col("cell") == "published: cold, NV, table on hdd, index on ssd").rows(named=True)
+    for rows, median, n in (
+        (read_rows(built.root / "raw" / RUN_ID), row["median"], row["n"]),
+        (read_rows(FOLDER), row["median_reference"], row["n_reference"]),
+    ):
+        trial = "arm=direct/index=ssd/start=NV/table=hdd/variant=published"
+        behind = rows.filter(pl.col("flags").list.len() == 0, pair="source-m", trial=trial, cache="cold")
+        assert (behind["elapsed_s"].median(), len(behind)) == (median, n)
+    assert row["ratio"] == row["median"] / row["median_reference"]
+
+
+def test_the_report_and_the_command_tell_it(built: Built) -> None:
+    section = built.page.select_one("#sec-reference")
+    assert section is not None
+    told = " ".join(section.get_text(" ").split())
+    assert f"Beside the reference run {FOLDER.name} ({ORIGIN})" in told
+    with placed(built.root, built.root / "_site"):
+        said = json.loads(CliRunner().invoke(app, ["diff", "reference", "latest", "--format", "json"]).stdout)
+        text = CliRunner().invoke(app, ["diff", "reference", RUN_ID]).stdout
+    assert (said["run"], said["reference"], said["reference_of"]) == (RUN_ID, FOLDER.name, ORIGIN)
+    assert len(section.select("#tbl-beside-cells tbody tr")) == len(said["cells"]) == text.count("(emulated)") >= 20
+    other = [claim["id"] for claim in said["claims"] if claim["verdict"].split(" (")[0] != claim["reference_verdict"].split(" (")[0]]
+    assert [row.select("td")[0].get_text() for row in section.select("#tbl-beside-claims tbody tr")] == other != []
+
+
+def test_the_reference_is_not_held_against_itself() -> None:
+    assert open_run(raw=paths.reference()).is_reference
+    said = CliRunner().invoke(app, ["diff", "reference", FOLDER.name])
+    assert "is the reference run itself" in str(said.exception)

@@ -1,0 +1,91 @@
+"""Simulated transactions: shared buffers as the server's, rates that follow from the devices, and placements that win where they should."""
+
+import numpy as np
+import pytest
+
+from tierwise.core.errors import InputError
+from tierwise.core.words import Layout
+from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.spec import load_device
+from tierwise.simulate.placements import Case, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
+from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record, shared_buffers
+
+ROWS = Rows(rows=300_000, table_pages=4_918, index_pages=820)
+
+
+def recorded(case: Case) -> Recorded:
+    return recorded_case(ROWS, case, clients=8, host_s=0.0005, transactions=300, seed=1)
+
+
+def devices(seed: int) -> dict[str, DeviceModel]:
+    names = {"hdd": "sas-10k-raid10", "ssd": "intel-s3700", "wal": "intel-s3700"}
+    return {tier: build(load_device(name), seed=seed, stretch=1000.0) for tier, name in names.items()}
+
+
+def test_a_buffer_that_is_used_again_outlives_one_that_is_not() -> None:
+    used = np.array([0, 0, 0, 1, 2, 0])  # two buffers: 2 takes the place of 1, which was used once
+    assert shared_buffers(used, 5, 2).tolist() == [True, False, False, True, True, False]
+    once = np.array([0, 1, 2, 0])
+    assert shared_buffers(once, 5, 2).tolist() == [True, True, True, True]
+
+
+def test_what_fits_is_read_once() -> None:
+    trace = np.random.default_rng(1).integers(0, 50, 5_000)
+    assert shared_buffers(trace, 50, 50).sum() == len(set(trace.tolist()))
+
+
+@pytest.mark.parametrize(
+    ("layout", "index_aside", "table_aside"),
+    [(Layout.STREWN, False, False), (Layout.RECENT, True, True), (Layout.RANDOM_KEYS, False, True)],
+)
+def test_popular_rows_are_strewn_or_side_by_side(layout: Layout, index_aside: bool, table_aside: bool) -> None:
+    in_index, in_table = draw_rows(100_000, Load(8, 0.0, 1.1, 0.0, layout), 2_000, np.random.default_rng(1))
+    assert (np.median(in_index) < 1_000) == index_aside
+    assert (np.median(in_table) < 1_000) == table_aside
+    assert len(set(in_index.tolist())) == len(set(in_table.tolist()))  # the same rows
+
+
+def test_without_misses_and_writes_only_the_host_counts() -> None:
+    load = Load(clients=4, writes=0.0, skew=0.0, host_s=0.001)
+    found = record(ROWS, load, memory_pages=10_000, transactions=400, warm=60_000, seed=1)
+    assert found.reads == {TABLE: 0, INDEX: 0}
+    assert rate(found, {TABLE: "hdd", INDEX: "hdd", WAL: "wal"}, devices(1)) == pytest.approx(4_000)
+
+
+def test_every_update_commits_and_the_checkpoint_writes_in_order() -> None:
+    load = Load(clients=4, writes=1.0, skew=0.0, host_s=0.001)
+    found = record(ROWS, load, memory_pages=2_000, transactions=200, warm=4_000, seed=1)
+    operations = [(access.relation, access.operation) for access in found.trace.accesses]
+    assert operations.count((WAL, Operation.WRITE)) == operations.count((WAL, Operation.FLUSH)) == 200
+    written = [access.page for access in found.trace.accesses if (access.relation, access.operation) == (TABLE, Operation.WRITE)]
+    assert written == sorted(set(written))
+    assert 150 < len(written) <= 200
+
+
+def test_tables_win_while_the_index_is_cached_and_indexes_gain_as_it_is_not() -> None:
+    cached, crowded = (rates_by_type(recorded(Case(ratio, skew=0.0, writes=0.2)), devices, 1) for ratio in (0.4, 3.0))
+    assert cached["all_ssd"] > cached["table_ssd"] > 2 * cached["index_ssd"]
+    few, many = (rates["index_ssd"] / rates["all_hdd"] for rates in (cached, crowded))
+    assert few < 1.35
+    assert many > 1.5
+
+
+def test_indexes_win_where_the_table_is_hot_in_one_place_and_the_keys_are_random() -> None:
+    found = rates_by_type(recorded(Case(3.0, skew=1.1, writes=0.2, layout=Layout.RANDOM_KEYS)), devices, 1)
+    assert found["index_ssd"] > 1.2 * found["table_ssd"]
+
+
+def test_heat_finds_the_hot_partitions() -> None:
+    hot = recorded(Case(3.0, skew=1.1, writes=0.0, layout=Layout.RECENT))
+    cut = partitioned(hot, 16)
+    placement = by_heat(cut, ROWS.index_pages * 8192)
+    assert placement["table0"] == "ssd"  # popular rows come first
+    assert sum(cut.sizes_bytes[name] for name, tier in placement.items() if tier == "ssd") <= ROWS.index_pages * 8192
+    assert [len(part.trace.accesses) for part in (cut, hot)] == [len(hot.trace.accesses)] * 2
+    nothing, everything = (rate_by_heat(hot, devices, 1, budget_bytes=size, parts=16) for size in (0, 2**40))
+    assert nothing < everything
+
+
+def test_a_load_without_memory_is_refused() -> None:
+    with pytest.raises(InputError, match="must be one for every client"):
+        record(ROWS, Load(8, 0.0, 0.0, 0.001), memory_pages=1, transactions=100, warm=0, seed=1)
