@@ -1,5 +1,5 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS (synthetic, download, file:PATH)   FRESH=1   RUN (a run id, or reference)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS, SKY (synthetic, download, file:PATH)   FRESH=1   RUN (a run id, or reference)
 #   TO (publish's folder)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
@@ -9,7 +9,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference test check lab bench soak quarto clean help
 
 PROFILE ?= quick
-export PROFILE TIERS SEED CENSUS FRESH RUN ENGINE TO PG_BIN PYTHON
+export PROFILE TIERS SEED CENSUS SKY FRESH RUN ENGINE TO PG_BIN PYTHON
 
 # Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)

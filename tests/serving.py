@@ -18,6 +18,7 @@ class Site:
     answers: list[Answer]
     address: str = ""
     requests: list[dict[str, str]] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -29,9 +30,16 @@ def serving(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator
         def do_GET(self) -> None:
             turn = len(site.requests)
             site.requests.append(dict(self.headers.items()))
+            site.paths.append(self.path)
             with suppress(ConnectionError):  # the client may have gone
                 site.answers[min(turn, len(site.answers) - 1)](self)
             self.close_connection = True
+
+        do_HEAD = do_GET  # noqa: N815 - the base class's name; a client that wants the head only hangs up on the body
+
+        def do_POST(self) -> None:  # what is posted stands in the path, as if it had been asked for by GET
+            self.path += "?" + self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self.do_GET()
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
             pass

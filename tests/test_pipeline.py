@@ -221,5 +221,5 @@ def test_the_real_sample_runs_through_the_whole_report(home: Home) -> None:
     report = home.command("report", CENSUS=f"file:{sample}")
     assert report.returncode == 0, report.stderr
     run = max(home.runs().values(), key=lambda manifest: manifest.started_at)
-    assert [(data.name, data.rows) for data in run.datasets] == [("census", 50_000)]
+    assert ("census", 50_000) in [(data.name, data.rows) for data in run.datasets]
     assert str(sample.parent) not in (home.folder / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, load_study
 from tierwise.cli import app
 from tierwise.core import studies
-from tierwise.core.pairs import load_pair
+from tierwise.core.pairs import Pair, load_pair
 from tierwise.datasets import census
 from tierwise.plan import estimate
 from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
@@ -177,3 +178,24 @@ def test_the_command_prints_either_and_refuses_an_unknown_profile() -> None:
     assert told["profile"] == "smoke"
     refused = run.invoke(app, ["plan", "--profile", "nonesuch"])
     assert "nonesuch" in str(refused.exception)
+
+
+@pytest.mark.parametrize(("study", "table"), [("survey_arrays", {"share": 0.1}), ("survey_placement", {"share": 0.1, "joined": 10})])
+def test_source_h_waits_for_its_queries_and_loads_its_rows_once(study: str, table: dict[str, float]) -> None:
+    profile, pair = inputs().profile, load_pair("source-h")
+
+    def of(on: Pair = pair, **changes: object) -> Forecast:
+        changed = profile.model_copy(update={"studies": {study: {**table, "blocks": 5, **changes}}})
+        trials = load_study(study).trials(changed, on)
+        found = import_module(f"tierwise.plan.studies.{study}").forecast(Prospect(changed, on, trials, "synthetic", 1))
+        assert isinstance(found, Forecast)
+        return found
+
+    as_it_is, larger, once = of(), of(share=0.2), of(blocks=1)
+    assert as_it_is.device_s == pytest.approx(5 * once.device_s)
+    assert as_it_is.host_s < 5 * once.host_s
+    assert larger.device_s > as_it_is.device_s
+    assert larger.host_s > as_it_is.host_s
+    assert larger.disk_bytes > as_it_is.disk_bytes
+    assert of(pair.simulated()).device_s == 0
+    assert as_it_is.spreads

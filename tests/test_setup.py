@@ -244,10 +244,10 @@ class TestMake:
 
     def test_options_reach_the_program_through_the_environment(self, ready: Clone) -> None:
         program = ready.folder / ".venv" / "bin" / "tierwise"
-        program.write_text('#!/bin/sh\necho "$1 $PROFILE $TIERS $SEED $CENSUS $FRESH $RUN $ENGINE $PG_BIN"\n', encoding="utf-8")
+        program.write_text('#!/bin/sh\necho "$1 $PROFILE $TIERS $SEED $CENSUS $SKY $FRESH $RUN $ENGINE $PG_BIN"\n', encoding="utf-8")
         program.chmod(0o755)
-        asked = ("TIERS=mine", "SEED=7", "CENSUS=file:/a b/c", "FRESH=1", "RUN=r", "ENGINE=plain", "PG_BIN=/pg")
-        assert ready.run("make", "report", *asked).stdout == "report quick mine 7 file:/a b/c 1 r plain /pg\n"
+        asked = ("TIERS=mine", "SEED=7", "CENSUS=file:/a b/c", "SKY=file:/d e", "FRESH=1", "RUN=r", "ENGINE=plain", "PG_BIN=/pg")
+        assert ready.run("make", "report", *asked).stdout == "report quick mine 7 file:/a b/c file:/d e 1 r plain /pg\n"
         assert ready.run("make", "report", PROFILE="smoke").stdout.split() == ["report", "smoke"]
 
     def test_help_has_a_line_for_every_target(self, ready: Clone) -> None:

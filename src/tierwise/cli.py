@@ -69,6 +69,9 @@ def report(  # noqa: PLR0917  each is an option with a name
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
     census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH of the raw file", envvar="CENSUS")] = "synthetic",
+    sky: Annotated[
+        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
+    ] = "synthetic",
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
     run: Annotated[str, typer.Option(help="render this complete run (reference: the one that ships), measure nothing", envvar="RUN")] = "",
@@ -76,23 +79,26 @@ def report(  # noqa: PLR0917  each is an option with a name
     """Measure what is missing and build the report."""
     from tierwise.pipeline import make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
 
-    site = make_report(profile=profile, tiers=tiers, seed=seed, census=census, fresh=fresh, engine=engine, run_id=run)
+    site = make_report(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
 
 @app.command()
-def plan(
+def plan(  # noqa: PLR0917  each is an option with a name
     profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
     census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH", envvar="CENSUS")] = "synthetic",
+    sky: Annotated[
+        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
+    ] = "synthetic",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a report would measure, how long that takes, what disk it needs and how wide its intervals will be."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census)
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
     print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else as_text(planned))
 
 

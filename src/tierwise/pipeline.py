@@ -24,13 +24,13 @@ REFERENCE: Final = "reference"
 """The name of the run that ships with the checkout, instead of its id."""
 
 
-def make_report(*, profile: str, tiers: str, seed: int, census: str, fresh: bool, engine: str, run_id: str = "") -> Path:
+def make_report(*, profile: str, tiers: str, seed: int, census: str, sky: str, fresh: bool, engine: str, run_id: str = "") -> Path:
     """Measure what is missing, then render; returns the folder of the built site.
 
     With `run_id` nothing is measured: that run, which must be complete, is rendered again.
     """
     with announcing(), rows_of(run_id):
-        run = named_run(run_id) if run_id else _measured(profile=profile, tiers=tiers, seed=seed, census=census, fresh=fresh)
+        run = named_run(run_id) if run_id else _measured(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh)
         folder = paths.raw() / run.run_id
         if built := freshness.built(folder, engine):
             say("nothing changed since this version was built")
@@ -47,7 +47,7 @@ def make_report(*, profile: str, tiers: str, seed: int, census: str, fresh: bool
 def make_reference(*, fresh: bool) -> Path:
     """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
     with announcing():
-        run = _measured(profile="smoke", tiers="", seed=1, census="synthetic", fresh=fresh)
+        run = _measured(profile="smoke", tiers="", seed=1, census="synthetic", sky="synthetic", fresh=fresh)
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
         return export(paths.raw() / run.run_id, paths.reference(), replace=True)
@@ -86,8 +86,8 @@ def named_run(run_id: str) -> Manifest:
     return run
 
 
-def _measured(*, profile: str, tiers: str, seed: int, census: str, fresh: bool) -> Manifest:
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census)
+def _measured(*, profile: str, tiers: str, seed: int, census: str, sky: str, fresh: bool) -> Manifest:
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
     run = open_run(inputs, fresh=fresh)
     if run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
@@ -95,7 +95,7 @@ def _measured(*, profile: str, tiers: str, seed: int, census: str, fresh: bool) 
     check_free_space(load_profile(profile))
     say(sentence(plan_of(inputs)))
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-    parameters = {"PROFILE": profile, "TIERS": tiers, "SEED": seed, "CENSUS": census, "RUN_ID": run.run_id}
+    parameters = {"PROFILE": profile, "TIERS": tiers, "SEED": seed, "CENSUS": census, "SKY": sky, "RUN_ID": run.run_id}
     notebooks = paths.home() / "notebooks"
     for notebook in (*sorted(notebooks.glob("acquire-*.ipynb")), *(notebooks / f"run-{name}.ipynb" for name in studies.names())):
         execute(notebook, run.run_id, parameters)

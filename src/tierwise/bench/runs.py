@@ -28,9 +28,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         pairs=inputs.pair_files(),
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
-        dataset_source=inputs.dataset_source
-        if not inputs.dataset_source.startswith("file:")
-        else f"file:{Path(inputs.dataset_source).name}",
+        dataset_source=shown_source(inputs.dataset_source),
         code_version=code_version(),
         method_sha256=method_sha256(),
         host=host.fingerprint(),

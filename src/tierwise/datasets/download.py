@@ -1,13 +1,16 @@
 """A file of the network's, whole or absent: fetched piece by piece where the connection breaks, believed for its digest alone.
 
-What a server says of length, type or ranges is used to go on where an earlier attempt stopped, never as evidence.
+What a server says of length, type or ranges is used to go on where an earlier attempt stopped, never as evidence. Where nobody recorded a
+file's digest, a gzip file is believed for the check sum that it ends with.
 """
 
+import gzip
 import http.client
 import re
 import time
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -26,19 +29,21 @@ from tierwise.datasets.dataset import sha256_of
 from tierwise.datasets.partial import Partial, open_partial
 
 ZIP_BEGINS: Final = b"PK\x03\x04"
+GZIP_BEGINS: Final = b"\x1f\x8b"
 _PIECE_BYTES: Final = 256 * KIB
 _BEGIN_BYTES: Final = 60
-_PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+PASSING: Final = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS}
+"""Refusals that may pass."""
 _USER_AGENT: Final = "tierwise (a reproducible study of storage)"
 
 
 class Remote(Strict):
-    """A zip archive at `address`, and what is known of it (``data/datasets/*.toml``)."""
+    """A zip archive, or a gzip file (``.gz``), at `address`, and what is known of it (``data/datasets/*.toml``)."""
 
     address: str = Field(pattern=r"^https?://")
     size_bytes: int = Field(gt=0)
-    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
-    rows: int = Field(gt=0, description="of the table that the archive holds")
+    sha256: str | None = Field(pattern=r"^[0-9a-f]{64}$", description="of a gzip file it may be unknown")
+    rows: int | None = Field(default=None, gt=0, description="of the table that the file holds")
     recorded: date = Field(description="when size and digest were taken")
     source: str
     licence: str
@@ -47,6 +52,18 @@ class Remote(Strict):
     def name(self) -> str:
         """The file's name on the server."""
         return self.address.rpartition("/")[2]
+
+    @property
+    def gzipped(self) -> bool:
+        """A gzip file; else a zip archive."""
+        return self.name.endswith(".gz")
+
+    def other(self, path: Path) -> str | None:
+        """The digest of `path`, or what is wrong with it, if it is not this file; None if it is."""
+        if self.sha256 is None:
+            return broken_gzip(path)
+        digest = sha256_of(path)
+        return None if digest == self.sha256 else digest
 
 
 @dataclass(frozen=True)
@@ -61,6 +78,32 @@ class _BrokenError(Exception):
     """An attempt that ended early, for a reason that may pass."""
 
 
+def broken_gzip(path: Path) -> str | None:
+    """What is wrong with a gzip file: cut off, damaged, not one at all."""
+    try:
+        with gzip.open(path) as content:
+            while content.read(_PIECE_BYTES):
+                pass
+    except (OSError, EOFError, zlib.error) as error:
+        return str(error)
+    return None
+
+
+def announced_bytes(address: str, *, remedy: str, patience: Patience | None = None) -> int:
+    """The length that the server announces for the file at `address`.
+
+    Raises:
+        InputError: it announces none, or cannot be reached.
+    """
+    asked = urllib.request.Request(address, method="HEAD", headers={"User-Agent": _USER_AGENT, "Accept-Encoding": "identity"})  # noqa: S310
+    try:
+        with urllib.request.urlopen(asked, timeout=(patience or Patience()).silence_s) as answer:  # noqa: S310
+            return int(answer.headers["Content-Length"])
+    except (OSError, http.client.HTTPException, TypeError, ValueError) as error:
+        rule = f"the server announces no length: {_reason(error)}"
+        raise InputError("download", field="address", value=address, rule=rule, remedy=remedy) from error
+
+
 def fetch(remote: Remote, path: Path, *, remedy: str, patience: Patience | None = None) -> Path:
     """The file of `remote` at `path`: the one that is there and whole, else fetched; what a broken attempt brought is kept and continued.
 
@@ -69,7 +112,7 @@ def fetch(remote: Remote, path: Path, *, remedy: str, patience: Patience | None 
         TierwiseError: another process fetches it.
     """
     with open_partial(path, f"{remote.address} {remote.sha256}") as partial:
-        if not path.exists() or sha256_of(path) != remote.sha256:
+        if not path.exists() or remote.other(path):
             path.unlink(missing_ok=True)
             _complete(remote, partial, remedy, patience or Patience())
             with replacing(path) as whole:
@@ -83,13 +126,14 @@ def _complete(remote: Remote, partial: Partial, remedy: str, patience: Patience)
     while True:
         reason = _attempt(remote, partial, remedy, patience.silence_s)
         if partial.size_bytes == remote.size_bytes:
-            digest = sha256_of(partial.path)
-            if digest == remote.sha256:
+            digest = remote.other(partial.path)
+            if digest is None:
                 return
             once_more = partial.pieced and anew
             partial.clear()
             if not once_more:
-                raise _other_file(remote, "sha256", digest, f"{remote.sha256} is needed (recorded {remote.recorded})", remedy)
+                rule = f"{remote.sha256 or 'a whole gzip file'} is needed (recorded {remote.recorded})"
+                raise _other_file(remote, "sha256" if remote.sha256 else "content", digest, rule, remedy)
             furthest, anew, reason = -1, False, "the file changed between two attempts"
         if partial.size_bytes > furthest:
             furthest, pauses = partial.size_bytes, list(patience.pauses_s)
@@ -136,7 +180,7 @@ def _request(remote: Remote, partial: Partial, remedy: str, silence_s: float) ->
 def _refusal(remote: Remote, partial: Partial, status: int, remedy: str) -> Exception:
     if status == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:  # what is here is longer than the file of today
         partial.clear()
-    elif status not in _PASSING and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+    elif status not in PASSING and status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return InputError("download", field="address", value=remote.address, rule=f"the server answers {status}", remedy=remedy)
     return _BrokenError(f"the server answers {status}")
 
@@ -159,8 +203,8 @@ def _receive(remote: Remote, response: Any, partial: Partial, remedy: str) -> No
         raise _BrokenError("the server sends another part than the one that was asked for")
     progress = Progress(f"download {remote.name}", remote.size_bytes, already=partial.size_bytes)
     for piece in _pieces(response):
-        if not partial.size_bytes and not piece.startswith(ZIP_BEGINS):
-            rule = "a zip archive is needed (a web page in its place often asks for a login)"
+        if not partial.size_bytes and not piece.startswith(GZIP_BEGINS if remote.gzipped else ZIP_BEGINS):
+            rule = f"a {'gzip file' if remote.gzipped else 'zip archive'} is needed (a web page in its place often asks for a login)"
             raise _other_file(remote, "begin", piece.decode(errors="replace"), rule, remedy)
         partial.append(piece)
         progress.step(len(piece))

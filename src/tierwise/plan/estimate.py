@@ -63,13 +63,13 @@ class Plan:
         return max((line.disk_gb or 0.0 for line in self.lines), default=0.0)
 
 
-def make_plan(*, profile: str, tiers: str, seed: int, census: str) -> Plan:
+def make_plan(*, profile: str, tiers: str, seed: int, census: str, sky: str = "synthetic") -> Plan:
     """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace, nothing is written.
 
     Raises:
         InputError: an unknown profile or pair, a file that cannot be read.
     """
-    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census))
+    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky))
 
 
 def plan_of(inputs: Inputs) -> Plan:

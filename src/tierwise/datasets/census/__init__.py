@@ -70,7 +70,7 @@ def _downloaded(folder: Path) -> Dataset:
             raise InputError(remote.name, field="rows", value=rows, rule=f"{remote.rows} are needed", remedy=OFFLINE)
         return {**told, "sha256_recorded": f"{remote.recorded}: {remote.source}", "licence": remote.licence}
 
-    return cached("census", folder / f"census-download-{remote.sha256[:8]}.parquet", request, build)
+    return cached("census", folder / f"census-download-{str(remote.sha256)[:8]}.parquet", request, build)
 
 
 def _file(path: Path, folder: Path) -> Dataset:

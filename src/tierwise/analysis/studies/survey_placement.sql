@@ -1,0 +1,50 @@
+-- Source H's second question: which files of a survey's database gain most on SSDs?
+-- Reads the view `timings`. Every row is a query from empty caches on one placement.
+
+-- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Blocks and the storage's time by what
+-- a placement moves. `substrate` and `flagged` speak of both observations behind the ratio.
+create temp view survey_placement as
+with
+observed as (
+    select
+        run_id,
+        pair,
+        arm,
+        cell ->> 'query' as query,
+        cell ->> 'placement' as placement,
+        block,
+        substrate,
+        elapsed_s,
+        result_rows,
+        list_sum([io.reads for io in relation_io if io.relation_class = 'index'])::bigint as index_reads,
+        list_sum([io.reads for io in relation_io if io.relation = 'source'])::bigint as source_reads,
+        list_sum([io.reads for io in relation_io if io.relation = 'detection'])::bigint as detection_reads,
+        list_sum([io.reads for io in relation_io])::bigint as all_reads,
+        list_sum([io.io_s for io in relation_io if io.relation_class = 'index']) as index_io_s,
+        list_sum([io.io_s for io in relation_io if io.relation = 'source']) as source_io_s,
+        list_sum([io.io_s for io in relation_io if io.relation = 'detection']) as detection_io_s,
+        list_sum([io.io_s for io in relation_io]) as all_io_s,
+        flags,
+        trial,
+        sequence
+    from timings
+    where study = 'survey_placement'
+)
+select
+    one.* exclude (substrate, flags),
+    one.elapsed_s / base.elapsed_s as ratio,
+    if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
+    len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged
+from observed as one
+left join observed as base
+    on base.placement = 'all_hdd'
+    and (base.run_id, base.pair, base.arm, base.query, base.block) = (one.run_id, one.pair, one.arm, one.query, one.block);
+
+-- What two runs are compared by: one row an observation.
+create temp view survey_placement_cells as
+select
+    run_id, pair, arm,
+    format('{}: {}', query, placement) as cell,
+    's' as unit,
+    block, substrate, elapsed_s as value, flagged
+from survey_placement;

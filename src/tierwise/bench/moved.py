@@ -1,0 +1,119 @@
+"""Tables of a data set, loaded once with their indexes and then moved about: every placement has the very same pages and statistics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from psycopg import sql
+
+from tierwise.bench.lab import Lab
+from tierwise.core.errors import EvidenceError
+from tierwise.core.progress import Progress
+from tierwise.core.units import PAGE_BYTES
+from tierwise.postgres.copies import WHOLE, is_whole
+from tierwise.postgres.loading import copy_parquet
+from tierwise.postgres.placement import move
+from tierwise.postgres.plans import planned
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.statistics import BlockCounter
+
+
+class TableLike(Protocol):
+    """What is asked of a table of `tierwise.datasets`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def columns(self) -> list[str]: ...
+    def ddl(self) -> str: ...
+    def indexes(self) -> dict[str, str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A table and the Parquet file of its rows."""
+
+    table: TableLike
+    parquet: Path
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a statement did from empty caches, with memory for all that it read: blocks by relation, and the nodes of its plan."""
+
+    blocks: dict[str, int]
+    nodes: tuple[str, ...]
+
+
+def relations_of(tables: Sequence[TableLike]) -> list[str]:
+    """Every table, its primary key and its indexes, named as the server stores them."""
+    return [name for table in tables for name in (table.name.lower(), f"{table.name.lower()}_pkey", *table.indexes())]
+
+
+def load_once(connection: Connection, schema: str, tier: str, tables: Sequence[Rows]) -> bool:
+    """Set the search path to `schema`, with `tables` loaded on `tier` where it is not whole yet; True: they were loaded now.
+
+    One full scan of each table sets the hint bits, so that no read writes later.
+    """
+    named = sql.Identifier(schema)
+    there = is_whole(connection, schema)
+    if not there:
+        with connection.transaction():
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(named))
+            connection.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
+            connection.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
+            for rows in tables:
+                _load(connection, rows, tier)
+    connection.execute(sql.SQL("SET search_path = {}").format(named))
+    if not there:
+        for rows in tables:
+            connection.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(sql.Identifier(rows.table.name.lower())))
+        connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+    return not there
+
+
+def _load(connection: Connection, rows: Rows, tier: str) -> None:
+    name = rows.table.name.lower()
+    connection.execute(sql.SQL(rows.table.ddl()))
+    copy_parquet(connection, rows.parquet, name, rows.table.columns, Progress(f"loading {name} onto {tier}", rows.count))
+    for command in rows.table.indexes().values():
+        connection.execute(sql.SQL(command))
+    connection.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(name)))
+
+
+def place(connection: Connection, tiers: Mapping[str, str]) -> None:
+    """Have each relation on its tier."""
+    for relation, tier in tiers.items():
+        move(connection, relation, tier)
+
+
+def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, int]:
+    """Of the main fork of each relation."""
+    rows = connection.execute("SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(relations)])
+    return dict(rows.fetchall())
+
+
+def touched(lab: Lab, relations: Sequence[str], statement: str, setup: Sequence[str]) -> Touched:
+    """Run `statement` once on a server that has just been started, delays off, and count what it reads.
+
+    Each distinct block is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
+    buffers, asks for no block twice. Planning's own reads are in it, as they are in a cold run's.
+
+    Raises:
+        EvidenceError: more blocks were asked of a relation than it has: something was read twice.
+    """
+    with lab.loading() as connection:
+        for command in setup:
+            connection.execute(sql.SQL(command))
+        with BlockCounter(connection, relations) as counter:
+            connection.execute(sql.SQL(statement))
+        nodes = tuple(planned(connection, statement).labels)
+        pages = {name: size_bytes // PAGE_BYTES for name, size_bytes in sizes_bytes(connection, relations).items()}
+    blocks = {name: count.reads for name, count in counter.blocks.items()}
+    beyond = {name: (count, pages[name]) for name, count in blocks.items() if count > pages[name]}
+    if beyond:
+        raise EvidenceError(f"more blocks were read than there are, (read, there), by relation: {beyond}")
+    return Touched(blocks, nodes)

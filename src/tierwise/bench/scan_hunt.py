@@ -1,0 +1,107 @@
+"""Source H's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
+
+Every arm changes one thing of an ideal reading: the whole table in requests of 512 KiB, 32 of them outstanding, in the order of the
+addresses. No arm's value is fitted: the steps were chosen before, and all of them are told.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import Field
+
+from tierwise.bench.lab import Lab
+from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict
+from tierwise.core.units import KIB, PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.simulate.scans import Reading, duration_s, lookups, parts_in_order, whole
+from tierwise.tiers.open import device_model
+
+IDEAL_REQUEST_BYTES: Final = 512 * KIB
+IDEAL_DEPTH: Final = 32
+OURS_REQUEST_BYTES: Final = 128 * KIB
+"""PostgreSQL 18's io_combine_limit."""
+REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
+FRAGMENTED: Final = (0.01, 0.1, 1.0)
+OURS: Final = "as PostgreSQL reads here"
+IDEAL: Final = "ideal"
+
+
+class Hunt(Strict):
+    """How much is simulated."""
+
+    requests: int = Field(default=256, ge=16, description="of each reading")
+    seeds: int = Field(default=5, ge=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query at the published size: blocks that the live plan reads of table and indexes, in proportion, and rows that it finds."""
+
+    name: str
+    form: str
+    scanned: bool  # the plan reads the whole table
+    heap_blocks: float
+    index_blocks: float
+    rows: float
+
+
+def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
+    """(name, what is read, one after the other), the first two of them no arm of the hunt: what this server does, and the ideal."""
+    ideal = whole(table_bytes, request_bytes=IDEAL_REQUEST_BYTES, depth=IDEAL_DEPTH)
+    if query.scanned:
+        yield OURS, [whole(table_bytes, request_bytes=OURS_REQUEST_BYTES)]
+    else:
+        index = whole(query.index_blocks * PAGE_BYTES, request_bytes=PAGE_BYTES)
+        yield OURS, [index, parts_in_order(query.heap_blocks * PAGE_BYTES, table_bytes, request_bytes=OURS_REQUEST_BYTES)]
+    yield IDEAL, [ideal]
+    for size_kib in REQUESTS_KIB:
+        yield f"requests of {size_kib} KiB", [whole(table_bytes, request_bytes=size_kib * KIB, depth=IDEAL_DEPTH)]
+    yield "one request at a time", [replace(ideal, depth=1)]
+    for share in FRAGMENTED:
+        yield f"fragmented, {100 * share:g} % of the requests elsewhere", [replace(ideal, scattered=share)]
+    yield "a lookup for each row found", [lookups(query.rows, depth=IDEAL_DEPTH)]
+
+
+def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
+    """Seconds of every query, arm and tier, by seed; the devices alone, unstretched, since the table is whole.
+
+    A real disk is left out, and a device that the table does not fit on.
+    """
+    seeds = range(lab.seed, lab.seed + hunt.seeds)
+    tiers = []
+    for name, spec in lab.pair.tiers.items():
+        device = device_model(spec, stretch=1.0, seed=lab.seed)
+        if device is not None and device.capacity_bytes > table_bytes:
+            tiers.append(name)
+
+    def took_s(tier: str, reading: Reading, seed: int) -> float:
+        device = device_model(lab.pair.tiers[tier], stretch=1.0, seed=seed)
+        assert device is not None, "the tiers were chosen for their devices"
+        return duration_s(device, reading, table_bytes, requests=hunt.requests, seed=seed)
+
+    known: dict[tuple[str, Reading], list[float]] = {}
+    found = []
+    progress = Progress("simulating the published size", len(queries))
+    for query in queries:
+        for arm, readings in arms(query, table_bytes):
+            seconds: dict[str, list[float]] = {}
+            for tier in tiers:
+                for reading in readings:
+                    if (tier, reading) not in known:  # queries share the readings of the whole table
+                        known[tier, reading] = [took_s(tier, reading, seed) for seed in seeds]
+                seconds[tier] = [sum(parts) for parts in zip(*(known[tier, reading] for reading in readings), strict=True)]
+            found.append(
+                {
+                    "query": query.name,
+                    "form": query.form,
+                    "arm": arm,
+                    "hunted": arm not in {OURS, IDEAL},
+                    "substrate": str(Substrate.SIMULATED),
+                    "seconds": seconds,
+                    "bytes": sum(reading.requests * reading.request_bytes for reading in readings),
+                }
+            )
+        progress.step()
+    return found

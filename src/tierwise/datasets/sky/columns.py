@@ -1,0 +1,65 @@
+"""The table twomass_psc: the 60 columns of the official Point Source Catalog in its order, and the archive's four.
+
+Names, order and types: the release's PostgreSQL schema, and the archive's own description of its table; the release calls the second column
+``decl``, the archive and source H ``dec``. What the archive adds (unit vector and HTM index of the position) stands before them there.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from tierwise.datasets.tables import Table
+
+ROWS: Final = 470_992_970
+"""Sources in the All-Sky Point Source Catalog (its README_ftp: "positions and photometry for 470,992,970 objects")."""
+
+PROFILE_SHARE: Final = 0.01
+"""Of these a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
+
+_RUNS: Final = (
+    ("double precision", "ra dec"),
+    ("real", "err_maj err_min"),
+    ("smallint", "err_ang"),
+    ("character(17)", "designation"),
+    ("real", "j_m j_cmsig j_msigcom j_snr h_m h_cmsig h_msigcom h_snr k_m k_cmsig k_msigcom k_snr"),
+    ("character(3)", "ph_qual rd_flg bl_flg cc_flg"),
+    ("character(6)", "ndet"),
+    ("real", "prox"),
+    ("smallint", "pxpa"),
+    ("integer", "pxcntr"),
+    ("smallint", "gal_contam mp_flg"),
+    ("integer", "pts_key"),
+    ("character(1)", "hemis"),
+    ("date", "date"),
+    ("smallint", "scan"),
+    ("real", "glon glat x_scan"),
+    ("double precision", "jdate"),
+    ("real", "j_psfchi h_psfchi k_psfchi j_m_stdap j_msig_stdap h_m_stdap h_msig_stdap k_m_stdap k_msig_stdap"),
+    ("integer", "dist_edge_ns dist_edge_ew"),
+    ("character(2)", "dist_edge_flg"),
+    ("smallint", "dup_src use_src"),
+    ("character(1)", "a"),
+    ("real", "dist_opt"),
+    ("smallint", "phi_opt"),
+    ("real", "b_m_opt vr_m_opt"),
+    ("smallint", "nopt_mchs"),
+    ("integer", "ext_key scan_key coadd_key"),
+    ("smallint", "coadd"),
+)
+TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}
+"""SQL type by column, in the file's order."""
+ARCHIVE_TYPES: Final = {"cx": "double precision", "cy": "double precision", "cz": "double precision", "htmid": "bigint"}
+"""What the archive adds."""
+
+NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}
+"""Columns that may hold no value; in the release's text ``\\N``."""
+
+PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("dec",)), nullable=NULLABLE)
+"""Indexed as source H has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
+
+ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
+"""With the archive's own columns."""
+
+
+def table(*, archive: bool) -> Table:
+    """The release's table, or the archive's."""
+    return ARCHIVE_PSC if archive else PSC

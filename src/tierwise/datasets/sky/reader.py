@@ -1,0 +1,201 @@
+"""A catalog of the reader's as Parquet: the release's text (``|`` between fields, ``\\N`` for no value), VOTable, FITS or Parquet.
+
+The text has all sixty columns, without a header. The others name theirs: what they lack has no value, and a missing ``pts_key`` counts the
+rows.
+"""
+
+import gzip
+import warnings
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pv
+import pyarrow.parquet as pq
+
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.paths import short
+from tierwise.core.progress import Progress
+from tierwise.core.units import MIB
+from tierwise.datasets.download import GZIP_BEGINS
+from tierwise.datasets.sky.columns import PSC
+
+VERSION: Final = 1
+"""Raised whenever the same file gives other rows."""
+
+
+_KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
+"""By the file's suffix; any other is taken for the release's text."""
+_ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
+"""What the release's schema, and the archive's two services, call these columns."""
+_NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)
+_ROWS: Final = 1 << 16
+_REMEDY: Final = "name a whole file: SKY=file:PATH"
+
+
+def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
+    """Write every row of `sources`, in their order; returns what provenance has to say of it.
+
+    Raises:
+        InputError: a malformed row, a column that is missing or of another type, a file that cannot be read.
+        MissingError: a VOTable or FITS file, and astropy is not installed.
+    """
+    kinds = {_kind(source) for source in sources}
+    tables = (table for source in sources for table in _tables(source))
+    told = write_tables(short(sources[0]), tables, parquet)
+    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(kinds)), **told}
+
+
+def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:
+    """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack.
+
+    Raises:
+        InputError: as `write`.
+    """
+    rows, absent = 0, list[str]()
+    with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
+        for table in tables:
+            named = table.rename_columns([_ALIASES.get(name.lower(), name.lower()) for name in table.column_names])
+            absent = [name for name in PSC.types if name not in named.column_names]
+            writer.write_table(_completed(where, named, rows), row_group_size=_ROWS)
+            rows += named.num_rows
+    if not rows:
+        raise InputError(where, field="rows", value=0, rule="at least one is needed")
+    return {"absent_columns": absent}
+
+
+def _kind(source: Path) -> str:
+    suffix = next((suffix for suffix in reversed(source.suffixes) if suffix != ".gz"), "")
+    return _KINDS.get(suffix, "text of the release")
+
+
+def _tables(source: Path) -> Iterator[pa.Table]:
+    """The file's rows, some at a time."""
+    readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
+    where = short(source)
+    try:
+        yield from readers.get(_kind(source), _text)(source)
+    except pa.ArrowInvalid as error:
+        raise InputError(where, rule=f"not readable as {_kind(source)}: {error}", remedy=_REMEDY) from error
+    except (OSError, EOFError, ValueError, SyntaxError, zlib.error) as error:  # what astropy finds wrong in a VOTable is a syntax error
+        raise InputError(where, rule=f"cannot be read: {getattr(error, 'strerror', None) or error}", remedy=_REMEDY) from error
+
+
+def _parquet(source: Path) -> Iterator[pa.Table]:
+    for batch in pq.ParquetFile(source).iter_batches(_ROWS):
+        yield pa.Table.from_batches([batch])
+
+
+@contextmanager
+def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
+    """The file as it lies on disk, whose position tells the progress, and its text."""
+    with source.open("rb") as raw:
+        packed = raw.read(2) == GZIP_BEGINS
+        raw.seek(0)
+        with gzip.open(raw) if packed else nullcontext(raw) as content:
+            yield raw, content
+
+
+def _text(source: Path) -> Iterator[pa.Table]:
+    with _content(source) as (raw, content):
+        progress = Progress("sky: reading", source.stat().st_size)
+        batches = pv.open_csv(
+            pa.PythonFile(content, mode="r"),
+            read_options=pv.ReadOptions(column_names=PSC.columns, block_size=8 * MIB, use_threads=False),
+            parse_options=pv.ParseOptions(delimiter="|", quote_char=False, ignore_empty_lines=False),
+            convert_options=pv.ConvertOptions(
+                column_types=PSC.schema, null_values=["\\N"], strings_can_be_null=True, quoted_strings_can_be_null=False
+            ),
+        )
+        for batch in batches:
+            yield pa.Table.from_batches([batch])
+            progress.step(raw.tell() - progress.done)
+
+
+def _astropy(what: str, error: ImportError) -> MissingError:
+    return MissingError("astropy", why=f"it reads {what} files ({error})", remedy="pip install astropy, or give the text or Parquet")
+
+
+def columns_of(votable: Any) -> pa.Table:
+    """The columns of a VOTable's table (astropy's) by their names."""
+    return pa.table({field.name: _array(votable.array[field.name]) for field in votable.fields})
+
+
+def _votable(source: Path) -> Iterator[pa.Table]:
+    """The first table."""
+    try:
+        from astropy.io.votable import parse_single_table  # noqa: PLC0415  takes a second, and few need it
+    except ImportError as error:
+        raise _astropy("VOTable", error) from error
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what an archive's VOTable does not quite conform in
+        yield columns_of(parse_single_table(source, verify="ignore"))
+
+
+def _fits(source: Path) -> Iterator[pa.Table]:
+    """Rows of the first table, some at a time."""
+    try:
+        from astropy.io import fits  # noqa: PLC0415  as above
+    except ImportError as error:
+        raise _astropy("FITS", error) from error
+    with fits.open(source, memmap=True) as units:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # such as that of a file that was cut off
+            try:
+                found = next((unit for unit in units if isinstance(unit, fits.BinTableHDU | fits.TableHDU)), None)
+            except Warning as error:
+                raise OSError(error) from error
+        if found is None:
+            raise InputError(short(source), field="tables", value=0, rule="a FITS file must hold one")
+        none = {column.name: column.null for column in found.columns}
+        for begin in range(0, found.header["NAXIS2"], _ROWS):
+            part = found.data[begin : begin + _ROWS]
+            yield pa.table({name: _array(part[name], none[name]) for name in none})
+
+
+def _array(values: Any, none: object = None) -> pa.Array:
+    """`values` in the machine's byte order; no value where they are masked, `none`, not a number, or an empty text."""
+    data = np.ma.getdata(values)
+    if data.dtype.kind in "OSU":
+        texts = pa.array([text.decode() if isinstance(text, bytes) else str(text) for text in data.tolist()], pa.string())
+        return pc.if_else(pc.equal(pc.utf8_trim_whitespace(texts), ""), None, texts)
+    mask = np.ma.getmaskarray(values) | (np.isnan(data) if data.dtype.kind == "f" else data == none if none is not None else False)
+    return pa.array(data.astype(data.dtype.newbyteorder("=")), mask=np.broadcast_to(mask, data.shape))
+
+
+def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
+    """`table` with the catalog's columns and types, in its order."""
+    for name in _NEEDED:
+        if name not in table.column_names:
+            raise InputError(where, field="columns", value=table.column_names[:8], rule=f"the column {name} is missing")
+    made = []
+    for field in PSC.schema:
+        if field.name in table.column_names:
+            column = _cast(where, table[field.name], field)
+        elif field.name in PSC.key:
+            column = pa.array(range(before + 1, before + table.num_rows + 1), field.type)
+        else:
+            column = pa.nulls(table.num_rows, field.type)
+        if not field.nullable and column.null_count:
+            row = before + pc.index(pc.is_null(column), True).as_py() + 1
+            raise InputError(f"{where} row {row}", field=field.name, rule="a value is needed")
+        made.append(column)
+    return pa.table(made, schema=PSC.schema)
+
+
+def _cast(where: str, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        if pa.types.is_string(field.type):
+            return pc.utf8_rtrim_whitespace(column.cast(pa.string()))
+        if pa.types.is_date(field.type) and not pa.types.is_date(column.type):
+            return pc.cast(pc.utf8_slice_codeunits(column.cast(pa.string()), 0, 10), field.type)
+        if pa.types.is_integer(field.type) and pa.types.is_string(column.type):
+            column = column.cast(pa.int64())
+        return column.cast(field.type, safe=not pa.types.is_floating(field.type))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(where, field=field.name, rule=f"not of type {field.type}: {error}") from error

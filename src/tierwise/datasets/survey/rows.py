@@ -1,0 +1,280 @@
+"""The rows of each table, field by field or frame by frame."""
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from tierwise.datasets.sphere import galactic
+from tierwise.datasets.survey.fields import (
+    BANDS,
+    DETECTORS,
+    EPOCH_BAND,
+    FIELD_DEG,
+    Field,
+    Floats,
+    Frames,
+    Ints,
+    Place,
+    error_mag,
+    frame_order,
+    place,
+    references,
+)
+from tierwise.datasets.survey.fields import ext_num as detector_of
+from tierwise.datasets.survey.schema import NO_INTEGER, NO_REAL, NO_TEXT, load_tables
+
+CU_EVENT: Final = 1
+PIXEL_ARCSEC: Final = 0.21
+APERTURES: Final = 13
+UNCORRECTED_APERTURES: Final = 7
+SOURCE_MAGNITUDES: Final = {"PetroMag": -0.02, "PsfMag": 0.0, "SerMag2D": 0.01, "AperMag3": 0.0, "AperMag4": -0.01, "AperMag6": -0.02}
+"""Each by how much it is fainter than the detection's own."""
+LEAST_EPOCHS: Final = 5
+VARIABLE_RATIO: Final = 3.0
+"""variableClass is 1 where the intrinsic scatter over the expected one, weighted by observations over bands with at least five, exceeds
+this (glossary of the WSA, UKIDSSDR7: variableClass)."""
+
+
+def filled(name: str, rows: int, values: Mapping[str, Any]) -> pa.RecordBatch:
+    """Rows of table `name`: `values` by column, and in every other column the archives' default for a missing value."""
+    schema = load_tables()[name].schema
+    assert values.keys() <= set(schema.names), values.keys() - set(schema.names)
+    return pa.RecordBatch.from_arrays([_column(field, rows, values) for field in schema], schema=schema)
+
+
+def _column(field: pa.Field, rows: int, values: Mapping[str, Any]) -> pa.Array:
+    if field.name in values:
+        value = values[field.name]
+        given = np.full(rows, value) if np.ndim(value) == 0 else value
+        return pa.array(given).cast(field.type, safe=False)
+    if pa.types.is_string(field.type):
+        return pa.repeat(NO_TEXT, rows)
+    if pa.types.is_floating(field.type):
+        return pa.array(np.full(rows, NO_REAL, dtype=field.type.to_pandas_dtype()))
+    return pa.array(np.full(rows, max(NO_INTEGER, np.iinfo(field.type.to_pandas_dtype()).min), dtype=field.type.to_pandas_dtype()))
+
+
+def position(at: Place) -> dict[str, Any]:
+    """The columns that tell it."""
+    vectors = dict(zip(("cx", "cy", "cz"), at.vectors, strict=True))
+    return {"ra": at.ra, "dec": at.dec, **vectors, "htmID": at.htm_id}
+
+
+def both_positions(at: Place) -> dict[str, Any]:
+    """The same, and the galactic one."""
+    lon, lat = galactic(at.ra, at.dec)
+    return {**position(at), "l": lon, "b": lat}
+
+
+def flux(magnitude: Floats) -> Floats:
+    """Counts, with a zero point of 25 mag."""
+    counts: Floats = 10 ** (-0.4 * (magnitude - 25))
+    return counts
+
+
+def frame_set_ids(field: int, ext_num: Ints) -> Ints:
+    """The set of frames, one of each band, of each detector of a field."""
+    identifiers: Ints = 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
+    return identifiers
+
+
+def multiframe(frames: Frames) -> pa.RecordBatch:
+    """Every exposure."""
+    rows = len(frames.field)
+    date = (np.datetime64("1858-11-17") + frames.mjd.astype(np.int64)).astype(str)
+    names = np.array([f"survey{number:08d}" for number in range(rows)])
+    filters = np.array(list(BANDS))[frames.band]
+    values = {
+        "multiframeID": frames.ids,
+        "cuEventID": CU_EVENT,
+        "frameType": "tilestack",
+        "filterName": filters,
+        "filterID": frames.band + 1,
+        "mjdObs": frames.mjd,
+        "mjdEnd": frames.mjd + 0.002,
+        "utDate": date,
+        "dateObs": date,
+        "expTime": 45.0,
+        "numDetectors": DETECTORS**2,
+        "obstype": "OBJECT",
+        "fileName": names,
+        "catName": np.char.add(names, "_cat"),
+        "deprecated": 0,
+    }
+    return filled("Multiframe", rows, values)
+
+
+def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
+    """The sets of frames that the sources of `field` were merged from: one for each detector."""
+    detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
+    middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
+    first = frames.ids[field.frames[references(frames.band[field.frames])]]
+    told = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
+    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **told, "deprecated": 0}
+    for band, identifier in zip(BANDS, first.tolist(), strict=True):
+        values |= {f"{band}mfID": identifier, f"{band}eNum": detector}
+    return filled("MergeLog", len(detector), values)
+
+
+def source(field: Field, frames: Frames) -> pa.RecordBatch:
+    """The sources of `field`, with what the first exposure of each band found of them."""
+    values: dict[str, Any] = {
+        "sourceID": field.source_ids,
+        "cuEventID": CU_EVENT,
+        "frameSetID": frame_set_ids(field.number, field.ext_num),
+        **both_positions(place(field.number, field.x, field.y)),
+        "priOrSec": 0,
+        "mergedClass": -1,
+        "mergedClassStat": 0.0,
+        "pStar": 0.9,
+        "pGalaxy": 0.05,
+        "pNoise": 0.05,
+        "pSaturated": 0.0,
+    }
+    found: dict[str, tuple[Floats, Any]] = {}
+    for band, exposure in zip(BANDS, references(frames.band[field.frames]), strict=True):
+        detected, magnitude = field.detected[:, exposure], field.magnitude[:, exposure]
+        found[band] = magnitude, detected
+        error = error_mag(magnitude)
+        for name, offset in SOURCE_MAGNITUDES.items():
+            values[f"{band}{name}"] = np.where(detected, magnitude + offset, NO_REAL)
+            values[f"{band}{name}Err"] = np.where(detected, error, NO_REAL)
+        for aperture in (3, 4, 6):
+            values[f"{band}AperMagNoAperCorr{aperture}"] = np.where(detected, magnitude + 0.1, NO_REAL)
+        values |= {f"{band}SeqNum": field.seq_num[:, exposure], f"{band}Class": np.where(detected, -1, NO_INTEGER)}
+        values |= {f"{band}ppErrBits": np.where(detected, 0, NO_INTEGER), f"{band}ErrBits": np.where(detected, 0, NO_INTEGER)}
+    for blue, red in pairwise(BANDS):
+        both = found[blue][1] & found[red][1]
+        values[f"{blue}m{red}Pnt"] = np.where(both, found[blue][0] - found[red][0], NO_REAL)
+        values[f"{blue}m{red}PntErr"] = np.where(both, np.hypot(error_mag(found[blue][0]), error_mag(found[red][0])), NO_REAL)
+    return filled("Source", len(field.x), values)
+
+
+def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.RecordBatch:
+    """What one exposure of `field` detected, in its own order; `at` are the field's sources."""
+    found, extra = np.flatnonzero(field.detected[:, exposure]), field.spurious[exposure]
+    x, y = np.concatenate([field.x[found], extra.x]), np.concatenate([field.y[found], extra.y])
+    noise = place(field.number, extra.x, extra.y)
+    order, numbers = frame_order(x, y)
+    where = Place(
+        np.concatenate([at.ra[found], noise.ra])[order],
+        np.concatenate([at.dec[found], noise.dec])[order],
+        np.concatenate([at.vectors[:, found], noise.vectors], axis=1)[:, order],
+        np.concatenate([at.htm_id[found], noise.htm_id])[order],
+    )
+    frame = int(field.frames[exposure])
+    magnitude = np.concatenate([field.magnitude[found, exposure], extra.magnitude])[order]
+    values = {
+        "multiframeID": int(frames.ids[frame]),
+        "extNum": detector_of(x, y)[order],
+        "cuEventID": CU_EVENT,
+        "seqNum": numbers[order],
+        "filterID": int(frames.band[frame]) + 1,
+        "x": x[order] * FIELD_DEG * 3600 / PIXEL_ARCSEC,
+        "y": y[order] * FIELD_DEG * 3600 / PIXEL_ARCSEC,
+        "mjd": float(frames.mjd[frame]),
+        **both_positions(where),
+        **_measures(magnitude),
+        "class": np.where(order < len(found), -1, 0),
+        "objID": np.int64(frame) * 10_000_000 + np.arange(len(order)),
+        "ppErrBits": 0,
+        "errBits": 0,
+        "deprecated": 0,
+    }
+    return filled("Detection", len(order), values)
+
+
+def _measures(magnitude: Floats) -> dict[str, Any]:
+    """One brightness through every aperture and profile."""
+    counts, error = flux(magnitude), error_mag(magnitude)
+    values: dict[str, Any] = {"isoMag": magnitude, "isoFlux": counts, "pHeight": counts / 12, "pHeightErr": counts / 12 * error}
+    for aperture in range(1, APERTURES + 1):
+        share = np.float32(1 - 0.8**aperture)
+        values |= {f"aperFlux{aperture}": counts * share, f"aperFlux{aperture}err": counts * error * share}
+        values |= {f"aperMag{aperture}": magnitude, f"aperMag{aperture}err": error}
+        if aperture <= UNCORRECTED_APERTURES:
+            values[f"aperMagNoAperCorr{aperture}"] = magnitude - np.float32(2.5) * np.log10(share)
+    for profile in ("petro", "kron", "half", "psf"):
+        values |= {f"{profile}Flux": counts, f"{profile}FluxErr": counts * error, f"{profile}Mag": magnitude, f"{profile}MagErr": error}
+    values |= {"gauSig": 1.9, "ell": 0.08, "pa": 45.0, "sky": 230.0, "skyVar": 9.0, "averageConf": 100.0, "classStat": 0.0}
+    return values
+
+
+def best_match(field: Field, frames: Frames) -> pa.RecordBatch:
+    """Each source in each exposure of its field, in this order; without a detection, the archive's defaults."""
+    sources, exposures = field.seq_num.shape
+    seq_num = field.seq_num.ravel()
+    values = {
+        "sourceID": np.repeat(field.source_ids, exposures),
+        "multiframeID": np.tile(frames.ids[field.frames], sources),
+        "extNum": np.repeat(field.ext_num, exposures),
+        "cuEventID": CU_EVENT,
+        "seqNum": seq_num,
+        "modelDistSecs": np.where(seq_num == NO_INTEGER, NO_REAL, 0.05 * (1 + seq_num % 3)),
+        "flag": 0,
+    }
+    return filled("BestMatch", len(seq_num), values)
+
+
+def variability(field: Field, frames: Frames) -> pa.RecordBatch:
+    """Statistics of each source's light curve in each band, of what was detected."""
+    rows = len(field.x)
+    values: dict[str, Any] = {
+        "sourceID": field.source_ids,
+        "cuEventID": CU_EVENT,
+        "frameSetID": frame_set_ids(field.number, field.ext_num),
+        "variableClass": 0,
+    }
+    for number, band in enumerate(BANDS):
+        mine = frames.band[field.frames] == number
+        told = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
+        values |= {f"{band}{what}": value for what, value in told.items()}
+        if number == EPOCH_BAND:  # the only one with five observations
+            values["variableClass"] = told["VarClass"]
+    return filled("Variability", rows, values)
+
+
+def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
+    count = good.sum(axis=1)
+    some = np.maximum(count, 1)
+    mean = np.where(good, magnitude, 0).sum(axis=1) / some
+    away = np.where(good, magnitude - mean[:, None], 0)
+    rms = np.sqrt((away**2).sum(axis=1) / np.maximum(count - 1, 1))
+    median = _middle(magnitude, good)
+    expected = error_mag(mean)
+    intrinsic = np.sqrt(np.maximum(rms**2 - expected**2, 0))
+    ratio = np.where(count >= LEAST_EPOCHS, intrinsic / expected, 0)
+    several = count >= LEAST_EPOCHS
+    told = {
+        "MeanMag": np.where(count > 0, mean, NO_REAL),
+        "MedianMag": np.where(count > 0, median, NO_REAL),
+        "minMag": np.where(count > 0, np.where(good, magnitude, np.inf).min(axis=1), NO_REAL),
+        "maxMag": np.where(count > 0, np.where(good, magnitude, -np.inf).max(axis=1), NO_REAL),
+        "MagMAD": np.where(several, _middle(np.abs(magnitude - median[:, None]), good), NO_REAL),
+        "MagRms": np.where(several, rms, NO_REAL),
+        "skewness": np.where(several, (away**3).sum(axis=1) / some / np.maximum(rms, 1e-6) ** 3, NO_REAL),
+        "ExpRms": np.where(several, expected, NO_REAL),
+        "IntRms": np.where(several, intrinsic, NO_REAL),
+        "ChiSqPd": np.where(several, (rms / expected) ** 2, NO_REAL),
+        "ProbVar": np.where(several, np.clip(ratio / VARIABLE_RATIO, 0, 1), NO_REAL),
+    }
+    return {
+        "nGoodObs": count,
+        "nFlagObs": np.zeros_like(count),
+        "nMissingObs": (~good).sum(axis=1),
+        **told,
+        "VarClass": (ratio > VARIABLE_RATIO).astype(np.int32),
+    }
+
+
+def _middle(values: Floats, good: Any) -> Floats:
+    """The median of the good values of each row (0 without any)."""
+    ordered = np.sort(np.where(good, values, np.inf), axis=1)
+    count = good.sum(axis=1)
+    rows = np.arange(len(count))
+    low, high = ordered[rows, np.maximum(count - 1, 0) // 2], ordered[rows, count // 2 if ordered.shape[1] > 1 else np.zeros_like(count)]
+    middle: Floats = np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)
+    return middle

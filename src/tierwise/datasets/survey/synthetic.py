@@ -1,0 +1,98 @@
+"""A synthetic survey: seeded, of any size, each table in the order in which an archive ingests it."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tierwise.core.errors import InputError
+from tierwise.core.progress import Progress
+from tierwise.datasets.survey import rows
+from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, place, schedule
+from tierwise.datasets.survey.schema import load_tables
+
+VERSION: Final = 1
+"""Raised whenever the same seed gives other rows."""
+
+SOURCES: Final = 100_000
+"""Of the whole survey: assumed, so that Detection, more than sixty times as long, still fits a laptop's disk."""
+LEAST_FRACTION: Final = 0.001
+_GROUP_ROWS: Final = 1 << 15
+
+ASSUMED: Final = (
+    f"{SOURCES:,} sources in fields of {PER_FIELD:,}, {EPOCHS} exposures of each field in r and one in u, g, i and z; the real surveys' "
+    f"numbers are"
+    " larger (source H: a detection table of more than 10^10 rows)",
+    "magnitudes from 13 to 21 with counts rising by 10^(0.3 m), errors of a hundredth and of a tenth at 20 mag, detected down to about "
+    "20.8 mag",
+    "0.6 % of the sources vary (Cross et al. 2009, of stars in UKIDSS-DXS): a third each pulsating, eclipsing, of long period",
+    f"{SPURIOUS:.0%} of the detections belong to no source; matches are never ambiguous",
+    "a detection lies where its source does; columns that no query of the studies reads hold a constant or the archives' default",
+    "Variability's columns, and the indexes beyond the archives' keys",
+)
+
+
+class Survey:
+    """The survey of `fraction` and `seed`; the fields are observed when the first table needs them.
+
+    Raises:
+        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
+    """
+
+    def __init__(self, fraction: float, seed: int):
+        if not LEAST_FRACTION <= fraction <= 1:
+            raise InputError("survey", field="fraction", value=fraction, rule=f"from {LEAST_FRACTION} to 1 (of {SOURCES:,} sources)")
+        if seed < 0:
+            raise InputError("survey", field="seed", value=seed, rule="a whole number from 0")
+        self.sources, self.seed = round(SOURCES * fraction), seed
+        self.field_count = -(-self.sources // PER_FIELD)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """Every exposure."""
+        return schedule(self.field_count, self.seed)
+
+    @cached_property
+    def fields(self) -> list[Field]:
+        """Every field, with what its exposures found: nine bytes a source and exposure."""
+        bounds = [self.sources * number // self.field_count for number in range(self.field_count + 1)]
+        return [
+            observe(number, bounds[number], bounds[number + 1] - bounds[number], self.frames, self.seed)
+            for number in range(self.field_count)
+        ]
+
+    def batches(self, name: str) -> Iterator[pa.RecordBatch]:
+        """The rows of table `name`: by field, those of Detection by exposure."""
+        if name == "Multiframe":
+            yield rows.multiframe(self.frames)
+        elif name == "Detection":
+            yield from self._detections()
+        else:
+            make = {"MergeLog": rows.merge_log, "Source": rows.source, "BestMatch": rows.best_match, "Variability": rows.variability}[name]
+            yield from (make(field, self.frames) for field in self.fields)
+
+    def _detections(self) -> Iterator[pa.RecordBatch]:
+        places = [place(field.number, field.x, field.y) for field in self.fields]
+        done = [0] * self.field_count
+        for number in self.frames.field.tolist():
+            yield rows.detection(self.fields[number], self.frames, done[number], places[number])
+            done[number] += 1
+
+    def write(self, name: str, parquet: Path) -> dict[str, Any]:
+        """Write table `name`; returns what provenance has to say of it."""
+        schema, total = load_tables()[name].schema, len(self.frames.field) if name == "Detection" else self.field_count
+        progress = Progress(f"survey: generating {name}", total)
+        with pq.ParquetWriter(parquet, schema, compression="zstd", compression_level=1) as writer:
+            held: list[pa.RecordBatch] = []
+            for batch in self.batches(name):
+                held.append(batch)
+                if sum(one.num_rows for one in held) >= _GROUP_ROWS:
+                    writer.write_table(pa.Table.from_batches(held))
+                    held = []
+                progress.step()
+            if held:
+                writer.write_table(pa.Table.from_batches(held))
+        return {"what": "synthetic rows; no source is a real one", "columns": "data/datasets/survey.toml", "assumed": list(ASSUMED)}

@@ -1,0 +1,54 @@
+"""A table as its archive declares it: columns with SQL types, key and indexes; its Parquet schema and its DDL follow from that."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import pyarrow as pa
+
+_ARROW: Final[dict[str, pa.DataType]] = {
+    "double precision": pa.float64(),
+    "real": pa.float32(),
+    "bigint": pa.int64(),
+    "integer": pa.int32(),
+    "smallint": pa.int16(),
+    "date": pa.date32(),
+}
+"""Every other SQL type is text: ``character(n)``, ``text``."""
+
+
+def arrow_type(sql_type: str) -> pa.DataType:
+    """The type of a Parquet column that holds a column of `sql_type`."""
+    return _ARROW.get(sql_type, pa.string())
+
+
+@dataclass(frozen=True)
+class Table:
+    """`types` are SQL types by column, in the archive's order; each entry of `indexed` is the columns of one index."""
+
+    name: str
+    types: Mapping[str, str]
+    key: tuple[str, ...]
+    indexed: tuple[tuple[str, ...], ...] = ()
+    nullable: frozenset[str] = frozenset()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names, in order."""
+        return list(self.types)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Parquet file's."""
+        return pa.schema([pa.field(name, arrow_type(kind), nullable=name in self.nullable) for name, kind in self.types.items()])
+
+    def ddl(self) -> str:
+        """CREATE TABLE with the primary key. Names are not quoted: in the server they are lower-case."""
+        columns = [f"    {name} {kind}{'' if name in self.nullable else ' NOT NULL'}" for name, kind in self.types.items()]
+        body = ",\n".join([*columns, f"    PRIMARY KEY ({', '.join(self.key)})"])
+        return f"CREATE TABLE {self.name} (\n{body}\n)"
+
+    def indexes(self) -> dict[str, str]:
+        """CREATE INDEX for each of `indexed`, by the index's name: ``table_column_column``, in lower case."""
+        names = {"_".join((self.name, *columns)).lower(): columns for columns in self.indexed}
+        return {name: f"CREATE INDEX {name} ON {self.name} ({', '.join(columns)})" for name, columns in names.items()}

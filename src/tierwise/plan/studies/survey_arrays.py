@@ -1,0 +1,48 @@
+"""Source H's subsystems: what a trial waits for grows with the rows, what lies around it hardly does."""
+
+from typing import Final
+
+from pydantic import Field
+
+from tierwise.core.words import Substrate
+from tierwise.datasets import sky
+from tierwise.plan.forecast import Forecast, Measured, Prospect, load
+from tierwise.studies import survey_arrays as study
+
+RELATIONS_TWICE: Final = 2
+"""While a relation is moved it is there twice."""
+
+
+class Constants(Measured):
+    """What was measured of the study on one machine, with source H's emulated pair."""
+
+    row_bytes: float = Field(gt=0, description="table and indexes over the rows")
+    server_bytes: float = Field(gt=0, description="an empty server and its log")
+    open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
+    load_row_s: float = Field(description="a row generated, loaded and indexed")
+    touched_s: float = Field(description="a statement run once to count its blocks")
+    prepare_s: float = Field(description="server started and stopped for a move")
+    move_byte_s: float = Field(description="a byte moved to another tier")
+    trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
+    hunt_s: float = Field(description="a request of each way of reading, simulated on every tier")
+    device_row_s: dict[str, dict[str, float]] = Field(description="of a query, over the rows, by query and tier")
+    spreads: dict[str, float] = Field(description="standard deviation of the log gain over hdd between blocks, by query and tier")
+
+
+def forecast(prospect: Prospect) -> Forecast:
+    """Of the study on `prospect.pair`, with synthetic rows."""
+    constants = load("survey_arrays", Constants)
+    grid = study.grid(prospect.profile)
+    rows = sky.ROWS * prospect.profile.fraction * sky.PROFILE_SHARE * grid.share
+    size_bytes = rows * constants.row_bytes
+    preparations = len({trial.preparation for trial in prospect.trials})
+    statements = len(study.queries(prospect.profile))
+    host_s = constants.open_s + rows * constants.load_row_s + statements * constants.touched_s
+    host_s += grid.blocks * preparations * (constants.prepare_s + size_bytes * constants.move_byte_s)
+    host_s += grid.blocks * len(prospect.trials) * constants.trial_s
+    host_s += grid.hunt.requests * grid.hunt.seeds * constants.hunt_s
+    device_s = 0.0
+    if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
+        each_s = (constants.device_row_s[str(trial.cell["query"])][str(trial.cell["tier"])] for trial in prospect.trials)
+        device_s = grid.blocks * rows * sum(each_s)
+    return Forecast(host_s, device_s, RELATIONS_TWICE * size_bytes + constants.server_bytes, constants.spreads)

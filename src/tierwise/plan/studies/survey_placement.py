@@ -1,0 +1,45 @@
+"""Source H's placements: a query waits for its lookups, whose number the profile gives, and one of the four for a table of many rows."""
+
+from pydantic import Field
+
+from tierwise.core.words import Substrate
+from tierwise.datasets import survey
+from tierwise.plan.forecast import Forecast, Measured, Prospect, load
+from tierwise.studies import survey_placement as study
+
+
+class Constants(Measured):
+    """What was measured of the study on one machine, with source H's emulated pair."""
+
+    source_bytes: float = Field(gt=0, description="all tables and indexes over the sources")
+    server_bytes: float = Field(gt=0, description="an empty server and its log")
+    open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
+    load_source_s: float = Field(description="a source with all its rows, generated, loaded and indexed")
+    touched_s: float = Field(description="a statement run once to count its blocks")
+    prepare_s: float = Field(description="server started and stopped for a move")
+    move_byte_s: float = Field(description="a byte moved to another tier")
+    trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
+    each_s: dict[str, dict[str, float]] = Field(
+        description="by query and placement: of a light curve, of those of the variable stars, of a source of the survey that is joined "
+        "by a single index, of a source that is joined by several"
+    )
+    spreads: dict[str, float] = Field(description="standard deviation of the log ratio to all_hdd between blocks, by placement")
+
+
+def forecast(prospect: Prospect) -> Forecast:
+    """Of the study on `prospect.pair`."""
+    constants = load("survey_placement", Constants)
+    grid = study.grid(prospect.profile)
+    sources = survey.SOURCES * prospect.profile.fraction * grid.share
+    size_bytes = sources * constants.source_bytes
+    placements = {str(trial.cell["placement"]) for trial in prospect.trials}
+    host_s = constants.open_s + sources * constants.load_source_s + len(grid.queries) * constants.touched_s
+    host_s += grid.blocks * len(placements) * (constants.prepare_s + size_bytes / 2 * constants.move_byte_s)
+    host_s += grid.blocks * len(prospect.trials) * constants.trial_s
+    device_s = 0.0
+    if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
+        counts = {"light_curves": grid.light_curves, "variable_light_curves": 1, "join_single": sources, "join_several": grid.joined}
+        for trial in prospect.trials:
+            query, placement = str(trial.cell["query"]), str(trial.cell["placement"])
+            device_s += grid.blocks * counts[query] * constants.each_s[query][placement]
+    return Forecast(host_s, device_s, 2 * size_bytes + constants.server_bytes, constants.spreads)

@@ -1,0 +1,204 @@
+"""Chapter on source H's first battery: gains by query, the published size, and which way of reading gives the published scan."""
+
+import math
+from collections.abc import Mapping
+from statistics import fmean
+from typing import Any, Final
+
+from tierwise.analysis.published import survey_seconds
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.survey import ARRAYS, FORMS, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
+from tierwise.report.formats import DASH, NBSP, count, listed, number, percent
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, claim_sentence
+
+CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12")
+ALIKE: Final = 1.25
+"""Within this factor, up or down, of each subsystem's published time an arm reproduces it (assumed, before any was simulated)."""
+MB: Final = 1e6
+
+
+def answer(run: Run, pair: str) -> Sentence:
+    """Median gains of the SSDs over the array of disks."""
+    gains = medians(run, pair, ARRAYS, "gain")
+    if not gains:
+        return nothing(ARRAYS, pair)
+    told = [f"on {words.lower()} {listed(found)}" for query, words in QUERIES[ARRAYS].items() if (found := _gains(gains, query))]
+    if not told:
+        return Sentence(f"The pair `{pair}` has no SSD to hold against its disks.")
+    return Sentence(
+        f"Against {PLACES[ARRAYS]['hdd']}, the query is {'; '.join(told)} "
+        f"(medians over the blocks, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
+    )
+
+
+def _gains(gains: Mapping[tuple[str, str], float], query: str) -> list[str]:
+    return [
+        f"{number(gains[query, place])} times as fast on {PLACES[ARRAYS][place]}"
+        for place in ("ssd", "ssd_raid5")
+        if (query, place) in gains
+    ]
+
+
+def verdicts(run: Run) -> Sentence:
+    """One paragraph a claim."""
+    return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
+
+
+def reads(run: Run, pair: str) -> Table | Sentence:
+    """What each query reads: blocks, requests, bytes and their times, by subsystem."""
+    rows = run.query(
+        """
+        select query, form, tier, count(*) as n, any_value(result_rows) as found,
+               median(heap_reads) as heap, median(index_reads) as index_blocks,
+               median(requests) as requests, median(read_bytes / elapsed_s) as rate, median(elapsed_s) as elapsed_s
+        from survey_arrays where pair = ? and arm = ? group by query, form, tier
+        """,
+        [pair, arm_of(run, pair, ARRAYS)],
+    ).rows(named=True)
+    known = {(row["query"], row["form"], row["tier"]): row for row in rows}
+    keys = [(query, form, tier) for query in QUERIES[ARRAYS] for form in FORMS for tier in PLACES[ARRAYS] if (query, form, tier) in known]
+    if not keys:
+        return nothing(ARRAYS, pair)
+    return Table(
+        ["Query", "Form", "Subsystem", "Rows found", "Blocks of table", "of indexes", "Requests", "MB/s", "Median, s"],
+        [
+            [
+                QUERIES[ARRAYS][query],
+                FORMS[form],
+                PLACES[ARRAYS][tier],
+                count(known[query, form, tier]["found"]),
+                count(round(known[query, form, tier]["heap"])),
+                count(round(known[query, form, tier]["index_blocks"])),
+                _or_dash(known[query, form, tier]["requests"], lambda value: count(round(value))),
+                _or_dash(known[query, form, tier]["rate"], lambda value: number(value / MB)),
+                number(known[query, form, tier]["elapsed_s"]),
+            ]
+            for query, form, tier in keys
+        ],
+        "What each query reads, from empty caches: medians over the blocks of the interleaving. A query on indexed columns finds its "
+        "blocks by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads the table from end to end. "
+        f"{run.note(pair, sum(known[key]['n'] for key in keys), 'queries', query_of(ARRAYS))}",
+        align="lllrrrrrr",
+    )
+
+
+def _or_dash(value: float | None, told: Any) -> str:
+    return DASH if value is None else str(told(value))
+
+
+def published_size(run: Run, pair: str) -> Table | Sentence:
+    """Each query at the published size: what the devices take for this server's reads, beside the inferred seconds."""
+    bars = survey_seconds(ARRAYS)
+    rows = []
+    for query, words in QUERIES[ARRAYS].items():
+        arms = hunted(run, pair, query)
+        for tier, place in PLACES[ARRAYS].items():
+            if not arms or tier not in arms[0]["seconds"]:
+                continue
+            ours, ideal = (fmean(arm["seconds"][tier]) for arm in arms[:2])
+            bar = bars.get((query, tier))
+            rows.append([words, place, number(ours), number(ideal), number(bar) if bar else DASH, number(ours / bar) if bar else DASH])
+    if not rows:
+        return Sentence(f"Nothing was simulated at the published size on the pair `{pair}`.")
+    size_gb = _published_bytes(run, pair) / 1e9
+    return Table(
+        ["Query", "Subsystem", "This server's reads, s", "Whole table, ideal, s", "Published, s", "Ours / published"],
+        rows,
+        f"At the published size (a table of {number(size_gb)}{NBSP}GB in this server's format), **simulated**: the devices' time for the "
+        "blocks that the live plan reads, in proportion, one request at a time; and for the whole table in large requests, many of them "
+        "outstanding. The host takes no time. The published seconds are **inferred** from a chart: no verdict rests on them. "
+        f"{run.stamp}, pair `{pair}`, n = {len(rows)} cells; from the manifest's facts.",
+        align="llrrrr",
+    )
+
+
+def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
+    """A query by every arm: simulated over published seconds."""
+    arms, bars = hunted(run, pair, query), _bars(query)
+    if not arms:
+        return Sentence(f"Nothing was simulated at the published size on the pair `{pair}`.")
+    tiers = [tier for tier in PLACES[ARRAYS] if tier in arms[0]["seconds"] and tier in bars]
+    return Table(
+        ["Way of reading", *(PLACES[ARRAYS][tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
+        [
+            [
+                arm["arm"],
+                *(f"{number(ratio)}" for ratio in (fmean(arm["seconds"][tier]) / bars[tier] for tier in tiers)),
+                _raid(arm) or DASH,
+                f"{number(furthest(arm, bars))}-fold",
+            ]
+            for arm in arms
+        ],
+        f"{QUERIES[ARRAYS][query]}, at the published size: **simulated** seconds over the **published** (inferred) ones, for each way of "
+        "reading. Each arm changes one thing of the ideal reading (the whole table, 512 KiB, 32 outstanding, in order); none was fitted. "
+        f"{run.stamp}, pair `{pair}`, n = {len(arms)} ways, means over {len(arms[0]['seconds'][tiers[0]])} seeds; "
+        "from the manifest's facts.",
+        align="l" + "r" * (len(tiers) + 2),
+    )
+
+
+def hunt_found(run: Run, pair: str) -> Sentence:
+    """Which arm comes closest, and what none of them gives."""
+    arms, bars = [arm for arm in hunted(run, pair, SCAN) if arm["hunted"]], _bars(SCAN)
+    if not arms:
+        return Sentence("")
+    near = min(arms, key=lambda arm: furthest(arm, bars))
+    within = [arm["arm"] for arm in arms if furthest(arm, bars) <= ALIKE]
+    rates = listed(f"{number(_published_bytes(run, pair) / seconds / MB)}" for seconds in bars.values())
+    told = (
+        f"Within {percent(ALIKE - 1)} of all four bars: {listed(f'*{name}*' for name in within)}."
+        if within
+        else f"No arm comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['arm']}*, "
+        f"{number(furthest(near, bars))}-fold off at "
+        f"the worst of them."
+    )
+    disks = ""
+    if {"hdd", "hdd_raid0"} <= bars.keys() and (spread := [value for arm in arms if (value := _raid_ratio(arm))]):
+        disks = (
+            f" The two arrays of disks lie {number(bars['hdd'] / bars['hdd_raid0'])}-fold apart in the chart; over the arms it is "
+            f"{number(min(spread))} to {number(max(spread))}-fold, on seven drives each (how many the RAID0 had is not stated)."
+        )
+    return Sentence(
+        f"The published times mean {rates} MB/s for this table.{_one_drive(run, pair, bars)} {told}{disks} "
+        "The arms were tried against the very numbers that they are held to: whichever comes closest is a candidate, and confirms nothing."
+    )
+
+
+def _one_drive(run: Run, pair: str, bars: Mapping[str, float]) -> str:
+    """Whether the array of disks is slower in the chart than any zone of one of its drives."""
+    devices = run.manifest.pairs.get(pair, {}).get("devices", {})
+    drives = [found["member"]["inner_rate"] for name, found in devices.items() if name.startswith("hdd") and "member" in found]
+    if not drives:
+        return ""
+    rate = _published_bytes(run, pair) / bars["hdd"] / MB
+    beside = "less" if rate < drives[0]["value"] else "more"
+    return (
+        f" On the seven disks in RAID5 that is {beside} than one such drive reads alone where it is slowest "
+        f"({number(drives[0]['value'])}{NBSP}{drives[0]['unit']})."
+    )
+
+
+def furthest(arm: dict[str, Any], bars: dict[str, float]) -> float:
+    """Factor, up or down, by which `arm` misses the bar that it misses most."""
+    ratios = [fmean(values) / bars[tier] for tier, values in arm["seconds"].items() if tier in bars]
+    return math.exp(max(abs(math.log(ratio)) for ratio in ratios))
+
+
+def _bars(query: str) -> dict[str, float]:
+    return {place: seconds for (asked, place), seconds in survey_seconds(ARRAYS).items() if asked == query}
+
+
+def _raid_ratio(arm: dict[str, Any]) -> float | None:
+    seconds = arm["seconds"]
+    return fmean(seconds["hdd"]) / fmean(seconds["hdd_raid0"]) if {"hdd", "hdd_raid0"} <= seconds.keys() else None
+
+
+def _raid(arm: dict[str, Any]) -> str:
+    ratio = _raid_ratio(arm)
+    return number(ratio) if ratio else ""
+
+
+def _published_bytes(run: Run, pair: str) -> float:
+    record = run.record(ARRAYS, pair)
+    return float(record.facts["published_bytes"]) if record else math.nan

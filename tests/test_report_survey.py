@@ -1,0 +1,180 @@
+"""The chapters on source H say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
+
+import math
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rows import make_run, save_run
+from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.comparison import medians
+from tierwise.analysis.published import survey_seconds
+from tierwise.report.chapters import survey_arrays, survey_placement
+from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.figures import survey as figures
+from tierwise.report.formats import DASH
+from tierwise.report.run import Run, open_run
+from tierwise.timings.manifest import StudyRecord, load_manifest
+
+PAIR = "source-h"
+INFERRED = {"H1", "H2", "H3", "H4", "H5", "H6", "H7"}
+ARMS = {
+    "as PostgreSQL reads here": (182.0, 167.0, 436.0, 270.0),
+    "ideal": (170.0, 114.0, 331.0, 69.0),
+    "one request at a time": (148.0, 125.0, 357.0, 109.0),
+    "fragmented, 100 % of the requests elsewhere": (2900.0, 1200.0, 331.0, 250.0),
+}
+
+
+def hunt(query: str) -> list[dict[str, object]]:
+    return [
+        {
+            "query": query,
+            "form": "printed",
+            "arm": arm,
+            "hunted": arm not in {"as PostgreSQL reads here", "ideal"},
+            "substrate": "simulated",
+            "seconds": {tier: [value, value] for tier, value in zip(ARRAYS_S["indexed"], values, strict=True)},
+            "bytes": 1e11,
+        }
+        for arm, values in ARMS.items()
+    ]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    folder = save_run(tmp_path, pl.concat([array_rows(forms=("printed", "meant")), placement_rows()]))
+    manifest = load_manifest(folder)
+    facts = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
+    placement = {**PLACEMENT_S, "io_share": {"join_single": {"detection": 0.8}}}
+    records = tuple(
+        StudyRecord(name=name, pair=PAIR, trials=(), blocks=5, settings={}, server_version="18.6", facts=found)
+        for name, found in (("survey_arrays", facts), ("survey_placement", placement))
+    )
+    manifest.model_copy(update={"studies": records}).save(folder)
+    return open_run(RUN_ID, tmp_path)
+
+
+def verdict(run: Run, claim: str) -> str:
+    return next(found.verdict for found in run.verdicts if found.id == claim)
+
+
+def test_orders_are_judged_and_inferred_numbers_are_not(run: Run) -> None:
+    assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(("H8", "H9", "H10", "H12"), "confirmed")
+    assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {"reported"}
+    assert not [claim.id for claim in load_claims().claims if claim.id in INFERRED and (claim.bounds or claim.orders)]
+
+
+def test_the_opposite_order_contradicts(tmp_path: Path) -> None:
+    same_everywhere = {query: {**by_tier, "ssd": 100.0, "ssd_raid5": 130.0} for query, by_tier in ARRAYS_S.items()}
+    quick_indexes = {
+        query: {**found, "index_ssd": found["all_hdd"] / 2, "source_ssd": found["all_hdd"]} for query, found in PLACEMENT_S.items()
+    }
+    save_run(tmp_path, pl.concat([array_rows(same_everywhere), placement_rows(quick_indexes)]))
+    run = open_run(RUN_ID, tmp_path)
+    assert verdict(run, "H10") == verdict(run, "H12") == "contradicted"
+    assert verdict(run, "H8") == "confirmed"
+    assert verdict(run, "H9").startswith("undecided")
+
+
+def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
+    assert re.search(
+        r"on non-indexed columns 10\.\d times as fast on one SSD and 11\.\d times as fast on 6 SSDs", survey_arrays.answer(run, PAIR).text
+    )
+    told = survey_arrays.hunt_found(run, PAIR).text
+    assert "Within 25" in told
+    assert "*fragmented, 100 % of the requests elsewhere*" in told
+    assert "confirms nothing" in told
+    table = survey_arrays.hunt(run, PAIR)
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == list(ARMS)
+    assert table.rows[-1][-1] == "1.13-fold"
+    mixed = survey_arrays.hunt(run, PAIR, "mixed")
+    assert isinstance(mixed, Table)
+    assert "7 disks, RAID0" not in mixed.header  # its bar is not to be read
+    size = survey_arrays.published_size(run, PAIR)
+    assert isinstance(size, Table)
+    assert len(size.rows) == 12
+    assert [row[4] for row in size.rows if row[0] == "Mixed columns"][1] == DASH  # its bar is not to be read
+    reads = survey_arrays.reads(run, PAIR)
+    assert isinstance(reads, Table)
+    assert len(reads.rows) == 24
+    assert survey_arrays.verdicts(run).text.count("**H") == 5
+
+
+def test_an_arm_is_as_far_off_as_its_worst_subsystem() -> None:
+    arm = {"seconds": {"hdd": [200.0], "ssd": [50.0, 50.0], "other": [1.0]}}
+    assert math.isclose(survey_arrays.furthest(arm, {"hdd": 100.0, "ssd": 150.0}), 3.0)
+
+
+def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
+    assert "with Detection on SSDs" in survey_placement.answer(run, PAIR).text
+    table = survey_placement.whose_reads(run, PAIR)
+    assert isinstance(table, Table)
+    assert table.rows[2][1:] == ["1,000", "100", "100", "800", "10.0\u00a0%", "10.0\u00a0%", "80.0\u00a0%"]
+    seconds = survey_placement.seconds(run, PAIR)
+    assert isinstance(seconds, Table)
+    assert len(seconds.rows) == 16
+    assert "light curves, variable light curves" in survey_placement.slower_indexes(run, PAIR).text
+    assert "100 of 1,000 blocks are of indexes" in survey_placement.slower_indexes(run, PAIR).text
+    assert survey_placement.verdicts(run).text.count("**H") == 7
+
+
+@pytest.mark.parametrize("study", [figures.ARRAYS, figures.PLACEMENT])
+def test_every_query_is_drawn_with_its_rows(run: Run, study: str) -> None:
+    drawn = figures.times(run, PAIR, study)
+    assert isinstance(drawn, Figure)
+    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0]
+    assert f"n = {len(drawn.rows)} queries" in drawn.caption
+    assert "**emulated**" in drawn.caption
+    assert drawn.bundle()["image/svg+xml"].startswith("<svg")
+
+
+def test_the_hunt_is_drawn_beside_the_published_bars(run: Run) -> None:
+    drawn = figures.hunt(run, PAIR)
+    assert isinstance(drawn, Figure)
+    assert len(drawn.rows) == 4 * len(ARMS) + 4
+    assert set(drawn.rows["how"]) == {"simulated", "published"}
+
+
+def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
+    make_run(tmp_path)
+    run = open_run(RUN_ID, tmp_path)
+    shown = [
+        survey_arrays.answer(run, PAIR),
+        survey_arrays.reads(run, PAIR),
+        survey_arrays.published_size(run, PAIR),
+        survey_arrays.hunt(run, PAIR),
+        survey_arrays.hunt_found(run, PAIR),
+        figures.hunt(run, PAIR),
+        figures.times(run, PAIR, figures.ARRAYS),
+        figures.times(run, PAIR, figures.PLACEMENT),
+        survey_placement.answer(run, PAIR),
+        survey_placement.seconds(run, PAIR),
+        survey_placement.whose_reads(run, PAIR),
+        survey_placement.slower_indexes(run, PAIR),
+    ]
+    assert all(isinstance(one, Sentence) for one in shown)
+    assert verdict(run, "H8") == verdict(run, "H2") == "not measured"
+
+
+def test_cells_are_compared_with_another_runs(run: Run) -> None:
+    found = medians(run.connection).filter(pl.col("study").str.starts_with("survey"))
+    assert len(found) == 24 + 16
+    assert "non_indexed, printed, on ssd" in set(found["cell"])
+
+
+def test_the_published_bars_are_those_of_the_claims() -> None:
+    statements = {claim.id: claim.statement for claim in load_claims().claims}
+    for claim, (study, query) in {
+        "H1": ("survey_arrays", "indexed"),
+        "H2": ("survey_arrays", "non_indexed"),
+        "H3": ("survey_arrays", "mixed"),
+        "H4": ("survey_placement", "join_single"),
+        "H5": ("survey_placement", "join_several"),
+    }.items():
+        bars = [seconds for (asked, _), seconds in survey_seconds(study).items() if asked == query]
+        assert all(f"{seconds:g} s" in statements[claim] for seconds in bars[:-1])

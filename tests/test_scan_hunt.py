@@ -1,0 +1,52 @@
+"""Which way of reading gives a published time: every arm on every device that holds the table."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.scan_hunt import IDEAL, OURS, Hunt, Query, arms, published_size
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.units import GB, PAGE_BYTES
+from tierwise.postgres.cluster import Cluster
+
+TABLE_BYTES = 140 * GB
+SCAN = Query("non_indexed", "printed", scanned=True, heap_blocks=TABLE_BYTES / PAGE_BYTES, index_blocks=3, rows=4e6)
+FEW = Query("indexed", "printed", scanned=False, heap_blocks=200_000, index_blocks=30_000, rows=4e6)
+
+
+def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> list[dict[str, Any]]:
+    no_server: Cluster = None  # type: ignore[assignment]
+    lab = Lab(load_profile("smoke"), load_pair(pair), 1, "synthetic", Path(), no_server)
+    return published_size(lab, queries, Hunt(requests=16, seeds=2), table_bytes=table_bytes)
+
+
+def test_every_arm_is_told_for_every_query_and_subsystem() -> None:
+    found = simulated("source-h", SCAN, FEW)
+    assert len(found) == 2 * len(list(arms(SCAN, TABLE_BYTES)))
+    assert [one["arm"] for one in found if not one["hunted"]] == [OURS, IDEAL] * 2
+    assert all(len(values) == 2 and min(values) > 0 for one in found for values in one["seconds"].values())
+    assert {tuple(one["seconds"]) for one in found} == {("hdd", "hdd_raid0", "ssd", "ssd_raid5")}
+
+
+def test_what_does_not_depend_on_the_query_is_the_same_for_both() -> None:
+    scan, few = ({one["arm"]: one for one in simulated("source-h", query)} for query in (SCAN, FEW))
+    assert scan[IDEAL]["seconds"] == few[IDEAL]["seconds"]
+    assert few[OURS]["bytes"] < scan[OURS]["bytes"] == pytest.approx(TABLE_BYTES)
+
+
+def test_an_arm_changes_one_thing_of_the_ideal() -> None:
+    (ideal,) = next(readings for name, readings in arms(SCAN, TABLE_BYTES) if name == IDEAL)
+    for name, readings in arms(SCAN, TABLE_BYTES):
+        if name in {OURS, IDEAL} or name.startswith("a lookup"):
+            continue
+        (reading,) = readings
+        differs = [field for field in ("request_bytes", "depth", "gap", "scattered") if getattr(reading, field) != getattr(ideal, field)]
+        assert len(differs) == 1, name
+
+
+def test_a_device_that_is_too_small_and_a_real_disk_are_left_out() -> None:
+    assert {tuple(one["seconds"]) for one in simulated("source-m", SCAN)} == {("hdd",)}
+    assert {tuple(one["seconds"]) for one in simulated("local", SCAN)} == {("hdd",)}

@@ -1,0 +1,259 @@
+"""The synthetic sky: its columns, order, density and magnitudes are those of the real catalog as far as they are known, at any size."""
+
+import hashlib
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from support import shared
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.datasets import sky
+from tierwise.datasets.dataset import Dataset
+from tierwise.datasets.sky import stars, synthetic
+from tierwise.datasets.sky.density import bins_joined
+from tierwise.datasets.sky.facts import load_facts
+from tierwise.datasets.sky.queries import Form
+from tierwise.datasets.sphere import galactic
+from tierwise.datasets.tables import arrow_type
+
+FRACTION, SEED = 0.0005, 3
+REAL = ("realdata", "twomass")
+
+Array = npt.NDArray[Any]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return sky.acquire("synthetic", fraction=FRACTION, seed=SEED, folder=tmp_path_factory.mktemp("sky"))
+
+
+@pytest.fixture(scope="module")
+def rows(made: Dataset) -> pl.DataFrame:
+    """235 thousand sources."""
+    return pl.read_parquet(made.parquet)
+
+
+@pytest.fixture(scope="module")
+def uncrowded() -> dict[str, stars.Photometry]:
+    """200 thousand sources as they are in the fields of the facts, where nothing crowds them."""
+    return stars.draw(np.zeros(200_000, dtype=np.float32), np.random.default_rng(SEED))
+
+
+@pytest.fixture(scope="module")
+def field() -> pl.DataFrame:
+    """A real field with its flags: 11,904 sources."""
+    flags = dict.fromkeys(("Qflg", "Rflg", "Bflg", "Cflg"), pl.String)
+    return pl.read_csv(shared(*REAL, "ism_course_2mass_II246.csv"), schema_overrides=flags)
+
+
+@pytest.fixture(scope="module")
+def fields() -> pl.DataFrame:
+    """That field and a larger one, which are what the facts were distilled from."""
+    shared(*REAL)
+    pytest.importorskip("astropy", reason="one of them is a FITS file")
+    one, other = runpy.run_path(str(paths.home() / "scripts" / "distil_sky.py"))["read_fields"]()
+    both: pl.DataFrame = pl.concat([one, other.select(one.columns)])
+    return both
+
+
+def described() -> list[tuple[str, str]]:
+    """Names and types of twomass_psc in the archive's own description."""
+    text = shared(*REAL, "wfau_twomass_metadoc_full.xml").read_text(encoding="utf-8")
+    table = text.split('<Table ID="twomass_psc">')[1].split("</Table>")[0]
+    return re.findall(r'<Column ID="twomass_psc\.(\w+)".*?<Datatype>(\w+)</Datatype>', table, re.DOTALL)
+
+
+def test_the_columns_are_the_archives_and_the_releases_in_their_order() -> None:
+    names = [name.lower() for name, _ in described()]
+    assert sky.ARCHIVE_PSC.columns == names
+    assert sky.PSC.columns == names[4:]
+    assert len(names) == 64
+
+
+def test_the_types_hold_what_the_archive_describes() -> None:
+    kinds = {"float": ("real", "double precision"), "double": ("double precision",), "int": ("smallint", "integer", "bigint")}
+    kinds |= {"long": ("integer",), "dateTime": ("date",), "string": tuple(f"character({n})" for n in (1, 2, 3, 6, 17))}
+    wrong = {name: kind for name, kind in described() if sky.ARCHIVE_PSC.types[name.lower()] not in kinds[kind]}
+    assert wrong == {}
+
+
+def test_the_parquet_has_the_tables_types(made: Dataset) -> None:
+    schema = pq.read_schema(made.parquet)
+    assert {name: schema.field(name).type for name in schema.names} == {name: arrow_type(kind) for name, kind in sky.PSC.types.items()}
+    assert made.rows == round(470_992_970 * FRACTION)
+
+
+def test_the_ddl_has_the_key_and_the_two_indexes_of_the_source() -> None:
+    assert sky.PSC.ddl().startswith("CREATE TABLE twomass_psc (\n    ra double precision NOT NULL,\n    dec double precision NOT NULL,")
+    assert sky.PSC.ddl().endswith("    coadd smallint,\n    PRIMARY KEY (pts_key)\n)")
+    assert sky.PSC.indexes() == {
+        "twomass_psc_ra": "CREATE INDEX twomass_psc_ra ON twomass_psc (ra)",
+        "twomass_psc_dec": "CREATE INDEX twomass_psc_dec ON twomass_psc (dec)",
+    }
+
+
+def test_the_file_is_in_the_releases_order(made: Dataset, rows: pl.DataFrame) -> None:
+    height = made.provenance["declination_bin_deg"]
+    bins = np.floor((rows["dec"].to_numpy() + 90 + 1e-9) / height)
+    assert (np.diff(bins) >= 0).all()
+    assert ((np.diff(bins) > 0) | (np.diff(rows["ra"].to_numpy()) >= 0)).all()
+    assert len(np.unique(bins)) == round(180 / height)
+    assert height == pytest.approx(0.1 / np.sqrt(FRACTION), rel=0.2)
+    assert bins_joined(1.0) == 1, "at full size the bins are the release's own"
+
+
+def test_sources_stand_on_the_sky_as_the_publishers_say(rows: pl.DataFrame) -> None:
+    shares = rows.select(plane=(pl.col("glat").abs() < 10).mean(), south=(pl.col("dec") < 0).mean()).row(0, named=True)
+    assert shares["plane"] == pytest.approx(0.60, abs=0.02)
+    assert shares["south"] == pytest.approx(0.617, abs=0.01)
+    for told in load_facts().fitted_on:
+        assert told.model == pytest.approx(told.published, rel=0.12), told.what
+
+
+def test_galactic_coordinates_are_those_of_the_position(rows: pl.DataFrame) -> None:
+    """The galaxy's centre stands at 266.4051, -28.9362 (J2000); the real excerpt tells both positions of a source."""
+    near = rows.filter((pl.col("ra") - 266.4051).abs() < 1, (pl.col("dec") + 28.9362).abs() < 1)
+    assert near.height > 20
+    lon = (near["glon"].to_numpy() + 180) % 360 - 180
+    assert np.hypot(lon, near["glat"].to_numpy()).max() < 1.5
+    lon_deg, lat_deg = galactic(np.array([10.015696]), np.array([10.099228]))
+    assert (lon_deg[0], lat_deg[0]) == (pytest.approx(118.312, abs=0.001), pytest.approx(-52.670, abs=0.001))
+
+
+def test_names_are_cut_off_positions(rows: pl.DataFrame) -> None:
+    """By at most 0.1488 arcsec in right ascension and 0.0996 in declination, as the catalog's description warns."""
+    some = rows.sample(1000, seed=1)
+    names = some["designation"].to_list()
+    ra = np.array([(int(name[:2]) + int(name[2:4]) / 60 + int(name[4:8]) / 360_000) * 15 for name in names])
+    away = np.array([int(name[9:11]) + int(name[11:13]) / 60 + int(name[13:]) / 36_000 for name in names])
+    sign = np.array([-1 if name[8] == "-" else 1 for name in names])
+    cut = (some["ra"].to_numpy() - ra) * 3600
+    assert -0.001 < cut.min() <= cut.max() < 0.151
+    assert np.array_equal(sign, np.where(some["dec"].to_numpy() < 0, -1, 1))
+    cut = (some["dec"].abs().to_numpy() - away) * 3600
+    assert -0.001 < cut.min() <= cut.max() < 0.101
+
+
+def test_keys_are_unique_and_what_is_missing_is_missing_together(rows: pl.DataFrame) -> None:
+    assert rows["pts_key"].n_unique() == rows.height
+    for place, band in enumerate("jhk"):
+        limit = (rows["ph_qual"].str.slice(place, 1) == "U").to_numpy()
+        assert 0.02 < limit.mean() < 0.08
+        for what in ("cmsig", "msigcom", "snr", "psfchi", "m_stdap", "msig_stdap"):
+            assert np.array_equal(rows[f"{band}_{what}"].is_null().to_numpy(), limit)
+        assert rows[f"{band}_m"].null_count() == 0
+    assert rows.filter(pl.col("dist_opt").is_null() != (pl.col("a") == "0")).is_empty()
+    assert rows.filter(pl.col("ext_key").is_null() != (pl.col("gal_contam") == 0)).is_empty()
+
+
+def test_magnitudes_and_colours_are_those_of_the_real_fields(uncrowded: dict[str, stars.Photometry], fields: pl.DataFrame) -> None:
+    made = {band: drawn.magnitude for band, drawn in uncrowded.items()}
+    real = {band: fields[band].to_numpy() for band in "jhk"}
+    at = np.linspace(0.05, 0.95, 19)
+    for one, two in (("j", None), ("h", None), ("k", None), ("j", "h"), ("h", "k"), ("j", "k")):
+        quantiles = [np.quantile(values[one] - (values[two] if two else 0), at) for values in (made, real)]
+        assert np.abs(quantiles[0] - quantiles[1]).max() < 0.1, (one, two)
+
+
+def test_the_second_query_finds_as_much_as_in_the_real_fields(uncrowded: dict[str, stars.Photometry], fields: pl.DataFrame) -> None:
+    def share(j: Array, h: Array, k: Array) -> float:
+        return float(np.mean((j > 16) & (h > 15.6) & (h < 15.8) & (k > 15.1) & (k < 15.3)))
+
+    real = share(*(fields[band].to_numpy() for band in "jhk"))
+    assert real == pytest.approx(load_facts().magnitudes.second_query_share, rel=0.01)
+    assert share(*(uncrowded[band].magnitude for band in "jhk")) == pytest.approx(real, rel=0.1)
+
+
+@pytest.mark.parametrize("band", ["j", "h", "k"])
+def test_errors_and_quality_are_those_of_the_real_field(uncrowded: dict[str, stars.Photometry], field: pl.DataFrame, band: str) -> None:
+    drawn = uncrowded[band]
+    real = field[f"e_{band.upper()}mag"].cast(pl.Float64, strict=False).drop_nulls().to_numpy()
+    at = np.linspace(0.05, 0.95, 10)
+    assert np.quantile(drawn.total[~drawn.limit], at) == pytest.approx(np.quantile(real, at), rel=0.15)
+    letter = field["Qflg"].str.slice("jhk".index(band), 1).to_numpy()
+    best = (drawn.corrected <= 0.10857) & ~drawn.limit
+    assert best.mean() == pytest.approx(np.mean(letter == "A"), abs=0.05)
+    assert drawn.limit.mean() == pytest.approx(np.mean(letter == "U"), abs=0.03)
+
+
+def test_the_facts_are_what_the_script_distils_from_the_real_excerpts() -> None:
+    shared(*REAL)
+    pytest.importorskip("astropy", reason="reads a FITS file")
+    committed = (paths.data() / "datasets" / "twomass.toml").read_text(encoding="utf-8")
+    made = runpy.run_path(str(paths.home() / "scripts" / "distil_sky.py"))["text"]()
+    numbers = [[float(word) for word in re.findall(r"-?\d+\.?\d*(?:e[+-]\d+)?", text)] for text in (made, committed)]
+    assert numbers[0] == pytest.approx(numbers[1], rel=0.01, abs=0.002), "another processor rounds a fit's last digits otherwise"
+    assert re.sub(r"[\d.e+-]+", "", made) == re.sub(r"[\d.e+-]+", "", committed)
+
+
+def test_the_queries_are_those_that_the_source_prints() -> None:
+    text = " ".join(shared("seeds", "003_b4bf1d9b1393ac7d.txt").read_text(encoding="utf-8").split())
+    for name in sky.NAMES:
+        printed = sky.load_queries().queries[name].printed.where
+        assert f"Select * From twomass_psc Where {printed} " in text, name
+
+
+@pytest.mark.parametrize("name", sky.NAMES)
+@pytest.mark.parametrize("form", ["printed", "meant"])
+def test_a_fraction_keeps_the_share_that_each_query_finds(rows: pl.DataFrame, name: str, form: Form) -> None:
+    clause = sky.load_queries().queries[name].form(form)
+    found = pl.SQLContext(twomass_psc=rows).execute(clause.statement, eager=True).height
+    expected = clause.share * rows.height
+    assert abs(found - expected) <= 5 * np.sqrt(expected + 1)
+
+
+def test_places_are_in_exact_proportion_at_any_fraction() -> None:
+    shares = []
+    for fraction in (1e-4, 0.02, 1.0):
+        counts = synthetic.plan(fraction, SEED).counts
+        shares.append(counts.sum(axis=(0, 2))[240:242].sum() / counts.sum())
+    assert shares[0] == pytest.approx(shares[2], rel=0.01)
+    assert shares[1] == pytest.approx(shares[2], rel=0.001)
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_rows(tmp_path: Path) -> None:
+    digests = [
+        hashlib.sha256(sky.acquire("synthetic", fraction=0.0003, seed=seed, folder=tmp_path / name).parquet.read_bytes()).hexdigest()
+        for name, seed in (("one", 7), ("two", 7), ("three", 8))
+    ]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_archives_columns_are_the_position_on_the_unit_sphere_and_its_triangle(tmp_path: Path) -> None:
+    data = sky.acquire("synthetic", fraction=1e-5, seed=SEED, folder=tmp_path, archive=True)
+    rows = pl.read_parquet(data.parquet)
+    assert rows.columns == sky.ARCHIVE_PSC.columns
+    ra, dec = (np.radians(rows[name].to_numpy()) for name in ("ra", "dec"))
+    vectors = rows.select("cx", "cy", "cz").to_numpy()
+    assert np.abs(vectors - np.stack([np.cos(ra) * np.cos(dec), np.sin(ra) * np.cos(dec), np.sin(dec)], axis=1)).max() < 1e-12
+    for row in range(0, rows.height, 40):
+        assert np.linalg.norm(middle(rows["htmid"][row]) - vectors[row]) < 2e-6  # triangles of depth 20 are 0.3 arcsec wide
+
+
+def middle(number: int) -> Array:
+    """Of a triangle: named by two bits a level below one of eight roots, as the mesh's authors define it."""
+    x, y, z = np.eye(3)
+    roots = [(x, -z, y), (y, -z, -x), (-x, -z, -y), (-y, -z, x), (x, z, -y), (-y, z, -x), (-x, z, y), (y, z, x)]
+    corners: tuple[Array, ...] = roots[(number >> 40) - 8]
+    for shift in range(38, -1, -2):
+        a, b, c = corners
+        p, q, r = ((one + two) / np.linalg.norm(one + two) for one, two in ((b, c), (a, c), (a, b)))
+        corners = ((a, r, q), (b, p, r), (c, q, p), (p, q, r))[(number >> shift) & 3]
+    whole = np.sum(corners, axis=0)
+    found: Array = whole / np.linalg.norm(whole)
+    return found
+
+
+@pytest.mark.parametrize("fraction", [0.0, 1e-6, 1.01, -1.0, float("nan")])
+def test_a_fraction_out_of_range_is_refused(tmp_path: Path, fraction: float) -> None:
+    with pytest.raises(InputError, match=r"fraction is .*: from 1e-05 to 1"):
+        sky.acquire("synthetic", fraction=fraction, seed=SEED, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []

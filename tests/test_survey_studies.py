@@ -1,0 +1,128 @@
+"""Source H's studies in small: the printed queries on emulated arrays, and a survey's files on two tiers."""
+
+import json
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.runs import complete, open_run
+from tierwise.core import paths
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.studies import survey_arrays, survey_placement
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.store import read_rows
+
+needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
+
+TINY = {
+    "survey_arrays": {"blocks": 1, "share": 0.2, "forms": ["printed", "meant"], "hunt": {"requests": 16, "seeds": 2}},
+    "survey_placement": {
+        "blocks": 1,
+        "share": 0.25,
+        "light_curves": 1,
+        "joined": 10,
+        "queries": ["light_curves", "join_single", "join_several"],
+    },
+}
+
+
+def tiny(profile: Profile) -> Profile:
+    return profile.model_copy(update={"studies": TINY})
+
+
+def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytest.MonkeyPatch) -> tuple[Manifest, pl.DataFrame]:
+    patch.setenv("TIERWISE_WORK", str(workspace))
+    patch.setenv("TIERWISE_RAW", str(folder / "raw"))
+    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    run = open_run(Inputs(tiny(asked.profile), (pair,), None, 1, "synthetic", asked.server_version), fresh=True)
+    inputs = Inputs(tiny(asked.profile), (pair,), None, 1, "synthetic", asked.server_version)
+    measure_study(study, inputs, paths.raw() / run.run_id)
+    return complete(run.run_id), read_rows(paths.raw() / run.run_id)
+
+
+def cells(rows: pl.DataFrame) -> list[dict[str, str]]:
+    return [json.loads(cell) for cell in rows["cell"]]
+
+
+@pytest.mark.slow
+@needs_fuse
+def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = load_pair("source-h")
+    pair = whole.model_copy(update={"tiers": {name: whole.tiers[name] for name in ("hdd", "ssd")}})
+    manifest, rows = measured("survey_arrays", pair, workspace, tmp_path, monkeypatch)
+
+    found = {(cell["query"], cell["form"], cell["tier"]): row for cell, row in zip(cells(rows), rows.rows(named=True), strict=True)}
+    assert len(found) == 10
+    assert ("non_indexed", "meant", "hdd") not in found  # is meant as it is printed
+    for (query, form, tier), row in found.items():
+        proof = json.loads(row["proof"])
+        assert proof["misses"] == proof["expected"]
+        assert {io["tier"] for io in row["relation_io"]} == {tier}
+        assert row["result_rows"] == found[query, form, "hdd"]["result_rows"]
+    blocks = {query: found[query, "printed", "hdd"]["relation_io"][0]["reads"] for query in ("indexed", "non_indexed", "mixed")}
+    assert blocks["indexed"] < blocks["mixed"] < blocks["non_indexed"]
+    assert found["indexed", "meant", "hdd"]["result_rows"] < found["indexed", "printed", "hdd"]["result_rows"]
+
+    (facts,) = (record.facts for record in manifest.studies)
+    assert facts["pages"] == blocks["non_indexed"]
+    assert facts["published_bytes"] == pytest.approx(facts["row_bytes"] * 470_992_970)
+    assert {arm["arm"] for arm in facts["non_indexed"] if not arm["hunted"]} == {"as PostgreSQL reads here", "ideal"}
+    assert all(len(arm["seconds"]["ssd"]) == 2 and arm["substrate"] == "simulated" for arm in facts["indexed"])
+
+
+@pytest.mark.slow
+@needs_fuse
+def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    manifest, rows = measured("survey_placement", load_pair("source-h"), workspace, tmp_path, monkeypatch)
+
+    assert len(rows) == 12
+    for cell, row in zip(cells(rows), rows.rows(named=True), strict=True):
+        there = {io["relation"] for io in row["relation_io"] if io["tier"] == "ssd_raid5"}
+        assert there == set(survey_placement.PLACEMENTS[cell["placement"]])
+    (facts,) = (record.facts for record in manifest.studies)
+    touched = facts["touched"]
+    assert touched["join_single"]["detection"] * 8192 == facts["size_bytes"]["detection"]
+    assert touched["light_curves"]["bestmatch_pkey"] > 0
+    assert touched["join_several"]["mergelog_pkey"] > 0
+    assert sum(facts["io_share"]["join_single"].values()) == pytest.approx(1.0)
+    assert set(facts["light_curves"]) == set(survey_placement.PLACEMENTS)
+    per_curve = rows.filter(pl.col("operation").str.contains("ra BETWEEN") & pl.col("operation").str.contains("BestMatch"))["result_rows"]
+    assert 1 <= per_curve[0] <= 64  # epochs of one source
+
+
+def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:
+    profile = load_profile("full")
+    asked = survey_arrays.queries(profile)
+    assert ("indexed", "meant") in asked
+    assert ("non_indexed", "meant") not in asked
+    trials = survey_arrays.trials(profile, load_pair("source-h"))
+    assert len(trials) == 4 * len(asked) * len(profile.arms)
+    assert len({trial.key for trial in trials}) == len(trials)
+
+
+def test_a_pair_of_the_readers_own_is_measured_as_far_as_it_goes() -> None:
+    profile, pair = load_profile("smoke"), load_pair("local")
+    assert {trial.cell["tier"] for trial in survey_arrays.trials(profile, pair)} == {"hdd", "ssd"}
+    assert {trial.cell["ssd"] for trial in survey_placement.trials(profile, pair)} == {"ssd"}
+
+
+@pytest.mark.parametrize("study", [survey_arrays, survey_placement])
+def test_a_pair_without_disks_is_refused(study: object) -> None:
+    pair = load_pair("local")
+    alone = pair.model_copy(update={"tiers": {"ssd": pair.tiers["ssd"]}})
+    with pytest.raises(InputError, match="needs a tier named 'hdd'"):
+        study.trials(load_profile("smoke"), alone)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("study", [survey_arrays, survey_placement])
+def test_other_rows_on_another_place_are_an_error(study: object) -> None:
+    rows = pl.DataFrame({"operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
+    with pytest.raises(EvidenceError, match=r"found \[3, 4\] rows on different"):
+        study.check(rows)  # type: ignore[attr-defined]
+    study.check(rows.head(1))  # type: ignore[attr-defined]
