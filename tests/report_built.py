@@ -69,6 +69,23 @@ def placed(root: Path, site: Path) -> Iterator[None]:
         yield
 
 
+NO_RESULTS = {
+    **dict.fromkeys(("tbl-run", "tbl-host", "tbl-tiers", "tbl-settings", "tbl-profile", "tbl-origin"), "what was asked for, and where"),
+    **dict.fromkeys(("tbl-meetings", "tbl-beside-claims"), "text, in which each number is followed by its substrate"),
+}
+"""Tables without a stamp of their own, and why."""
+
+
+def unstamped(page: BeautifulSoup) -> set[str]:
+    """Labels of the figures and tables with a number that neither their caption nor a column says the origin of."""
+    found = set()
+    for part in page.select("figure.fig, figure.tbl"):
+        columns = {cell.get_text() for cell in part.select("th")} & {"Substrate", "Source"}
+        if re.search(r"\d", part.get_text()) and not part.select("figcaption .substrate") and not columns:
+            found.add(str(part["id"]))
+    return found - set(NO_RESULTS)
+
+
 @pytest.fixture
 def in_place(built: Built) -> Iterator[Built]:
     """The built report, where a test may build it again."""
@@ -90,11 +107,11 @@ def bare(text: str) -> str:
     return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
 
 
-def pdf_text(site: Path) -> str:
-    """The PDF's bare text, without headers and footers."""
+def pdf_text(site: Path, *pages: str) -> str:
+    """The PDF's bare text, without headers and footers; `pages` as pdftotext takes them."""
     if not shutil.which("pdftotext"):
         pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
-    command = ["pdftotext", "-raw", str(site / "tierwise.pdf"), "-"]
+    command = ["pdftotext", "-raw", *pages, str(site / "tierwise.pdf"), "-"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
 

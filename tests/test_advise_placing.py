@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS, Goal, Problem, every, exhaustive
+from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS, Problem, every, exhaustive
 from tierwise.advisor.solving import solve
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, PAGE_BYTES
+from tierwise.core.words import Goal
 
 GOALS = pytest.mark.parametrize("goal", list(Goal))
 

@@ -1,10 +1,12 @@
 """Source R's benchmark read live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from emulation import need_fuse, new_folder
@@ -25,6 +27,7 @@ from tierwise.report.run import open_run as open_shown
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd import ADVICE, LIVE_INTERVALS, NAME, STUDY, trials
 from tierwise.tiers.reclaim import discard
+from tierwise.timings.store import read_rows
 
 ITEMS = 8 * 1024 + 1
 SCALE = 4096
@@ -135,7 +138,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
         found = connection.sql(
             "select tier, how, substrate, count(*), bool_and(reads_per_s > 0) from ram_or_ssd_live group by all"
         ).fetchall()
-        rows = connection.sql("select count(*) from ram_or_ssd_live_series where how = 'live'").fetchall()
+        rows = connection.sql("select count(*) from ram_or_ssd_series where how = 'live'").fetchall()
         assert connection.sql("select count(*) from ram_or_ssd").fetchall() == [(0,)]  # no verdict rests on them
     assert sorted(found) == [
         ("disk", "live", "measured", 2, True),
@@ -153,3 +156,24 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     assert table.rows[1][-1].endswith("%")
     assert "found 0 pages" in chapter.proved(shown).text
     assert isinstance(chapter.nothing(shown), Sentence)
+
+
+def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
+    (reference,) = paths.reference().glob("[!.]*/")
+    shutil.copytree(reference, tmp_path / reference.name)
+    told = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
+    late = told & (pl.col("block") == pl.col("block").filter(told).min())
+    rows = read_rows(reference).with_columns(
+        flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
+        result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
+    )
+    rows.write_parquet(tmp_path / reference.name / "timings.parquet")
+    whole, part = (chapter.beside_its_model(open_shown(reference.name, raw)) for raw in (paths.reference(), tmp_path))
+    assert isinstance(whole, Table)
+    assert isinstance(part, Table)
+    assert "Of 15 live runs 1 are flagged" in part.caption
+    assert "flagged" not in whole.caption
+    reads, before = (int(table.rows[2][5].replace(",", "")) for table in (part, whole))
+    assert reads == pytest.approx(before, rel=0.5), "a thousandfold run would show"
+    assert part.rows[2][6] == "\N{EN DASH}", "four blocks give no interval"
+    assert [row for number, row in enumerate(part.rows) if not 2 <= number <= 4] == [*whole.rows[:2], *whole.rows[5:]]

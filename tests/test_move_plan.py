@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from advice_run import counts_run, transactions_run
-from tierwise.advisor.copying import REQUEST_BYTES, SAMPLE_REQUESTS, Way, copy_s
+from tierwise.advisor.copying import REQUEST_BYTES, SAMPLE_REQUESTS, copy_s
 from tierwise.advisor.moving import MovePlan, Times, move_of, plan_move
 from tierwise.advisor.service import Build
 from tierwise.advisor.workload import read_workload
@@ -18,7 +18,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.cli import app
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.words import Substrate, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from report_built import Built, bare, pdf_text
+from report_built import Built, bare, pdf_text, unstamped
 from report_run import RUN_ID
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
@@ -65,6 +65,11 @@ def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(
         links = caption.select("a[href^='sql/']")
         assert links or "Input: " in told
         assert all((built.site / str(link["href"])).is_file() for link in links)
+
+
+def test_every_table_says_how_its_numbers_came_to_be(built: Built) -> None:
+    assert len(built.page.select("figure.tbl")) > 20
+    assert unstamped(built.page) == set()
 
 
 def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
@@ -194,6 +199,20 @@ def test_quarto_s_pages_say_what_the_plain_page_says(built: Built, by_quarto: Bu
     plain = told(built.site, kind)
     assert len(plain) >= 3
     assert told(by_quarto.site, kind) == plain
+
+
+def check_contents(site: Path) -> None:
+    front = pdf_text(site, "-l", "1")
+    assert "Contents" in front
+    assert "References" in front, "the last entry"
+
+
+def test_the_contents_end_on_the_first_page(built: Built) -> None:
+    check_contents(built.site)
+
+
+def test_quarto_s_contents_do_so_too(by_quarto: Built) -> None:
+    check_contents(by_quarto.site)
 
 
 def test_quarto_s_pdf_says_what_the_plain_pdf_says(built: Built, by_quarto: Built) -> None:

@@ -1,6 +1,8 @@
 """Quarto, the optional engine: which one is found, from which version on, and what an attempt to install it leaves."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +12,11 @@ import pytest
 import yaml
 
 from tierwise import doctor
-from tierwise.core.errors import MissingError
+from tierwise.core import progress
+from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.paths import home
 from tierwise.report import quarto
+from tierwise.report.project import OUTPUTS, Book
 from tierwise.report.render import choose
 
 Program = Callable[[str], Path]
@@ -61,6 +65,36 @@ def test_one_that_does_not_run_is_none(program: Program) -> None:
     program("; exit 1")
     assert not quarto.usable()
     assert doctor.examine_quarto().detail == "not found"
+
+
+RENDERS = """
+printf '\\r[1/2] index.qmd\\n' >&2; printf '\\r[2/2] method.qmd\\n' >&2
+mkdir "$2/_book"; echo a page > "$2/_book/index.html"; echo a PDF > "$2/_book/tierwise.pdf"
+"""
+
+
+def book_of(folder: Path) -> Book:
+    shutil.copytree(home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
+    return Book(folder, "A title", "", {"index.qmd": "# One\n", "method.qmd": "# Two\n"}, {"run": "r"})
+
+
+def test_while_it_renders_the_time_left_is_told_by_chapters(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
+    program(f"1.10.18{RENDERS}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
+    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
+    assert (tmp_path / "site" / "tierwise.pdf").read_text(encoding="utf-8") == "a PDF\n"
+    assert re.fullmatch(r"rendering:   7%, \d+:\d\d left \(method\.qmd\)\n", capsys.readouterr().err), "at the first nothing was done"
+
+
+def test_what_fails_says_what_quarto_said(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
+    program("1.10.18\n[ $1 = --version ] && exit\necho no room left >&2; exit 1")
+    with pytest.raises(TierwiseError, match="quarto render: no room left"):
+        choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
+    assert not (tmp_path / "site").exists()
 
 
 def test_doctor_tells_what_the_set_up_s_attempt_came_to(program: Program, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from browsing import browsing, look
-from report_built import Built, bare, check_pages, pdf_text, placed
+from report_built import Built, bare, check_pages, pdf_text, placed, unstamped
 from report_run import RUN_ID, rich_run
 from test_report_browser import dead_links
 from tierwise.analysis.comparison import CELL
@@ -86,6 +86,7 @@ def check_stamps(page: BeautifulSoup) -> None:
 def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
     page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
     check_stamps(page)
+    assert unstamped(page) == set()
     figures = page.select("figure.fig figcaption")
     assert len(figures) >= 8
     for caption in figures:

@@ -1,6 +1,8 @@
 """Source R's benchmark simulated: frozen results, bounds, the author's logs, and a part of the size for the whole."""
 
 import json
+import re
+import time
 from collections import deque
 from dataclasses import replace
 from statistics import fmean
@@ -17,7 +19,7 @@ from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 from tierwise.devices.spec import HddSpec, SsdSpec, load_device
-from tierwise.simulate import che, kernels
+from tierwise.simulate import cache_kernels, che, zipf
 from tierwise.simulate.closed_loop import Costs
 from tierwise.simulate.machine import load_machine
 from tierwise.simulate.page_cache import PageCache, replay
@@ -120,6 +122,29 @@ def test_the_command_prints_one_object() -> None:
     assert found.keys() == {"substrate", "reads_per_s", "miss_ratio", "device_iops"}
 
 
+@pytest.mark.parametrize("device", ["crucial-m4", "intel-x25-e-raid1"])
+def test_how_long_it_will_take_is_known_before(device: str) -> None:
+    """An array's reads take a model's time each, so that its full size takes hours; other work on the machine may be in either time."""
+    asked = Benchmark(load_device(device), 2 * GIB, GIB, Costs(1e-6), scale=512, strewn=True)
+    expected = zipf.expected_s(asked)
+    began_s = time.monotonic()
+    asked.run(1)
+    assert 1 / 8 < expected / (time.monotonic() - began_s) < 8
+    assert zipf.expected_s(replace(asked, scale=128)) > expected / 2
+
+
+@pytest.mark.parametrize(("scale", "long_s", "says"), [(32, 0.0, True), (32, 1e9, False), (64, 0.0, False)])
+def test_what_takes_long_is_said_before_with_a_quicker_way(
+    scale: int, long_s: float, says: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(zipf, "LONG_S", long_s)
+    monkeypatch.setattr(zipf, "SEEDS", (1,))
+    simulate_zipf("crucial-m4", dataset_gib=1.0, cache_gib=0.9, scale=scale)
+    said = capsys.readouterr().err
+    assert bool(re.fullmatch(r"1 seeds take about \d+:\d\d; with --scale 64 about \d+:\d\d\n", said)) == says
+    assert bool(said) == says
+
+
 @pytest.mark.parametrize("size", ["0", "nan", "inf", "-1"])
 def test_the_command_refuses_a_size_that_cannot_be(size: str) -> None:
     with pytest.raises(InputError, match="cache-gib"):
@@ -210,11 +235,11 @@ def test_a_first_use_of_a_marked_page_reads_ahead() -> None:
     """Page 24 of the window of 32 carries the mark; the next absent page is 32 pages on."""
     cache = PageCache(4096, 1024, "mapped", read_around=32)
     assert cache.access(1000) == (984, 1016)
-    assert kernels.touch(cache.table, 1009) == kernels.HIT
+    assert cache_kernels.touch(cache.table, 1009) == cache_kernels.HIT
     cache = PageCache(4096, 1024, "mapped", read_around=32)
     cache.access(1000)
-    assert kernels.touch(cache.table, 1008) == kernels.MARKED_HIT
-    assert kernels.touch(cache.table, 1008) == kernels.HIT
-    assert kernels.read_ahead(cache.table, 1008, 32) == (1016, 1048)
+    assert cache_kernels.touch(cache.table, 1008) == cache_kernels.MARKED_HIT
+    assert cache_kernels.touch(cache.table, 1008) == cache_kernels.HIT
+    assert cache_kernels.read_ahead(cache.table, 1008, 32) == (1016, 1048)
     assert len(cache) == 64
-    assert kernels.touch(cache.table, 1016) == kernels.MARKED_HIT
+    assert cache_kernels.touch(cache.table, 1016) == cache_kernels.MARKED_HIT

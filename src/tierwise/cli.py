@@ -10,22 +10,16 @@ from typing import Annotated
 
 import typer
 
+from tierwise.advisor.cli import advise, move_plan
 from tierwise.core import paths
+from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import TierwiseError
 from tierwise.core.progress import say
+from tierwise.simulate.cli import simulating, validating
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-validating = typer.Typer(no_args_is_help=True, help="Hold a model against measurements.")
-simulating = typer.Typer(no_args_is_help=True, help="Run a model alone.")
 app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
-
-
-class Format(StrEnum):
-    """How an answer is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 class Rating(StrEnum):
@@ -33,29 +27,6 @@ class Rating(StrEnum):
 
     SIMULATED = "simulated"
     PUBLISHED = "published"
-
-
-class Goal(StrEnum):
-    """What an advised placement has least of."""
-
-    QUICKEST = "quickest"
-    CHEAPEST = "cheapest"
-
-
-class Way(StrEnum):
-    """How a relation is copied."""
-
-    SERVER = "server"
-    BANDWIDTH = "bandwidth"
-
-
-FormatOption = Annotated[Format, typer.Option("--format", help="for people, or for programs")]
-RunOption = Annotated[str, typer.Option(help="run id; the newest complete one by default")]
-StudyOption = Annotated[str, typer.Option(help="whose requests count; the first that the run has")]
-PairOption = Annotated[str, typer.Option(help="of tiers; the first that the run has")]
-WorkloadOption = Annotated[str, typer.Option(help="of the study; the first that the run has")]
-HddOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's hdd")]
-SsdOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's ssd")]
 
 
 @app.callback()
@@ -144,84 +115,11 @@ def cost(  # noqa: PLR0917  each is an option with a name
         currency=currency,
         region=region,
     )
-    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
+    print(answered(found, form, as_text))
 
 
-@app.command()
-def advise(  # noqa: PLR0917  each is an option with a name
-    ssd_gib: Annotated[float, typer.Option(help="room on the ssd")],
-    budget: Annotated[float | None, typer.Option(help="most money a year for the shares of both devices")] = None,
-    goal: Annotated[Goal, typer.Option(help="what the placement has least of: time, or money")] = Goal.QUICKEST,
-    jobs_per_hour: Annotated[float, typer.Option(help="how often a job comes, which takes a share of a device's time")] = 0.0,
-    run: RunOption = "",
-    study: StudyOption = "",
-    pair: PairOption = "",
-    workload: WorkloadOption = "",
-    hdd: HddOption = "",
-    ssd: SsdOption = "",
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say which relations belong on the ssd, by what a run asked of each, and how much worse other placements are."""
-    from tierwise.advisor import command  # noqa: PLC0415
-    from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
-
-    found = command.advice(
-        ssd_gib=ssd_gib,
-        budget=budget,
-        goal=goal,
-        jobs_per_hour=jobs_per_hour,
-        run=run,
-        study=study,
-        pair=pair,
-        workload=workload,
-        hdd=hdd,
-        ssd=ssd,
-        on=(on or datetime.now()).date(),  # noqa: DTZ005  the reader's day
-        currency=currency,
-        region=region,
-    )
-    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
-
-
-@app.command("move-plan")
-def move_plan(  # noqa: PLR0917  each is an option with a name
-    relation: Annotated[list[str] | None, typer.Option(help="to be moved; may be repeated; all by default")] = None,
-    size_gib: Annotated[float | None, typer.Option(help="of data that no run knows: then --hdd, --ssd, --before-s and --after-s")] = None,
-    jobs: Annotated[int, typer.Option(help="for which the data would stay on the ssd")] = 1,
-    way: Annotated[Way, typer.Option(help="of copying: page by page as the server does, or at the devices' bandwidth")] = Way.SERVER,
-    predict: Annotated[bool, typer.Option("--predict", help="a job's times too, so that all is simulated and there is a verdict")] = False,
-    before_s: Annotated[float | None, typer.Option(help="a job's seconds before the move, in place of the run's")] = None,
-    after_s: Annotated[float | None, typer.Option(help="and after it")] = None,
-    run: RunOption = "",
-    study: StudyOption = "",
-    pair: PairOption = "",
-    workload: WorkloadOption = "",
-    hdd: HddOption = "",
-    ssd: SsdOption = "",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say after how many jobs it pays to copy relations to the ssd and back."""
-    from tierwise.advisor import command  # noqa: PLC0415
-    from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
-
-    found = command.move_plan(
-        relations=relation or [],
-        size_gib=size_gib,
-        jobs=jobs,
-        way=way,
-        predict=predict,
-        job_s=(before_s, after_s),
-        run=run,
-        study=study,
-        pair=pair,
-        workload=workload,
-        hdd=hdd,
-        ssd=ssd,
-    )
-    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
+app.command()(advise)
+app.command("move-plan")(move_plan)
 
 
 @app.command()
@@ -304,52 +202,6 @@ def clean() -> None:
     from tierwise.bench.workspace import remove_workspace  # noqa: PLC0415
 
     remove_workspace()
-
-
-@validating.command("device")
-def validate_device(
-    trace: Annotated[Path, typer.Option(help="requests with measured service times")],
-    model: Annotated[Path, typer.Option(help="the drive's extracted parameters")],
-    seek: Annotated[Path, typer.Option(help="the drive's seek curve")],
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Predict the service times of a real drive's trace, and say how far they are from the measured ones."""
-    from tierwise.simulate.device_validation import as_text, validate  # noqa: PLC0415
-
-    found = validate(trace, model, seek)
-    print(found.model_dump_json(indent=2) if form is Format.JSON else as_text(found))
-
-
-@simulating.command("trace")
-def simulate_trace(
-    file: Path,
-    pages: Annotated[int, typer.Option(help="size of the cache")],
-    policy: Annotated[str, typer.Option(help="lru, clock, two-list or mapped")] = "lru",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Replay a page trace (lines of: start blocks x request) through a cache."""
-    from tierwise.simulate import page_trace  # noqa: PLC0415
-
-    found = page_trace.simulate_trace(file, pages, policy)
-    text = f"{found['requests']:,} requests, {found['misses']:,} misses, hit ratio {found['hit_ratio']:.2%}"
-    print(json.dumps(found, indent=2) if form is Format.JSON else text)
-
-
-@simulating.command("zipf")
-def simulate_zipf(  # noqa: PLR0917  each is an option with a name
-    device: Annotated[str, typer.Option(help="name of a file in data/devices")],
-    dataset_gib: Annotated[float, typer.Option(help="size of the file that is read")],
-    cache_gib: Annotated[float, typer.Option(help="the usable page cache")],
-    threads: Annotated[int, typer.Option(help="readers")] = 8,
-    scale: Annotated[int, typer.Option(help="64 simulates 1/64 of sizes and time, in seconds")] = 1,
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Read a file through mmap by a scrambled Zipfian: 600 s of warm-up from dropped caches and 600 s measured, mean of five seeds."""
-    from tierwise.simulate import zipf  # noqa: PLC0415
-
-    found = zipf.simulate_zipf(device, dataset_gib=dataset_gib, cache_gib=cache_gib, threads=threads, scale=scale)
-    text = f"{found['reads_per_s']:,.0f} reads/s, {found['miss_ratio']:.2%} missed, {found['device_iops']:,.0f} IOPS (simulated)"
-    print(json.dumps(found, indent=2) if form is Format.JSON else text)
 
 
 def main() -> None:

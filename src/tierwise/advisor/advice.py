@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from tierwise.advisor import placing
-from tierwise.advisor.placing import Goal, Placement, Problem
+from tierwise.advisor.placing import Placement, Problem
 from tierwise.advisor.service import SEED
 from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import CELLS, FAST, SLOW, Relation, Workload
@@ -14,7 +14,7 @@ from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.core.words import RelationClass, Substrate
+from tierwise.core.words import Goal, RelationClass, Substrate
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import capacity_bytes, device_bill

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from tierwise.advisor.advice import Advice, Alternative
-from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS, Goal
+from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS
 from tierwise.core.units import human_bytes
+from tierwise.core.words import Goal
 
 
 def as_text(advice: Advice) -> str:

@@ -1,64 +1,75 @@
 """From the options of ``tierwise advise`` and ``tierwise move-plan`` to an answer."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 
 from tierwise.advisor.advice import Advice, Question, advise
-from tierwise.advisor.copying import Way, copy_s
+from tierwise.advisor.copying import copy_s
 from tierwise.advisor.moving import MovePlan, Times, check_jobs, move_of, plan_move
-from tierwise.advisor.placing import Goal
-from tierwise.advisor.workload import FAST, SLOW, read_workload
+from tierwise.advisor.workload import FAST, SLOW, Workload, read_workload
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
+from tierwise.core.words import Goal, Way
 from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
 
+@dataclass(frozen=True)
+class Asked:
+    """Whose requests count, and on which devices; empty words are chosen: see `read_workload`; devices are then the run's own."""
+
+    run: str
+    study: str
+    pair: str
+    workload: str
+    hdd: str
+    ssd: str
+
+    def read(self) -> Workload:
+        """The requests."""
+        return read_workload(paths.raw(), run_id=self.run, study=self.study, pair=self.pair, name=self.workload)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Those that are named, by tier."""
+        return {tier: name for tier, name in ((SLOW, self.hdd), (FAST, self.ssd)) if name}
+
+
 def advice(
+    asked: Asked,
     *,
     ssd_gib: float,
     budget: float | None,
-    goal: str,
+    goal: Goal,
     jobs_per_hour: float,
-    run: str,
-    study: str,
-    pair: str,
-    workload: str,
-    hdd: str,
-    ssd: str,
     on: date,
     currency: str,
     region: str,
 ) -> Advice:
-    """Empty words are chosen: see `read_workload`; `hdd` and `ssd` are then the run's own."""
+    """The cheapest or quickest placement of `asked`, at the prices of the day."""
     question = Question(
         ssd_gib=ssd_gib,
         budget=budget,
-        goal=Goal(goal),
+        goal=goal,
         jobs_per_hour=jobs_per_hour,
-        devices={tier: name for tier, name in ((SLOW, hdd), (FAST, ssd)) if name},
+        devices=asked.devices,
     )
-    found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-    return advise(found, question, load_book(on, currency=currency, region=region))
+    return advise(asked.read(), question, load_book(on, currency=currency, region=region))
 
 
 def move_plan(
+    asked: Asked,
     *,
     relations: Sequence[str],
     size_gib: float | None,
     jobs: int,
-    way: str,
+    way: Way,
     predict: bool,
     job_s: tuple[float | None, float | None],
-    run: str,
-    study: str,
-    pair: str,
-    workload: str,
-    hdd: str,
-    ssd: str,
 ) -> MovePlan:
     """With `size_gib` no run is needed: two devices and a job's times before and after the move."""
     check_jobs(jobs)
@@ -69,10 +80,8 @@ def move_plan(
     if given is not None and min(given) <= 0:
         raise InputError("--before-s, --after-s", value=min(given), rule="must be above zero")
     if size_gib is not None:
-        return _of_sizes(size_gib, given, relations, hdd=hdd, ssd=ssd, jobs=jobs, way=Way(way))
-    devices = {tier: name for tier, name in ((SLOW, hdd), (FAST, ssd)) if name}
-    found = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
-    return move_of(found, relations, way=Way(way), jobs=jobs, devices=devices, predict=predict, job_s=given)
+        return _of_sizes(size_gib, given, relations, hdd=asked.hdd, ssd=asked.ssd, jobs=jobs, way=way)
+    return move_of(asked.read(), relations, way=way, jobs=jobs, devices=asked.devices, predict=predict, job_s=given)
 
 
 def _of_sizes(

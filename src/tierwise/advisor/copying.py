@@ -1,6 +1,5 @@
 """How long a relation's copy from one device to another takes."""
 
-from enum import StrEnum
 from functools import partial
 from itertools import count
 from math import ceil, inf
@@ -8,6 +7,7 @@ from typing import Final
 
 from tierwise.advisor.service import Build, pace_s
 from tierwise.core.units import KIB, PAGE_BYTES
+from tierwise.core.words import Way
 from tierwise.devices.model import DeviceModel, Operation
 
 BATCH_PAGES: Final = 32
@@ -17,13 +17,6 @@ REQUEST_BYTES: Final = 128 * KIB
 AHEAD: Final = 4
 SAMPLE_REQUESTS: Final = 2048
 """So many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
-
-
-class Way(StrEnum):
-    """How a relation is copied."""
-
-    SERVER = "server"  # ALTER TABLE ... SET TABLESPACE past a page cache: 32 pages are read, one by one, then written, one by one
-    BANDWIDTH = "bandwidth"  # reading and writing at once, in large requests: the slower of both
 
 
 def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER) -> float:

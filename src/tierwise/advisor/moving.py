@@ -7,7 +7,7 @@ from math import ceil
 from typing import Protocol
 
 from tierwise.advisor.advice import ServiceTimes, names, times_by_seed
-from tierwise.advisor.copying import Way, copy_s
+from tierwise.advisor.copying import copy_s
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import Build
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
@@ -16,7 +16,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
-from tierwise.core.words import RelationClass, Substrate
+from tierwise.core.words import RelationClass, Substrate, Way
 
 
 class Maker(Protocol):

@@ -5,9 +5,10 @@ No file is read here and no device is built: `Problem` holds numbers.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import product
 from typing import Final
+
+from tierwise.core.words import Goal
 
 EXHAUSTIVE_RELATIONS: Final = 12
 """Up to so many every placement is looked at."""
@@ -16,13 +17,6 @@ ALIKE: Final = 1e-9
 
 Placement = Mapping[str, str]
 """Relation -> tier."""
-
-
-class Goal(StrEnum):
-    """What an optimal placement has least of."""
-
-    QUICKEST = "quickest"
-    CHEAPEST = "cheapest"
 
 
 @dataclass(frozen=True)

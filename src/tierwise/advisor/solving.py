@@ -11,8 +11,9 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from tierwise.advisor.placing import ALIKE, Goal, Placement, Problem
+from tierwise.advisor.placing import ALIKE, Placement, Problem
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.words import Goal
 
 SCALE: Final = 1e6
 """The largest coefficient of the objective, so that the solver's absolute gap (1e-6) is far below any difference that matters."""

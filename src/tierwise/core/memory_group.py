@@ -13,6 +13,7 @@ import psutil
 from tierwise.core.errors import MissingError
 
 ROOT: Final = Path("/sys/fs/cgroup")
+OWN: Final = Path("/proc/self/cgroup")
 LEAVE_S: Final = 10.0
 """How long the kernel may take to see that a group is empty."""
 
@@ -42,7 +43,9 @@ class MemoryGroup:
 
 def obstacle() -> str | None:
     """Why this process can make no memory group; None: it can."""
-    parent, _ = _parent()
+    parent, version = _parent()
+    if version == 2 and not _hands_memory_on(parent):
+        return f"no cgroup from {parent} up hands memory on to groups that this process may make"
     return None if parent.is_dir() and os.access(parent, os.W_OK) else f"no memory cgroup can be made in {parent}"
 
 
@@ -67,17 +70,23 @@ def memory_group(name: str) -> Iterator[MemoryGroup]:
 
 def _parent() -> tuple[Path, int]:
     """(group in which others can be made, version): one's own in version 1; in 2 the nearest that hands memory on to its children."""
-    own = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
+    own = [line.split(":", 2) for line in OWN.read_text(encoding="utf-8").splitlines()]
     for _, controllers, path in own:
         if "memory" in controllers.split(","):
             there = ROOT / "memory" / path.lstrip("/")
             return (there if there.is_dir() else ROOT / "memory"), 1
     mine = ROOT.joinpath(*(path.lstrip("/") for _, controllers, path in own if not controllers))
     for folder in (mine, *mine.parents):
-        with suppress(OSError):
-            if "memory" in (folder / "cgroup.subtree_control").read_text(encoding="ascii").split() and os.access(folder, os.W_OK):
-                return folder, 2
+        if _hands_memory_on(folder):
+            return folder, 2
     return mine, 2
+
+
+def _hands_memory_on(folder: Path) -> bool:
+    """Whether groups made in `folder`, of version 2, can limit memory, and this process may make them."""
+    with suppress(OSError):
+        return "memory" in (folder / "cgroup.subtree_control").read_text(encoding="ascii").split() and os.access(folder, os.W_OK)
+    return False
 
 
 def _sweep(parent: Path) -> None:

@@ -53,10 +53,10 @@ class Progress:
         """`amount` more of the work is done."""
         self.done += amount
         now_s = time.monotonic()
-        if now_s - self.told_s < INTERVAL_S:
+        fresh = self.done - self.already
+        if now_s - self.told_s < INTERVAL_S or not fresh:
             return
         self.told_s = now_s
-        fresh = self.done - self.already
-        left_s = (now_s - self.started_s) * (self.total - self.done) / fresh if fresh else float("nan")
+        left_s = (now_s - self.started_s) * (self.total - self.done) / fresh
         share = self.done / self.total if self.total else 1.0
         say(f"{self.what}: {share:4.0%}, {human_seconds(left_s)} left{f' ({note})' if note else ''}")

@@ -54,3 +54,19 @@ class Layout(StrEnum):
     """Side by side in both: a table that grows by time, with a key that does."""
     RANDOM_KEYS = "random-keys"
     """Side by side in the table, all over the index: a table that grows by time, with a key drawn at random."""
+
+
+class Goal(StrEnum):
+    """What an optimal placement has least of."""
+
+    QUICKEST = "quickest"
+    CHEAPEST = "cheapest"
+
+
+class Way(StrEnum):
+    """How a relation is copied."""
+
+    SERVER = "server"
+    """``ALTER TABLE ... SET TABLESPACE`` past a page cache: 32 pages are read, one by one, then written, one by one."""
+    BANDWIDTH = "bandwidth"
+    """Reading and writing at once, in large requests: the slower of both."""

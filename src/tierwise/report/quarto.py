@@ -5,14 +5,19 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
+from threading import Timer
 from typing import Final
 
 from tierwise.core.errors import MissingError, TierwiseError
+from tierwise.core.progress import Progress
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book
 from tierwise.report.site import quarto_program
 
 QUARTO_S: Final = 600
+BEGUN: Final = re.compile(r"\[ *(\d+)/\d+\] (.+)")
+PDF_CHAPTERS: Final = 12
+"""As long as so many chapters takes what Quarto does not count, the PDF above all (timed with 1.10.18 and 18 chapters)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
@@ -44,19 +49,53 @@ class QuartoEngine:
     def build(self, book: Book, site: Path) -> None:
         """All formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
         pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
-        said = _quarto("render", str(book.folder), "--metadata", f"run:{book.variables['run']}").stderr
+        said = _rendered(book)
         made = book.folder / "_book"
         if "Unable to resolve crossref" in said or not (made / "tierwise.pdf").is_file():
             raise TierwiseError(f"quarto render: {said.strip()}")
         shutil.move(made, site)
 
 
+def _rendered(book: Book) -> str:
+    """Have Quarto render `book`; what it said. The time left is told by the chapters that it counts, ``[ 3/18] method.qmd``."""
+    said: list[str] = []
+    progress: Progress | None = None  # from the first chapter: Quarto takes long to begin
+    command = [_program(), "render", str(book.folder), "--metadata", f"run:{book.variables['run']}"]
+    with subprocess.Popen(command, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
+        limit = Timer(QUARTO_S, running.kill)
+        limit.start()
+        assert running.stderr is not None, "a pipe"
+        try:
+            for line in running.stderr:
+                said.append(line)
+                if begun := BEGUN.match(line):
+                    progress = progress or Progress("rendering", len(book.chapters) + PDF_CHAPTERS)
+                    progress.step(int(begun[1]) - 1 - progress.done, begun[2].strip())
+        except BaseException:
+            running.kill()
+            raise
+        finally:
+            limit.cancel()
+    if running.returncode < 0:
+        raise TierwiseError(f"quarto render: ended by signal {-running.returncode}, as it is after {QUARTO_S} s")
+    if running.returncode:
+        raise TierwiseError(f"quarto render: {''.join(said).strip()}")
+    return "".join(said)
+
+
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:
-    found = quarto_program()
-    if found is None:
-        raise MissingError("quarto", why="it is not on PATH", remedy="make quarto")
-    environment = {**os.environ, "NO_COLOR": "1"}
-    done = subprocess.run([found, *arguments], env=environment, capture_output=True, text=True, timeout=QUARTO_S, check=False)
+    done = subprocess.run([_program(), *arguments], env=_environment(), capture_output=True, text=True, timeout=QUARTO_S, check=False)
     if done.returncode:
         raise TierwiseError(f"quarto {arguments[0]}: {done.stderr.strip()}")
     return done
+
+
+def _program() -> str:
+    found = quarto_program()
+    if found is None:
+        raise MissingError("quarto", why="it is not on PATH", remedy="make quarto")
+    return found
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "NO_COLOR": "1"}

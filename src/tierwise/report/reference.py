@@ -126,4 +126,8 @@ def valued(value: float, unit: str) -> str:
 
 
 def _both(ours: ClaimVerdict, theirs: ClaimVerdict) -> Both:
-    return Both(ours.id, ours.verdict, estimated(ours), theirs.verdict, estimated(theirs))
+    return Both(ours.id, ours.verdict, _stamped(ours), theirs.verdict, _stamped(theirs))
+
+
+def _stamped(claim: ClaimVerdict) -> str:
+    return estimated(claim) if claim.estimate is None else f"{estimated(claim)}, {claim.substrate}"

@@ -77,8 +77,15 @@ class Run:
 
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
         """The end of a caption: run, substrate, number of observations, query."""
+        return f"{self._counted(pair, n, what)}. Query: `analysis/{sql}`."
+
+    def facts_note(self, pair: str, n: int, what: str) -> str:
+        """The same of what the manifest keeps."""
+        return f"{self._counted(pair, n, what)}; from the run's manifest."
+
+    def _counted(self, pair: str, n: int, what: str) -> str:
         substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
-        return f"{self.stamp}, pair `{pair}`, {substrate}, n = {count(n)} {what}. Query: `analysis/{sql}`."
+        return f"{self.stamp}, pair `{pair}`, {substrate}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
         """What the front page says of the run."""

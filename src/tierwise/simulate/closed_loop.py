@@ -15,13 +15,13 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec
-from tierwise.simulate import kernels
-from tierwise.simulate.kernels import Floats, Ints
+from tierwise.simulate import loop_kernels
+from tierwise.simulate.compiled import Floats, Ints
 from tierwise.simulate.page_cache import PageCache
 
 _NO_PAGES: Final = np.empty(0, np.int64)
 
-LATENCY_EDGES_S: Final[Floats] = kernels.FIRST_EDGE_S * 2 ** (np.arange(kernels.BINS + 1) / kernels.BINS_PER_OCTAVE)
+LATENCY_EDGES_S: Final[Floats] = loop_kernels.FIRST_EDGE_S * 2 ** (np.arange(loop_kernels.BINS + 1) / loop_kernels.BINS_PER_OCTAVE)
 """Bin i of a latency histogram lies between edges i and i + 1; what is beyond either end is in the first or last bin."""
 
 
@@ -96,56 +96,61 @@ def run_threads(
     """
     _check(threads, duration_s, interval_s, costs)
     model = None if isinstance(device, SsdSpec) else device
-    readers = threads + (kernels.HELPERS if cache.read_around > 1 else 0)
-    loop = kernels.Loop(
+    readers = threads + (loop_kernels.HELPERS if cache.read_around > 1 else 0)
+    loop = loop_kernels.Loop(
         table=cache.table,
         window=cache.read_around,
         clock=np.zeros((readers, 3)),
-        reads=np.full((readers, 3), kernels.NOBODY, np.int64),
-        busy_s=np.full(kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
+        reads=np.full((readers, 3), loop_kernels.NOBODY, np.int64),
+        busy_s=np.full(loop_kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
         times_s=_times_s(device, page_bytes) if isinstance(device, SsdSpec) else (0.0, 0.0, 0.0),
         spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
         interval_s=interval_s,
         series=np.zeros((round(duration_s / interval_s), 3), np.int64),
-        latencies=np.zeros(kernels.BINS, np.int64),
+        latencies=np.zeros(loop_kernels.BINS, np.int64),
     )
-    loop.clock[:, kernels.DUE] = -math.inf
-    loop.clock[threads:, kernels.TURN] = math.inf
+    loop.clock[:, loop_kernels.DUE] = -math.inf
+    loop.clock[threads:, loop_kernels.TURN] = math.inf
     chunk, at, ended = _NO_PAGES, 0, False
     while True:
         if at == len(chunk) and not ended:
-            if endless and len(cache) == cache.file_pages and loop.clock[:, kernels.DUE].max() <= loop.clock[:threads, kernels.TURN].min():
+            if endless and len(cache) == cache.file_pages and _is_idle(loop, threads):
                 _go_on_hitting(loop, threads, duration_s)
                 break
             chunk, at = _next_chunk(pages, cache), 0
             ended = not len(chunk)
         event_s = model.next_event_s() if model else math.inf
         if not ended:
-            at, thread = kernels.run(loop, chunk, at, min(event_s, duration_s))
-            if thread != kernels.NOBODY and model:
+            at, thread = loop_kernels.run(loop, chunk, at, min(event_s, duration_s))
+            if thread != loop_kernels.NOBODY and model:
                 first, end = loop.reads[thread, :2].tolist()
-                model.submit(loop.clock[thread, kernels.BEGAN], thread, Operation.READ, first * page_bytes, (end - first) * page_bytes)
+                model.submit(loop.clock[thread, loop_kernels.BEGAN], thread, Operation.READ, first * page_bytes, (end - first) * page_bytes)
                 continue
             if at == len(chunk):
                 continue
         if model is None or event_s >= duration_s:
             break
         for tag, done_s in model.advance(event_s):
-            kernels.deliver(loop, tag, done_s)
+            loop_kernels.deliver(loop, tag, done_s)
     operations, misses, reads = loop.series.T
     return Series(interval_s, operations, misses, reads, loop.latencies)
 
 
-def _go_on_hitting(loop: kernels.Loop, threads: int, duration_s: float) -> None:
+def _is_idle(loop: loop_kernels.Loop, threads: int) -> bool:
+    """Whether every read is done before the next turn."""
+    return bool(loop.clock[:, loop_kernels.DUE].max() <= loop.clock[:threads, loop_kernels.TURN].min())
+
+
+def _go_on_hitting(loop: loop_kernels.Loop, threads: int, duration_s: float) -> None:
     """Count the operations to the end, all of which find their page."""
     hit_s, _, think_s = loop.spent_s
     edges_s = np.arange(1, len(loop.series) + 1) * loop.interval_s
-    for turn_s in loop.clock[:threads, kernels.TURN]:
+    for turn_s in loop.clock[:threads, loop_kernels.TURN]:
         # The operations of a thread end at turn_s + hit_s, one period later, and so on.
         ended = np.maximum(0, np.floor((np.minimum(edges_s, duration_s) - turn_s - hit_s) / (hit_s + think_s)).astype(np.int64) + 1)
         counts = np.diff(ended, prepend=0)
-        loop.series[:, kernels.OPERATIONS] += counts
-        loop.latencies[kernels.bin_of(hit_s)] += counts.sum()
+        loop.series[:, loop_kernels.OPERATIONS] += counts
+        loop.latencies[loop_kernels.bin_of(hit_s)] += counts.sum()
 
 
 def _times_s(flash: SsdSpec, page_bytes: int) -> tuple[float, float, float]:

@@ -18,9 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
-from tierwise.simulate import kernels
+from tierwise.simulate import cache_kernels
 
-POLICIES: Final = {"lru": kernels.LRU, "clock": kernels.CLOCK, "two-list": kernels.TWO_LIST, "mapped": kernels.MAPPED}
+POLICIES: Final = {
+    "lru": cache_kernels.LRU,
+    "clock": cache_kernels.CLOCK,
+    "two-list": cache_kernels.TWO_LIST,
+    "mapped": cache_kernels.MAPPED,
+}
 
 
 class PageCache:
@@ -46,30 +51,30 @@ class PageCache:
         if read_around < 1 or (read_around > max(1, pages)):
             raise InputError("page cache", field="read_around", value=read_around, rule="must be from 1 to the pages of the cache")
         self.file_pages, self.pages, self.read_around = file_pages, pages, read_around
-        rows = file_pages + kernels.INACTIVE
+        rows = file_pages + cache_kernels.INACTIVE
         if policy == "mapped":  # column by column, because an access that finds its page needs no more than the first
             table = np.zeros((rows, 3), np.int32, order="F")
         else:
             table = np.zeros((rows, 2 if policy == "lru" else 4), np.int32)
-            table[:file_pages, kernels.EVICTED :] = kernels.NEVER
-            for end in (kernels.INACTIVE, kernels.ACTIVE):
+            table[:file_pages, cache_kernels.EVICTED :] = cache_kernels.NEVER
+            for end in (cache_kernels.INACTIVE, cache_kernels.ACTIVE):
                 table[-end, :2] = len(table) - end
-        table[:file_pages, kernels.OLDER] = kernels.ABSENT
-        table[-kernels.KIND, :2] = POLICIES[policy], pages
+        table[:file_pages, cache_kernels.OLDER] = cache_kernels.ABSENT
+        table[-cache_kernels.KIND, :2] = POLICIES[policy], pages
         self.table = table
 
     def __len__(self) -> int:
         """Pages that are resident."""
-        return int(self.table[-kernels.FILLED, 0])
+        return int(self.table[-cache_kernels.FILLED, 0])
 
     def __contains__(self, page: int) -> bool:
-        return bool(self.table[page, kernels.OLDER] != kernels.ABSENT)
+        return bool(self.table[page, cache_kernels.OLDER] != cache_kernels.ABSENT)
 
     def access(self, page: int) -> tuple[int, int] | None:
         """Use one page: None when it was there, else (first, end) of the pages that have to be read."""
         if not 0 <= page < self.file_pages:
             raise InputError("page cache", field="page", value=page, rule=f"must be from 0 to {self.file_pages - 1}")
-        return None if kernels.touch(self.table, page) else kernels.fault(self.table, page, self.read_around)
+        return None if cache_kernels.touch(self.table, page) else cache_kernels.fault(self.table, page, self.read_around)
 
 
 @dataclass(frozen=True)
@@ -100,4 +105,4 @@ def replay(trace: NDArray[np.int64], pages: int, policy: str = "lru", *, read_ar
         distinct, trace = np.unique(trace, return_inverse=True)
         base, last = 0, len(distinct) - 1
     cache = PageCache(last - base + 1, pages, policy, read_around=read_around)
-    return CacheResult(len(trace), kernels.replay(cache.table, trace - base, read_around))
+    return CacheResult(len(trace), cache_kernels.replay(cache.table, trace - base, read_around))

@@ -16,9 +16,10 @@ size (tests hold them within 3 %), the series has the same points.
 
 import math
 import os
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, TypedDict
@@ -27,7 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
-from tierwise.core.units import GIB, KIB
+from tierwise.core.progress import say
+from tierwise.core.units import GIB, KIB, human_seconds
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
 from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
@@ -47,6 +49,11 @@ INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
 SOURCE_PAIR: Final = "source-r"
 """Whose processors the command simulates."""
+QUICK_SCALE: Final = 64
+"""That is advised where the full size takes long: the scale of the tests."""
+COARSEST: Final = 4096
+LONG_S: Final = 60.0
+"""What takes longer is said before it begins."""
 
 
 class ZipfResult(TypedDict):
@@ -139,6 +146,8 @@ def usable_bytes(device: DeviceSpec) -> int:
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
     """Simulate the benchmark with each of `SEEDS`; as many at a time as there are processors, where it takes longer than a process needs.
 
+    What takes long is said before: a thousand seconds of flash are 1e8 operations, and in an array each read is a model's work.
+
     Raises:
         InputError: an unknown device, or a number that cannot be.
     """
@@ -147,6 +156,8 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
             raise InputError(option, value=value, rule="must be above zero")
     costs = load_machine(SOURCE_PAIR).costs
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
+    if scale < QUICK_SCALE:
+        _announce(benchmark)
     found = rates_of(benchmark)
     return {
         "substrate": "simulated",
@@ -158,8 +169,34 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
 
 def rates_of(benchmark: Benchmark) -> list[Rates]:
     """The measured phase for each of `SEEDS`, in their order."""
-    workers = min(len(os.sched_getaffinity(0)), len(SEEDS)) if benchmark.scale == 1 else 1
+    workers = _workers(benchmark.scale)
     if workers == 1:
         return [benchmark.rates(seed) for seed in SEEDS]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         return list(pool.map(benchmark.rates, SEEDS))
+
+
+def expected_s(benchmark: Benchmark) -> float:
+    """What one seed takes on this machine, from smaller and smaller parts of it, until one takes a second."""
+    least_bytes = min(benchmark.cache_bytes, benchmark.dataset_bytes)
+    scale = max(benchmark.scale, min(COARSEST, least_bytes // (WINDOW_PAGES * PAGE_BYTES)))
+    replace(benchmark, scale=scale, strewn=True).run(SEEDS[0])  # loads the compiled code
+    while True:
+        began_s = time.monotonic()
+        replace(benchmark, scale=scale, strewn=True).run(SEEDS[0])
+        took_s = time.monotonic() - began_s
+        if took_s > 1 or scale < 4 * benchmark.scale:
+            return took_s * scale / benchmark.scale
+        scale //= 4
+
+
+def _announce(benchmark: Benchmark) -> None:
+    one_s = expected_s(benchmark)
+    whole_s = one_s * math.ceil(len(SEEDS) / _workers(benchmark.scale))
+    if whole_s > LONG_S:
+        quick_s = one_s * len(SEEDS) * benchmark.scale / QUICK_SCALE
+        say(f"{len(SEEDS)} seeds take about {human_seconds(whole_s)}; with --scale {QUICK_SCALE} about {human_seconds(quick_s)}")
+
+
+def _workers(scale: int) -> int:
+    return min(len(os.sched_getaffinity(0)), len(SEEDS)) if scale == 1 else 1

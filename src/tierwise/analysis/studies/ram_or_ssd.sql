@@ -2,7 +2,9 @@
 -- Reads the view `timings`.
 
 -- One row for each interval of a series, in the order of time: reads delivered, those that missed the page cache, and what the drive
--- was asked for. `end_s` counts from dropped caches at the full size, also where a part of it was simulated (`scale`).
+-- was asked for. `end_s` counts from dropped caches at the full size, also where a part of it was simulated or read (`scale`).
+-- `how` is null where the sizes of the source are simulated; live where a scaled file is really read, and model for its models.
+-- `window_pages` is what the model reads around a fault, `advice` how the live file was mapped.
 create temp view ram_or_ssd_series as
 select
     run_id,
@@ -10,19 +12,29 @@ select
     arm,
     substrate,
     block,
+    cell ->> 'how' as how,
     cell ->> 'tier' as tier,
     cell ->> 'dataset_gib' as dataset_gib,
+    (cell ->> 'cache_gib')::int as cache_gib,
     (cell ->> 'scale')::int as scale,
+    cell ->> 'advice' as advice,
+    (cell ->> 'window_pages')::int as window_pages,
     cell ->> 'phase' as phase,
     (cell ->> 'end_s')::double as end_s,
     elapsed_s,
     result_rows as reads,
     list_sum([io.reads for io in relation_io])::bigint as misses,
     list_sum([io.reads for io in tier_io])::bigint as device_reads,
+    list_sum([io.read_bytes for io in tier_io])::bigint as device_bytes,
+    list_sum([io.intended_s for io in tier_io]) as intended_s,
+    list_sum([io.actual_s for io in tier_io]) as actual_s,
     result_rows / elapsed_s as reads_per_s,
+    (proof ->> 'cache_pages')::bigint as cache_pages,
+    (proof ->> 'resident_pages_at_first')::bigint as resident_pages_at_first,
+    greatest((proof ->> 'resident_pages_half_way')::bigint, (proof ->> 'resident_pages_at_last')::bigint) as resident_pages,
     flags
 from timings
-where study = 'ram_or_ssd' and cell ->> 'how' is null;
+where study = 'ram_or_ssd';
 
 -- One row for each pair of tiers, tier, size of the data and block (a seed): means over the measured phase.
 -- `multiple` is the source's own figure, reads per second over the IOPS that it gives the drive; `times_24_gib` compares with 24 GiB.
@@ -43,41 +55,10 @@ select
         over (partition by run_id, pair, arm, tier, block) as times_24_gib,
     bool_or(len(flags) > 0) as flagged
 from ram_or_ssd_series
-where phase = 'measured'
+where phase = 'measured' and how is null
 group by run_id, pair, arm, substrate, block, tier, dataset_gib;
 
--- The same benchmark read live on a scaled file, and its models: one row for each interval of a series. `how` is live or model,
--- `window_pages` what the model reads around a fault, `advice` how the live file was mapped. Times count at the full size.
-create temp view ram_or_ssd_live_series as
-select
-    run_id,
-    pair,
-    substrate,
-    block,
-    cell ->> 'how' as how,
-    cell ->> 'tier' as tier,
-    (cell ->> 'dataset_gib')::int as dataset_gib,
-    (cell ->> 'cache_gib')::int as cache_gib,
-    (cell ->> 'scale')::int as scale,
-    cell ->> 'advice' as advice,
-    (cell ->> 'window_pages')::int as window_pages,
-    cell ->> 'phase' as phase,
-    (cell ->> 'end_s')::double as end_s,
-    elapsed_s,
-    result_rows as reads,
-    list_sum([io.reads for io in relation_io])::bigint as misses,
-    list_sum([io.reads for io in tier_io])::bigint as device_reads,
-    list_sum([io.read_bytes for io in tier_io])::bigint as device_bytes,
-    list_sum([io.intended_s for io in tier_io]) as intended_s,
-    list_sum([io.actual_s for io in tier_io]) as actual_s,
-    (proof ->> 'cache_pages')::bigint as cache_pages,
-    (proof ->> 'resident_pages_at_first')::bigint as resident_pages_at_first,
-    greatest((proof ->> 'resident_pages_half_way')::bigint, (proof ->> 'resident_pages_at_last')::bigint) as resident_pages,
-    flags
-from timings
-where study = 'ram_or_ssd' and cell ->> 'how' is not null;
-
--- One row for each of them and block: means over the measured phase.
+-- The same benchmark read live on a scaled file, and its models: one row for each of them and block, means over the measured phase.
 create temp view ram_or_ssd_live as
 select
     run_id,
@@ -86,7 +67,7 @@ select
     block,
     how,
     tier,
-    dataset_gib,
+    dataset_gib::int as dataset_gib,
     cache_gib,
     scale,
     advice,
@@ -101,8 +82,8 @@ select
     max(resident_pages_at_first) as resident_pages_at_first,
     max(resident_pages) as resident_pages,
     bool_or(len(flags) > 0) as flagged
-from ram_or_ssd_live_series
-where phase = 'measured'
+from ram_or_ssd_series
+where phase = 'measured' and how is not null
 group by run_id, pair, substrate, block, how, tier, dataset_gib, cache_gib, scale, advice, window_pages;
 
 -- What two runs are compared by: one row for each seed or block, its value by cell of the grid.

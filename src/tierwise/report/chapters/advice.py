@@ -6,14 +6,13 @@ from statistics import median
 from typing import Final
 
 from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
-from tierwise.advisor.copying import Way
 from tierwise.advisor.moving import MovePlan, move_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import CELLS, FAST, Measured, Workload, workload_of
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
-from tierwise.core.words import RelationClass, Substrate
+from tierwise.core.words import RelationClass, Substrate, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, size
 from tierwise.report.prices import book_of

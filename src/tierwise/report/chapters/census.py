@@ -83,8 +83,8 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
     return Table(
         ["Relation", "Published", "At this scale", "Here"],
         rows,
-        f"Sizes of the table and its indexes. The index on `pob` is built without deduplication, as in PostgreSQL 8.3. "
-        f"{run.stamp}, pair `{pair}`, n = {count(len(rows))} relations; from the run's manifest.",
+        "Sizes of the table and its indexes, **published** and here. The index on `pob` is built without deduplication, as in "
+        f"PostgreSQL 8.3. {run.facts_note(pair, len(rows), 'relations')}",
         align="lrrr",
     )
 

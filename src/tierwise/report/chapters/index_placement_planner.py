@@ -47,8 +47,8 @@ def planner(run: Run, pair: str) -> Table | Sentence:
         ["Place of birth", "Estimated", "Found", "Estimated / found", "Published", "Cost", "Published", "Scan chosen today"],
         rows,
         "The planner's estimates with the published switches (M6), and the scan that it chooses today without them. Costs and counts "
-        f"grow with the data; estimated over found compares. {run.stamp}, pair `{pair}`, n = {count(len(rows))} statements; "
-        "from the run's manifest.",
+        "grow with the data; estimated over found compares. The columns Published are **published**. "
+        f"{run.facts_note(pair, len(rows), 'statements')}",
         align="lrrrrrrl",
     )
 
@@ -73,7 +73,8 @@ def samples(run: Run, pair: str) -> Table | Sentence:
         rows,
         "Rows and cost that the planner estimates for the two published plans, brought to the published size, over "
         f"{count(len(found[0]['correlation']))} runs of ANALYZE each, which look at different samples. Values listed: places of birth "
-        f"whose frequency it keeps; the others share what is left. {run.stamp}, pair `{pair}`; from the run's manifest.",
+        "whose frequency it keeps; the others share what is left. The row of source M is **published**. "
+        f"{run.facts_note(pair, sum(len(sample['correlation']) for sample in found), 'runs of ANALYZE')}",
         align="lrrrrrrr",
     )
 

@@ -5,6 +5,7 @@ from importlib.resources import files
 from typing import Any, Final
 
 from tierwise.core.units import MB, human_seconds
+from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
 from tierwise.report.run import Run
@@ -121,7 +122,7 @@ def calibrations(run: Run) -> Table | Sentence:
         ["Pair and tier", "Figure", "Value"],
         rows,
         "Calibration of the real disks, and of what reading mapped files costs, taken in seconds before measuring. "
-        f"{run.stamp}, from its manifest.",
+        f"{run.stamp}, **{Substrate.MEASURED}**, from its manifest.",
         align="llr",
     )
 
@@ -133,7 +134,7 @@ def overshoot(run: Run) -> Table:
         [
             f"`{row['pair']}`",
             f"`{row['tier']}`",
-            row["substrate"],
+            f"**{row['substrate']}**",
             count(row["reads"]) if row["reads"] is not None else DASH,
             seconds(row["intended_s"] / row["reads"]) if row["reads"] and row["intended_s"] else DASH,
             seconds(row["actual_s"] / row["reads"]) if row["reads"] and row["actual_s"] else DASH,

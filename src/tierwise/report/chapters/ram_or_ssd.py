@@ -68,7 +68,7 @@ def _fitted(record: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
 
 def scaled(run: Run, pair: str) -> Sentence:
     """How a part of the size stands for the whole."""
-    scales = run.query("select distinct scale from ram_or_ssd_series where pair = ?", [pair])["scale"].to_list()
+    scales = run.query("select distinct scale from ram_or_ssd_series where pair = ? and how is null", [pair])["scale"].to_list()
     if not scales or max(scales) == 1:
         return Sentence("Everything was simulated at full size.")
     return Sentence(

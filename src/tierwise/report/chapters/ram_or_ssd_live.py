@@ -17,7 +17,7 @@ CELL: Final = ("tier", "dataset_gib", "cache_gib", "scale", "advice")
 
 
 def beside_its_model(run: Run) -> Table | Sentence:
-    """By tier, size and advice: live reads a second with their interval, and those of each model with its error."""
+    """By tier, size and advice: live reads a second with their interval, and those of each model with its error; of unflagged blocks."""
     rows = _rows(run)
     if rows.is_empty():
         return nothing(run)
@@ -25,6 +25,7 @@ def beside_its_model(run: Run) -> Table | Sentence:
         line for (tier, size, _, _, advice), cell in rows.group_by(CELL, maintain_order=True) for line in _lines(tier, size, advice, cell)
     ]
     live = rows.filter(how="live")
+    flagged = int(live["flagged"].sum())
     scale, cache_gib = live["scale"][0], live["cache_gib"][0]
     return Table(
         ["Tier", "Stamp", "Data, GiB", "Advice", "Read around, pages", "Reads/s", "95 % interval", "Missed", "Device reads/s", "Apart"],
@@ -33,7 +34,9 @@ def beside_its_model(run: Run) -> Table | Sentence:
         "from dropped caches. Below each live row its model: same file, page cache, drive, threads and duration; `Apart` is model over "
         "live, by block. Nothing was fitted on the live rows; what a hit and a fault cost one thread, and what this machine's disk does "
         f"with direct reads, were calibrated apart. {run.stamp}, pair `{PAIR}`, **measured**, **emulated** and **simulated** as "
-        f"stamped, n = {count(live['block'].n_unique())} blocks. Query: `analysis/{QUERY}`.",
+        f"stamped, n = {count(live['block'].n_unique())} blocks. "
+        + (f"Of {count(len(live))} live runs {count(flagged)} are flagged and left out of the means. " if flagged else "")
+        + f"Query: `analysis/{QUERY}`.",
         align="llrlrrrrrr",
     )
 
@@ -41,9 +44,10 @@ def beside_its_model(run: Run) -> Table | Sentence:
 def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[list[str]]:
     """The live row and those of its models."""
     parts = cell.partition_by("how", "window_pages", maintain_order=True)
-    reads = [dict(part.select("block", "reads_per_s").iter_rows()) for part in parts]
+    kept = [part.filter(~pl.col("flagged")) for part in parts]
+    reads = [dict(part.select("block", "reads_per_s").iter_rows()) for part in kept]
     lines = []
-    for part, found in zip(parts, reads, strict=True):
+    for part, means, found in zip(parts, map(_means, kept), reads, strict=True):
         live = part["how"][0] == "live"
         apart = None if live else geometric_estimate([*paired_ratios(found, reads[0]).values()])
         lines.append(
@@ -52,11 +56,11 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
                 part["substrate"][0],
                 count(size_gib),
                 advice,
-                number(_mean(part, "pages_a_request")) if live and part["pages_a_request"][0] else _window(part),
-                count(round(_mean(part, "reads_per_s"))),
+                number(means["pages_a_request"]) if live and means["pages_a_request"] else _window(part),
+                _counted(means["reads_per_s"]),
                 DASH if not live else _interval(geometric_estimate([*found.values()])),
-                percent(_mean(part, "miss_ratio")),
-                count(round(_mean(part, "device_iops"))) if part["device_iops"][0] is not None else DASH,
+                DASH if means["miss_ratio"] is None else percent(means["miss_ratio"]),
+                _counted(means["device_iops"]),
                 DASH if apart is None or apart.value is None else f"{apart.value - 1:+.1%}",
             ]
         )
@@ -72,10 +76,13 @@ def _interval(estimate: Estimate) -> str:
     return f"{count(round(estimate.low))} to {count(round(estimate.high))}" if estimate.low and estimate.high else DASH
 
 
-def _mean(part: pl.DataFrame, column: str) -> float:
-    mean = part[column].mean()
-    assert isinstance(mean, float), f"{column} is a number"
-    return mean
+def _means(part: pl.DataFrame) -> dict[str, float | None]:
+    """Of the blocks of `part`; `None` where there is none, or the tier does not count it."""
+    return part.select("pages_a_request", "reads_per_s", "miss_ratio", "device_iops").mean().row(0, named=True)
+
+
+def _counted(mean: float | None) -> str:
+    return DASH if mean is None else count(round(mean))
 
 
 def proved(run: Run) -> Sentence:
@@ -86,9 +93,8 @@ def proved(run: Run) -> Sentence:
     limits = {name: part["cache_pages"][0] for (name,), part in live.group_by("tier", maintain_order=True)}
     most = {name: part["resident_pages"].to_list() for (name,), part in live.group_by("tier", maintain_order=True)}
     told = listed(f"{span(most[name])} pages on {TIERS[name]}" for name in limits)
-    overshoot = live.filter(pl.col("overshoot").is_not_null())
-    by_tier = overshoot.group_by("tier", maintain_order=True)
-    late = listed(f"{percent(_mean(part, 'overshoot'))} on {TIERS[tier]}" for (tier,), part in by_tier)
+    overshoot = live.drop_nulls("overshoot").group_by("tier", maintain_order=True).agg(pl.col("overshoot").mean())
+    late = listed(f"{percent(mean)} on {TIERS[tier]}" for tier, mean in overshoot.iter_rows())
     return Sentence(
         f"Before each of the {count(len(live))} live runs `mincore` found {span(live['resident_pages_at_first'])} pages of the file in "
         f"memory. Half-way and at the end it found {told}, where the memory cgroup leaves room for {span(limits.values())}. "

@@ -132,7 +132,7 @@ def text_and_histograms(run: Run, pair: str) -> Table:
     return Table(
         ["The text says", "Its histograms say", "Claim"],
         rows,
-        f"Where words and printouts of the source differ, both as published. {run.note(pair, 14_534, 'published reads', QUERY)}",
+        f"Where words and printouts of the source differ, both as **published**. {run.note(pair, 14_534, 'published reads', QUERY)}",
         align="lll",
     )
 

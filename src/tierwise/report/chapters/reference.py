@@ -37,7 +37,7 @@ def cells(found: Beside | None) -> Table | Sentence:
             valued(row["median_reference"], row["unit"]),
             number(row["ratio"]),
             f"{count(row['n'])}, {count(row['n_reference'])}",
-            row["substrate"] if row["substrate"] == row["substrate_reference"] else f"{row['substrate']}, {row['substrate_reference']}",
+            ", ".join(f"**{word}**" for word in dict.fromkeys((row["substrate"], row["substrate_reference"]))),
         ]
         for row in found.cells.rows(named=True)
     ]
@@ -56,7 +56,10 @@ def verdicts(found: Beside | None) -> Table | Sentence:
         [one.id, f"{marked(one.verdict)}; {one.found}", f"{marked(one.reference_verdict)}; {one.reference_found}"]
         for one in found.differing
     ]
-    caption = f"Claims with another verdict than in the reference, n = {count(len(rows))}. {found.run.stamp}; {found.reference.name}."
+    caption = (
+        f"Claims with another verdict than in the reference, n = {count(len(rows))}, each estimate with its substrate. "
+        f"{found.run.stamp}; {found.reference.name}."
+    )
     return Table(["Claim", "This run", "Reference"], rows, caption)
 
 

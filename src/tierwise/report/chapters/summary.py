@@ -103,7 +103,7 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
         tied(claim.statement),
         bounds(claim),
         estimated(claim) + where + blocks,
-        str(claim.substrate or DASH),
+        f"**{claim.substrate}**" if claim.substrate else DASH,
         marked(claim.verdict),
     ]
 

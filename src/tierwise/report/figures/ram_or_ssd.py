@@ -68,7 +68,7 @@ def fill_curves(run: Run, pair: str) -> Figure | Sentence:
     logs = read_benchmark().with_columns(drive=pl.col("tier").replace_strict(TIERS), end_s=pl.col("end_s").cast(pl.Float64))
     series = run.query(
         "select tier, dataset_gib::bigint as dataset_gib, end_s, median(reads_per_s) as reads_per_s, min(reads_per_s) as low, "
-        "max(reads_per_s) as high from ram_or_ssd_series where pair = ? group by all order by end_s",
+        "max(reads_per_s) as high from ram_or_ssd_series where pair = ? and how is null group by all order by end_s",
         [pair],
     ).join(logs.select("tier", "dataset_gib").unique(), on=["tier", "dataset_gib"], how="semi")
     if series.is_empty():
@@ -131,5 +131,5 @@ def nothing(pair: str) -> Sentence:
 
 
 def _interval(run: Run, pair: str) -> str:
-    (scale,) = run.query("select max(scale) from ram_or_ssd_series where pair = ?", [pair]).row(0)
+    (scale,) = run.query("select max(scale) from ram_or_ssd_series where pair = ? and how is null", [pair]).row(0)
     return "10 s" if scale == 1 else f"10 s at full size (10/{scale} s at the scale of 1/{scale})"

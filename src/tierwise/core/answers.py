@@ -1,0 +1,31 @@
+"""How a command gives its answer."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import Annotated, Protocol, TypeVar
+
+import typer
+
+
+class Format(StrEnum):
+    """How an answer is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="for people, or for programs")]
+
+
+class _Model(Protocol):
+    """What pydantic's models can do; they would take long to load before it is known what was asked."""
+
+    def model_dump_json(self, *, indent: int | None = None) -> str: ...
+
+
+Answer = TypeVar("Answer", bound=_Model)
+
+
+def answered(found: Answer, form: Format, as_text: Callable[[Answer], str]) -> str:
+    """What is printed of `found`."""
+    return found.model_dump_json(indent=2) if form is Format.JSON else as_text(found)

@@ -1,0 +1,191 @@
+"""The hot loop of threads that read through a page cache, compiled: what `closed_loop` tells of it."""
+
+import math
+from typing import NamedTuple
+
+from tierwise.simulate.cache_kernels import AHEAD, MARKED_HIT, Table, fault, look_ahead, read_ahead, touch
+from tierwise.simulate.compiled import Floats, Ints, compiled, inlined
+
+TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when the read that it asked for is done
+FIRST, END, AWAITS = 0, 1, 2  # of a thread: the pages that it last asked the device for, and the thread whose read it waits for
+OPERATIONS, MISSES, READS = 0, 1, 2  # columns of the series
+GATE, LINK, CHANNELS = 0, 1, 2  # of flash: when its controller, its link and (from there on) its channels are free
+NOBODY = -1
+_SIEVED = 32  # neighbouring pages that count as of one kind where it is asked what may be on its way
+HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begin they are left out
+BINS, BINS_PER_OCTAVE, FIRST_EDGE_S = 280, 8, 1e-7
+
+
+class Loop(NamedTuple):
+    """The whole simulation as compiled code sees it."""
+
+    table: Table
+    window: int
+    clock: Floats
+    """(threads, 3), see `TURN`"""
+    reads: Ints
+    """(threads, 3), see `FIRST`"""
+    busy_s: Floats
+    """See `GATE`; empty where the device is none of flash, and every read is left to be asked for."""
+    times_s: tuple[float, float, float]
+    """Of flash: between two reads of the controller, to find a page, to move a page."""
+    spent_s: tuple[float, float, float]
+    """See `Costs`"""
+    interval_s: float
+    series: Ints
+    """(intervals, 3), see `OPERATIONS`"""
+    latencies: Ints
+
+
+@compiled
+def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
+    """Go on from `pages[at]` to the end of the pages, to `until_s`, or to a read that is left to be asked for.
+
+    Returns where in `pages` it stopped, and the thread that wants to read.
+    """
+    table, clock, reads, series, latencies = loop.table, loop.clock, loop.reads, loop.series, loop.latencies
+    interval_s, (hit_s, _, think_s) = loop.interval_s, loop.spent_s
+    hit_bin, on_way = bin_of(hit_s), _sieve(clock, reads)
+    while at < len(pages):
+        thread, turn_s, next_s = _next_turn(clock)
+        if turn_s >= until_s:
+            break
+        # As long as no other thread's turn comes, this one goes on.
+        while turn_s <= next_s and turn_s < until_s and at < len(pages):
+            if at % AHEAD == 0:
+                look_ahead(table, pages, at, min(at + AHEAD, len(pages)))
+            page = pages[at]
+            at += 1
+            found = touch(table, page)
+            reader = thread
+            if found:  # not likely to be on its way: few pages are at a time
+                reader = _reader_of(page, turn_s, clock, reads) if on_way >> (page // _SIEVED & 63) & 1 else NOBODY
+            if reader == NOBODY:
+                turn_s += hit_s
+                interval = int(turn_s / interval_s)
+                if interval < len(series):
+                    series[interval, OPERATIONS] += 1
+                    latencies[hit_bin] += 1
+                turn_s += think_s
+                helper = _read_on(loop, page, turn_s) if found == MARKED_HIT else NOBODY
+                if helper != NOBODY:
+                    on_way = _sieve(clock, reads)
+                    if clock[helper, DUE] == math.inf:
+                        clock[thread, TURN] = turn_s
+                        return at, helper
+                continue
+            clock[thread, BEGAN] = turn_s
+            reads[thread, AWAITS] = reader
+            if not found:
+                first, end = fault(table, page, loop.window)
+                _ask(loop, thread, first, end, turn_s)
+                on_way = _sieve(clock, reads)
+            if clock[reader, DUE] < math.inf:
+                _finish(loop, thread, clock[reader, DUE])
+                turn_s = clock[thread, TURN]
+                continue
+            clock[thread, TURN] = turn_s = math.inf
+            if not found:
+                return at, thread
+        clock[thread, TURN] = turn_s
+    return at, NOBODY
+
+
+@inlined
+def _ask(loop: Loop, reader: int, first: int, end: int, now_s: float) -> None:
+    """Have `reader` read pages `first` to `end`: flash says at once when that is done."""
+    loop.clock[reader, BEGAN] = now_s
+    loop.reads[reader, FIRST], loop.reads[reader, END] = first, end
+    loop.series[min(int(now_s / loop.interval_s), len(loop.series) - 1), READS] += 1
+    loop.clock[reader, DUE] = _serve(now_s, end - first, loop.busy_s, loop.times_s) if len(loop.busy_s) else math.inf
+
+
+@inlined
+def _read_on(loop: Loop, page: int, now_s: float) -> int:
+    """Have an idle one of the kernel's own readers, which stand behind the threads, read on after `page`; returns which, or `NOBODY`."""
+    for helper in range(len(loop.clock) - HELPERS, len(loop.clock)):
+        if loop.clock[helper, DUE] <= now_s:
+            first, end = read_ahead(loop.table, page, loop.window)
+            if first < end:
+                _ask(loop, helper, first, end, now_s)
+                return helper
+            break
+    return NOBODY
+
+
+@inlined
+def _next_turn(clock: Floats) -> tuple[int, float, float]:
+    """The thread whose turn comes first, when that is, and when the next one's comes."""
+    thread, turn_s, next_s = 0, math.inf, math.inf
+    for candidate in range(len(clock)):
+        candidate_s = clock[candidate, TURN]
+        if candidate_s < turn_s:
+            thread, turn_s, next_s = candidate, candidate_s, turn_s
+        else:
+            next_s = min(next_s, candidate_s)
+    return thread, turn_s, next_s
+
+
+@inlined
+def _sieve(clock: Floats, reads: Ints) -> int:
+    """A bit for each of 64 kinds of page, set where one may be on its way."""
+    kinds = 0
+    for reader in range(len(clock)):
+        for part in range(reads[reader, FIRST] // _SIEVED, (reads[reader, END] - 1) // _SIEVED + 1):
+            kinds |= 1 << (part & 63)
+    return kinds
+
+
+@inlined
+def _reader_of(page: int, now_s: float, clock: Floats, reads: Ints) -> int:
+    """The thread whose read is bringing `page`, if it is still on its way."""
+    for thread in range(len(clock)):
+        # No short circuit: half of these branches would be guessed wrong.
+        if (clock[thread, DUE] > now_s) & (page >= reads[thread, FIRST]) & (page < reads[thread, END]):
+            return thread
+    return NOBODY
+
+
+@inlined
+def _serve(now_s: float, pages: int, busy_s: Floats, times_s: tuple[float, float, float]) -> float:
+    """When flash has read `pages` pages: through the controller's gate, in the first channel that is free, then over the link."""
+    gap_s, latency_s, page_s = times_s
+    channel = CHANNELS
+    for other in range(CHANNELS + 1, len(busy_s)):
+        if busy_s[other] < busy_s[channel]:
+            channel = other
+    enter_s = max(now_s, busy_s[GATE])
+    busy_s[GATE] = enter_s + gap_s
+    busy_s[LINK] = max(max(enter_s, busy_s[channel]) + latency_s, busy_s[LINK]) + pages * page_s
+    busy_s[channel] = busy_s[LINK]
+    return float(busy_s[LINK])
+
+
+@compiled
+def deliver(loop: Loop, reader: int, done_s: float) -> None:
+    """The device has done the read that `reader` asked for: whoever waits for it goes on."""
+    loop.clock[reader, DUE] = done_s
+    for thread in range(len(loop.clock)):
+        if loop.reads[thread, AWAITS] == reader:
+            _finish(loop, thread, done_s)
+
+
+@inlined
+def _finish(loop: Loop, thread: int, read_s: float) -> None:
+    """The operation of `thread` has its page at `read_s`: count it, and say when the thread goes on."""
+    _, fault_s, think_s = loop.spent_s
+    done_s = read_s + fault_s
+    interval = int(done_s / loop.interval_s)
+    if interval < len(loop.series):
+        loop.series[interval, OPERATIONS] += 1
+        loop.series[interval, MISSES] += 1
+        loop.latencies[bin_of(done_s - loop.clock[thread, BEGAN])] += 1
+    loop.reads[thread, AWAITS] = NOBODY
+    loop.clock[thread, TURN] = done_s + think_s
+
+
+@inlined
+def bin_of(latency_s: float) -> int:
+    if latency_s <= FIRST_EDGE_S:
+        return 0
+    return min(BINS - 1, int(BINS_PER_OCTAVE * math.log2(latency_s / FIRST_EDGE_S)))
