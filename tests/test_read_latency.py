@@ -1,6 +1,7 @@
 """The study of source L on real mounts: every read of a window is in its rows, whoever records, and the server agrees."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,13 +33,19 @@ GRID = {"window_s": 0.5, "table_mib": 32}
 @pytest.fixture(scope="module")
 def lab(workspace: Path) -> Iterator[Lab]:
     """The study's tiers and server."""
+    with opened_lab(workspace / "read-latency", "18.0") as opened:
+        yield opened
+
+
+@contextmanager
+def opened_lab(work: Path, version: str) -> Iterator[Lab]:
     try:
         require_fuse()
     except MissingError as missing:
         pytest.skip(str(missing))
     profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
-    inputs = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", "18.0")
-    with open_lab(STUDY, load_pair(PAIR), inputs, workspace / "read-latency") as opened:
+    inputs = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", version)
+    with open_lab(STUDY, load_pair(PAIR), inputs, work) as opened:
         yield opened
 
 
@@ -84,6 +91,20 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab
     slowest = {space: max(map(int, told[space]["buckets"])) for space in told}
     assert fastest[CACHED] < 17, "memory answers in less than 131 us"
     assert slowest["hdd"] >= 21, "a disk takes milliseconds"
+
+
+def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PG_BIN", str(debians_15))
+    with opened_lab(workspace / "read-latency-15", "15.0") as lab:
+        if choose_recorder(lab, [strace_reads.NAME]) != strace_reads.NAME:
+            pytest.skip(str(lab.memory["obstacles"][strace_reads.NAME]))
+        timing, reads = window(lab, IoArm.BUFFERED, (strace_reads.NAME,))
+        assert lab.cluster.server_version.startswith("15.")
+        assert "conservation" not in timing.flags
+        assert reads.height > 50
+        assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
+        assert set(timing.proof["tablespaces"]) == set(tablespaces(lab))
+        assert set(reads["size_bytes"]) == {8192}
 
 
 def test_the_single_reads_are_kept_with_the_run(lab: Lab, tmp_path: Path) -> None:

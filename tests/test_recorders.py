@@ -1,11 +1,14 @@
 """Recorders of a running server's reads, and `tierwise trace`: what they see, what they refuse, and that nothing is left of them."""
 
+import ctypes
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +20,7 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.recorders import bpftrace, strace_reads
 from tierwise.recorders.choice import RECORDERS, choose
 from tierwise.recorders.command import as_text, trace
-from tierwise.recorders.reads import data_files, find_server
+from tierwise.recorders.reads import COUNTS, counted, data_files, find_server
 from tierwise.timings.reads import READS
 
 SETTINGS = {
@@ -39,6 +42,7 @@ SAID = "\n".join(
         "+++ exited with 0 +++",
     ]
 )
+IO_URING_SETUP = 425
 LOAD = "SELECT count(note) FROM traced"
 BY_ADDRESS = """
 SELECT count(t.note)
@@ -71,9 +75,14 @@ def recorder(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def tracers() -> set[int]:
-    """Tracing programs that run."""
-    return {process.pid for process in psutil.process_iter(["name"]) if process.info["name"] in {"bpftrace", "strace"}}
+def tracers(of: int | None = None) -> set[int]:
+    """Tracing programs that this process has started, or process `of`."""
+    found = set()
+    for process in psutil.Process(of).children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            if process.name() in {"bpftrace", "strace"}:
+                found.add(process.pid)
+    return found
 
 
 def gone(pids: set[int], within_s: float = 20.0) -> bool:
@@ -111,10 +120,63 @@ def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: 
     assert own["time_s"].is_sorted()
 
 
+def test_reads_that_are_only_counted_are_all_of_them(server: Cluster) -> None:
+    if why := bpftrace.obstacle():
+        pytest.skip(why)
+    with server.connect() as connection:
+
+        def total() -> int:
+            connection.execute("SELECT pg_stat_force_next_flush()")
+            return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
+
+        connection.execute(LOAD)
+        total()
+        with bpftrace.counting(find_server(cluster=server.data), seconds=60) as recording:
+            held_bytes = sum(map(kernel_bytes, tracers()))
+            begun = total()
+            connection.execute(LOAD)
+            reads = total() - begun
+    assert reads > 100
+    assert recording.counts["reads"].sum() == pytest.approx(reads, rel=0.01)
+    assert dict(recording.counts.schema) == COUNTS
+    assert recording.reads.is_empty()
+    assert not recording.full
+    assert 0 < held_bytes < 1 << 27, "memory is bounded"
+
+
+def kernel_bytes(pid: int) -> int:
+    """What the maps of a tracing program take in the kernel; 0 where it is gone."""
+    told = []
+    with suppress(OSError):
+        told = [info.read_text(encoding="ascii") for info in Path(f"/proc/{pid}/fdinfo").iterdir()]
+    return sum(int(found[1]) for text in told if (found := re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)))
+
+
+def test_debians_server_is_recorded_too(cluster15: Cluster, recorder: str) -> None:
+    cluster15.start({"shared_buffers": "1MB", "autovacuum": "off", "max_parallel_workers_per_gather": "0"})
+    try:
+        with cluster15.connect() as connection:
+            connection.execute("CREATE TABLE traced AS SELECT i, repeat('x', 1000) AS note FROM generate_series(1, 3200) AS i")
+            connection.execute("VACUUM (FREEZE) traced")
+            pages, node = connection.execute(
+                "SELECT relpages, pg_relation_filenode(oid) FROM pg_class WHERE relname = 'traced'"
+            ).fetchall()[0]
+            with RECORDERS[recorder].recorded(find_server(cluster=cluster15.data), seconds=60) as recording:
+                plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (ANALYZE, BUFFERS) {LOAD}".encode()))
+            connection.execute("DROP TABLE traced")
+    finally:
+        cluster15.stop()
+    found = re.search(r"Buffers: .*read=(\d+)", plan)
+    assert found
+    own = recording.reads.filter(pl.col("relation").str.ends_with(f"/{node}"))
+    assert own.height == pytest.approx(int(found[1]), abs=2)
+    assert pages / 2 < own.height, "of a table that shared buffers cannot hold"
+    assert set(own["size_bytes"]) == {8192}
+
+
 def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
-    before = tracers()
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=1) as recording:
-        ours = tracers() - before
+        ours = tracers()
         assert ours
         deadline_s = time.monotonic() + 20
         while not recording.ended() and time.monotonic() < deadline_s:
@@ -131,6 +193,16 @@ def test_more_reads_than_it_may_keep_are_left_out_and_told(server: Cluster, reco
     assert 0 < len(recording.reads) <= 50 * strace_reads.LINE_BYTES / 80  # a line of strace has 80 characters at least
 
 
+def test_more_counts_than_it_may_keep_are_told(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    if why := bpftrace.obstacle():
+        pytest.skip(why)
+    monkeypatch.setattr(bpftrace, "MOST_COUNTS", 2)
+    with bpftrace.counting(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
+        connection.execute(LOAD)
+    assert recording.full
+    assert 0 < recording.counts.height <= 2
+
+
 def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
     with server.connect() as one, server.connect() as other:
         pid = one.info.backend_pid
@@ -142,23 +214,40 @@ def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
 
 def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
     for wait_s in (0.2, 2.0):
-        before = tracers()
         out = tmp_path / "reads.parquet"
         options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(out)]
         killed = subprocess.Popen(
             [sys.executable, "-m", "tierwise", "trace", *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         deadline_s = time.monotonic() + 30
-        while not (tracers() - before) and time.monotonic() < deadline_s:
+        while not tracers(killed.pid) and time.monotonic() < deadline_s:
             time.sleep(0.02)
         time.sleep(wait_s)
-        ours = tracers() - before
+        ours = tracers(killed.pid)
         killed.kill()
         killed.wait()
         assert gone(ours)
         assert list(tmp_path.iterdir()) == []
         with server.connect() as connection:
             assert connection.execute(LOAD).fetchone() == (32000,)
+
+
+def test_a_tracer_that_was_killed_is_told_and_no_file_is_written(server: Cluster, recorder: str, tmp_path: Path) -> None:
+    options = ["--cluster", str(server.data), "--seconds", "60", "--recorder", recorder, "--out", str(tmp_path / "reads.parquet")]
+    with subprocess.Popen([sys.executable, "-m", "tierwise", "trace", *options], stderr=subprocess.PIPE, text=True) as tracing:
+        assert tracing.stderr is not None
+        while tracing.stderr.readline() != "recording\n":
+            assert tracing.poll() is None
+        ours = tracers(tracing.pid)
+        for pid in ours:
+            os.kill(pid, signal.SIGKILL)
+        _, said = tracing.communicate(timeout=60)
+    assert ours
+    assert tracing.returncode == 1
+    assert "the tracing program was killed" in said
+    assert list(tmp_path.iterdir()) == []
+    with server.connect() as connection:
+        assert connection.execute(LOAD).fetchone() == (32000,), "the server goes on"
 
 
 def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
@@ -227,6 +316,31 @@ def test_a_server_that_is_none_is_refused_with_the_remedy(tmp_path: Path) -> Non
         find_server()
 
 
+def test_a_server_that_reads_by_io_uring_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    ring = ctypes.CDLL(None).syscall(IO_URING_SETUP, 1, ctypes.byref(ctypes.create_string_buffer(120)))  # struct io_uring_params
+    if ring < 0:
+        pytest.skip("this kernel, or its owner, permits no io_uring")
+    try:
+        as_server(tmp_path, version="18")
+        with pytest.raises(InputError, match=r"io_method is 'io_uring': reads by io_uring, .*Remedy: .*io_method=worker"):
+            find_server(cluster=tmp_path)
+    finally:
+        os.close(ring)
+    assert find_server(cluster=tmp_path).postmaster == os.getpid()
+
+
+def test_a_server_of_long_ago_is_refused(tmp_path: Path) -> None:
+    as_server(tmp_path, version="9.6")
+    with pytest.raises(InputError, match=r"PG_VERSION is '9\.6': reads by lseek and read.*Remedy: trace PostgreSQL 12 or later"):
+        find_server(cluster=tmp_path)
+
+
+def as_server(folder: Path, *, version: str) -> None:
+    """A data folder whose postmaster this process is."""
+    (folder / "PG_VERSION").write_text(f"{version}\n", encoding="ascii")
+    (folder / "postmaster.pid").write_text(f"{os.getpid()}\n{folder}\n", encoding="ascii")
+
+
 @pytest.mark.parametrize("seconds", [0.0, -1.0, 3601.0, float("nan")])
 def test_a_time_without_bounds_is_refused(seconds: float) -> None:
     with pytest.raises(InputError, match=r"--seconds is .*: must be more than 0 and at most 3600"):
@@ -250,9 +364,10 @@ def test_an_unknown_recorder_and_one_that_is_not_there_are_told(monkeypatch: pyt
 def test_a_histogram_is_printed_for_all_and_for_each_tablespace() -> None:
     row = {"time_s": 0.0, "pid": 1, "relation": "5/1", "page": 0, "size_bytes": 8192, "recorder": "x"}
     spaces = [("a", 20e-6), ("a", 300e-6), ("b", 300e-6)]
-    reads = pl.DataFrame([{**row, "tablespace": space, "latency_s": latency_s} for space, latency_s in spaces], schema=READS)
-    lines = as_text(reads).splitlines()
-    assert lines[0].startswith("all: 3 reads, p50 300 us")
+    counts = counted(pl.DataFrame([{**row, "tablespace": space, "latency_s": latency_s} for space, latency_s in spaces], schema=READS))
+    lines = as_text(counts).splitlines()
+    assert lines[0] == "all: 3 reads, 50 % below 524 us, 95 % below 524 us, 99 % below 524 us"
+    assert "a: 2 reads, 50 % below 33 us, 95 % below 524 us, 99 % below 524 us" in lines
     assert [line.split() for line in lines if line.endswith(" 2")] == [["262", "@" * 27, "2"]]
     assert [line.split(":")[0] for line in lines if ": " in line] == ["all", "a", "b"]
-    assert as_text(reads.clear()) == "no read was seen: the server asked nothing of the storage"
+    assert as_text(counts.clear()) == "no read was seen: the server asked nothing of the storage"

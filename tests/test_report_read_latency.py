@@ -6,6 +6,7 @@ import pytest
 
 from latency_rows import AS_PUBLISHED, RUN, latency_run
 from tierwise.report.chapters import read_latency as chapter
+from tierwise.report.chapters import read_latency_why as why
 from tierwise.report.chapters import summary
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.figures import read_latency as figures
@@ -90,11 +91,34 @@ def test_what_is_said_of_the_ssd_follows_from_the_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ssd: dict[int, int], of_250_us: str, of_the_spike: str
 ) -> None:
     run = shown(tmp_path, monkeypatch, ssd=ssd)
-    drive, spike = (told.text for told in (chapter.ssd_explained(run, PAIR), chapter.spike_explained(run, PAIR)))
+    drive, spike = (told.text for told in (why.ssd_explained(run, PAIR), why.spike_explained(run, PAIR)))
     assert of_250_us in drive
     assert "A read of 64 KiB would take that long" in drive
     assert of_the_spike in spike
     assert ("not explained" in spike) == ("not explained" in drive)
+
+
+def test_the_tenfold_stands_in_every_measure_of_both_histograms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shown(tmp_path, monkeypatch)
+    times = {(row[0], row[1]): row[4] for row in table(why.tenfold(run, PAIR))}
+    assert times["Mean", "published"] == "9.27", "the source's 10-fold"
+    assert times["Middle of the fullest bucket", "published"] == "16.0"
+    assert times["Middle of the median's bucket", "published"] == "32.0"
+    assert times["Middle of the median's bucket", "here"] == "32.0"
+    told = why.tenfold_explained(run, PAIR).text.replace(NBSP, " ")
+    assert "69 of 3,931 reads (66.3 % of their time) took 2.1 ms or longer there, 15 of 1,920 reads" in told
+
+
+def test_how_many_reads_were_outstanding_is_their_time_over_the_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shown(tmp_path, monkeypatch)
+    waited_s = sum(row["latency_s"] for row in run.query("select latency_s from reads where tablespace = 'hdd'").to_dicts())
+    (elapsed_s,) = run.query("select sum(elapsed_s) from timings").row(0)
+    assert why.outstanding(run, PAIR)["hdd"] == pytest.approx(waited_s / elapsed_s)
+
+
+def test_what_memory_served_without_a_limit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = why.memory_told(shown(tmp_path, monkeypatch, hdd={14: 1, 22: 99}), PAIR).text.replace(NBSP, " ")
+    assert "1.00 % of `hdd` (published: 0.343 %)" in told
 
 
 def test_the_replay_says_what_the_reads_would_have_cost_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +145,6 @@ def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypa
 
 def test_without_a_row_every_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shown(tmp_path, monkeypatch)
-    parts = [figures.histograms, chapter.modes, chapter.quantiles, chapter.conserved, chapter.ssd_explained, chapter.spike_explained]
-    for part in (*parts, chapter.load_told):
+    parts = [figures.histograms, chapter.modes, chapter.quantiles, chapter.conserved, chapter.load_told]
+    for part in (*parts, why.ssd_explained, why.spike_explained, why.tenfold, why.tenfold_explained, why.memory_told):
         assert isinstance(part(run, "local"), Sentence)

@@ -3,11 +3,12 @@
 The reads of PostgreSQL 18's I/O workers are those of processes like any other, and a read of several blocks (preadv) is one read.
 """
 
+import json
 import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -15,17 +16,19 @@ from typing import Final
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, data_files, named
+from tierwise.recorders.reads import COUNTED, MOST_READS, SEEN, Recording, Server, counted, data_files, named, placed
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
 CALLS: Final = ("pread64", "preadv", "preadv2")
 FIRST_PIDS: Final = "pid:[4026531836]"
 """The kernel's first namespace of process numbers (PROC_PID_INIT_INO), in which bpftrace counts."""
-READY: Final = b"ready\n"
+READY: Final = b"ready"
 LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
 """A line of the map, in `SEEN`'s names."""
+MOST_COUNTS: Final = 1 << 16
+"""Pairs of a file and a power of two; each takes eight bytes for every processor."""
 
 PROGRAM: Final = """
 %(enter)s
@@ -36,18 +39,20 @@ PROGRAM: Final = """
         $slot = (uint64)curtask->files->fdt->fd + $call.1 * 8;
         $file = (struct file *)(*(uint64 *)$slot);
         $inode = $file->f_inode;
-        @read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);
+        %(keep)s
     }
     delete(@call[tid]);
 }
 interval:s:%(seconds)d { exit(); }
 %(ready)s
-END { clear(@call); clear(@ready); }
+END { clear(@call); }
 """
-"""The reads stay in a map of the kernel until the end, which prints it: to hand each over at once would cost ten times as much."""
+"""What is kept stays in a map of the kernel until the end, which prints it: to hand each read over at once would cost ten times as much."""
 ENTER: Final = """tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}"""
-SAYS_READY: Final = 'interval:ms:100 /!@ready/ { @ready = 1; printf("ready\\n"); }'
-"""Said when every probe is attached; `BEGIN` would run before that."""
+KEEP_READ: Final = "@read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);"
+KEEP_COUNT: Final = "@read[(uint64)$inode->i_sb->s_dev, $inode->i_ino] = hist(nsecs - $call.0);"
+SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
+"""Said once every probe is attached (`BEGIN` would run before that); 0 is no process, and another map would take as much memory."""
 
 
 def obstacle() -> str | None:
@@ -80,22 +85,21 @@ def require() -> None:
 def _refusal() -> str | None:
     """What bpftrace says where it may not look at system calls."""
     try:
-        with _started(
-            f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }} END {{ clear(@ready); }}"
-        ):
+        with _started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):
             return None
     except TierwiseError as error:
         return str(error)
 
 
-def program(server: Server, seconds: float) -> str:
-    """What bpftrace is to do for `server`; it ends after `seconds`, whoever lives then. The kernel keeps the first `MOST_READS`."""
+def program(server: Server, seconds: float, keep: str) -> str:
+    """What bpftrace is to do for `server`, of each read: `keep`. It ends after `seconds`, whoever lives then."""
     children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
     ours = children if server.only is None else f"pid == {server.only}"
     places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}
     return PROGRAM % {
         "enter": "\n".join(ENTER.format(call=call, place=place, ours=ours) for call, place in places.items()),
         "exits": ",\n".join(f"tracepoint:syscalls:sys_exit_{call}" for call in CALLS) + " /@call[tid].0/",
+        "keep": keep,
         "ready": SAYS_READY,
         "seconds": ceil(seconds),
     }
@@ -103,48 +107,67 @@ def program(server: Server, seconds: float) -> str:
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds them when it closes.
+    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds the first `MOST_READS` when it closes.
 
     Raises:
-        MissingError: it may not trace.
+        TierwiseError: it may not trace; EvidenceError: it was killed meanwhile.
     """
     before = data_files(server.data)
     epoch_s = time.time() - time.monotonic()
-    with ExitStack() as stack:
-        try:
-            watcher = stack.enter_context(_started(program(server, seconds)))
-        except TierwiseError as error:
-            raise MissingError("permission to trace", why=str(error), remedy="run it as root, or use strace: --recorder strace") from error
+    with _started(program(server, seconds, KEEP_READ), most=MOST_READS) as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
-        watcher.stop()
-        files = pl.concat([before, data_files(server.data)])
-        seen = _parsed(watcher)
+        seen = _parsed(watcher.last_words())
         recording.full = len(seen) >= MOST_READS
-        recording.reads = named(seen, files, recorder=NAME, epoch_s=epoch_s)
+        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = counted(recording.reads)
 
 
 @contextmanager
-def _started(text: str) -> Iterator[Watcher]:
+def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
+    """Like `recorded`, but the kernel only counts, by file and power of two, however many reads there are: `counts` alone is filled."""
+    before = data_files(server.data)
+    with _started(program(server, seconds, KEEP_COUNT), most=MOST_COUNTS, form="json") as watcher:
+        recording = Recording(lambda: watcher.ended)
+        yield recording
+        seen = _parsed_counts(watcher.last_words())
+        recording.full = len(seen) >= MOST_COUNTS
+        recording.counts = placed(seen, pl.concat([before, data_files(server.data)]))
+
+
+@contextmanager
+def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
     """bpftrace, once its probes are attached. It looks for them in debugfs, which it gets in a mount namespace of its own."""
-    mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -e "$1"'
-    with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(MOST_READS)]) as watcher:
+    mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
+    with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form]) as watcher:
         watcher.wait_until_ready(READY, watcher.said)
         yield watcher
 
 
-def _parsed(watcher: Watcher) -> pl.DataFrame:
-    """Lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)``."""
-    watcher.said.seek(0)
-    lines = [line for line in watcher.said.read().splitlines() if line.startswith(LINE)]
+def _parsed(said: bytes) -> pl.DataFrame:
+    """Lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)``, in `SEEN`'s columns."""
+    lines = [line for line in said.splitlines() if line.startswith(LINE)]
     if not lines:
         return pl.DataFrame(schema=SEEN)
     numbers = b"\n".join(lines).replace(b"]: (", b",").translate(None, b"@read[]() ")
     seen = pl.read_csv(numbers, has_header=False, schema={name: SEEN[name] for name in PRINTED})
-    major, minor = pl.col("device") // (1 << 20), pl.col("device") % (1 << 20)
-    return seen.with_columns(device=_device(major, minor)).select(list(SEEN))
+    return seen.with_columns(_device()).select(list(SEEN))
 
 
-def _device(major: pl.Expr, minor: pl.Expr) -> pl.Expr:
+def _parsed_counts(said: bytes) -> pl.DataFrame:
+    """A line like ``{"type": "hist", "data": {"@read": {"device,inode": [{"min": 16384, "max": 32767, "count": 3}]}}}``."""
+    rows = [
+        (*map(int, file.split(",")), max(1, bar["min"]).bit_length() - 1, bar["count"])
+        for line in said.splitlines()
+        if line.startswith(b'{"type": "hist"')
+        for file, bars in json.loads(line)["data"]["@read"].items()
+        for bar in bars
+        if bar["count"]
+    ]
+    return pl.DataFrame(rows, schema=COUNTED, orient="row").with_columns(_device())
+
+
+def _device() -> pl.Expr:
     """The kernel's own number as os.stat tells it (gnu_dev_makedev)."""
-    return (minor % 256) + (major % 4096) * 256 + (minor // 256) * (1 << 20)
+    major, minor = pl.col("device") // (1 << 20), pl.col("device") % (1 << 20)
+    return ((minor % 256) + (major % 4096) * 256 + (minor // 256) * (1 << 20)).alias("device")

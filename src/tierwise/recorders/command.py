@@ -10,23 +10,23 @@ import polars as pl
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
 from tierwise.core.progress import say
-from tierwise.recorders.choice import RECORDERS, choose
+from tierwise.recorders.choice import RECORDERS, Recorded, choose
 from tierwise.recorders.reads import MOST_READS, Recording, Server, find_server, locations
-from tierwise.timings.reads import buckets
 
 LONGEST_S: Final = 3600.0
 BAR: Final = 40
 LOOK_S: Final = 0.1
+SHARES: Final = (0.5, 0.95, 0.99)
 
 
 def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
     """Record the reads of the server for `seconds` and tell their times by tablespace; `out` is a Parquet file for the single reads.
 
-    It ends by itself, or on Ctrl-C or SIGTERM (what was recorded until then is told), and keeps `MOST_READS` at most. Killed, it leaves
-    nothing: the kernel ends the tracing program with it.
+    It ends by itself, or on Ctrl-C or SIGTERM (what was recorded until then is told), and keeps `MOST_READS` single reads at most; where
+    nobody asks for them, the kernel only counts. Killed, it leaves nothing: the kernel ends the tracing program with it.
 
     Raises:
-        InputError: a wrong server, time or file; MissingError: nothing may record here.
+        InputError: a wrong server, time or file; MissingError: nothing may record here; EvidenceError: the tracing program was killed.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")
@@ -34,26 +34,30 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
         raise InputError("--out", value=str(out), rule="its folder does not exist", remedy=f"mkdir -p {out.parent}")
     server = find_server(cluster=cluster, pid=pid)
     chosen = choose(recorder)
-    say(f"to record: {_named(server)} with {chosen} for {seconds:g} s, at most {MOST_READS:,} reads: {RECORDERS[chosen].overhead}")
-    recording = _recorded(server, chosen, seconds)
-    placed = recording.reads.with_columns(pl.col("tablespace").replace(locations(server.data)))
+    known = RECORDERS[chosen]
+    record = known.recorded if out is not None or known.counting is None else known.counting
+    kept = f"at most {MOST_READS:,} single reads" if record is known.recorded else "counted in the kernel (--out keeps single reads)"
+    say(f"to record: {_named(server)} with {chosen} for {seconds:g} s, {kept}: {known.overhead}")
+    recording = _recorded(server, record, seconds)
+    places = pl.col("tablespace").replace(locations(server.data))
     if out is not None:
         with replacing(out) as part:
-            placed.write_parquet(part)
-        say(f"{len(placed):,} reads: {out}")
-    return as_text(placed) + (f"\nthere were more: of the reads the first {MOST_READS:,} were kept" if recording.full else "")
+            recording.reads.with_columns(places).write_parquet(part)
+        say(f"{recording.reads.height:,} reads: {out}")
+    return as_text(recording.counts.with_columns(places)) + ("\nthere were more: only the first ones were kept" if recording.full else "")
 
 
-def _recorded(server: Server, recorder: str, seconds: float) -> Recording:
+def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:
     """What was seen in `seconds`, or until this process was told to end."""
     told_to_end: list[int] = []
     before = {number: signal.signal(number, lambda got, _: told_to_end.append(got)) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with RECORDERS[recorder].recorded(server, seconds=seconds) as recording:
+        with record(server, seconds=seconds) as recording:
             say("recording")
-            until_s = time.monotonic() + seconds
-            while time.monotonic() < until_s and not told_to_end and not recording.ended():
+            begun_s = time.monotonic()
+            while time.monotonic() < begun_s + seconds and not told_to_end and not recording.ended():
                 time.sleep(min(LOOK_S, seconds))
+            say(f"recorded for {time.monotonic() - begun_s:.1f} s")
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -66,20 +70,24 @@ def _named(server: Server) -> str:
     return f"process {server.only} (what it hands to I/O workers, as PostgreSQL 18 does, they read)"
 
 
-def as_text(reads: pl.DataFrame) -> str:
-    """A power-of-two histogram for all reads and for each tablespace, as the source's."""
-    if reads.is_empty():
+def as_text(counts: pl.DataFrame) -> str:
+    """A power-of-two histogram for all reads and for each tablespace, as the source's, of `recorders.reads.COUNTS`."""
+    if counts.is_empty():
         return "no read was seen: the server asked nothing of the storage"
-    parts = [("all", reads), *((str(name), part) for (name,), part in reads.sort("tablespace").group_by("tablespace", maintain_order=True))]
-    return "\n\n".join(_histogram(name, part) for name, part in parts)
+    every = counts.group_by("bucket").agg(pl.col("reads").sum())
+    parts = [
+        ("all", every),
+        *((str(name), part) for (name,), part in counts.sort("tablespace").group_by("tablespace", maintain_order=True)),
+    ]
+    return "\n\n".join(_histogram(name, part.sort("bucket")) for name, part in parts)
 
 
-def _histogram(name: str, reads: pl.DataFrame) -> str:
-    counted = dict(reads.group_by(bucket=buckets(pl.col("latency_s"))).len().iter_rows())
-    quantiles = [reads["latency_s"].quantile(share) or 0.0 for share in (0.5, 0.95, 0.99)]
-    told = ", ".join(f"{share} {1e6 * value:,.0f} us" for share, value in zip(("p50", "p95", "p99"), quantiles, strict=True))
-    lines = [f"{name}: {len(reads):,} reads, {told}", f"{'us from':>12}  {'':{BAR}} reads"]
+def _histogram(name: str, part: pl.DataFrame) -> str:
+    total, counted = int(part["reads"].sum()), dict(part.select("bucket", "reads").iter_rows())
+    within = [part.filter(pl.col("reads").cum_sum() >= share * total)["bucket"][0] + 1 for share in SHARES]
+    told = ", ".join(f"{100 * share:g} % below {2**edge / 1000:,.0f} us" for share, edge in zip(SHARES, within, strict=True))
+    lines = [f"{name}: {total:,} reads, {told}", f"{'us from':>12}  {'':{BAR}} reads"]
     for bucket in range(min(counted), max(counted) + 1):
         held = counted.get(bucket, 0)
-        lines.append(f"{2**bucket / 1000:12,.0f}  {'@' * round(BAR * held / len(reads)):{BAR}} {held:,}")
+        lines.append(f"{2**bucket / 1000:12,.0f}  {'@' * round(BAR * held / total):{BAR}} {held:,}")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.timings.reads import READS
+from tierwise.timings.reads import READS, buckets
 
 SEEN: Final[dict[str, Any]] = {
     "latency_ns": pl.Int64,
@@ -25,8 +25,15 @@ SEEN: Final[dict[str, Any]] = {
 }
 """What a recorder sees of a read."""
 
+COUNTED: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
+"""What a recorder sees that only counts; `bucket` as `timings.reads.buckets` has it."""
+COUNTS: Final[dict[str, Any]] = {"tablespace": pl.String, "bucket": pl.Int32, "reads": pl.Int64}
+
 MOST_READS: Final = 300_000
 """A recorder keeps no more: what it keeps (some 200 bytes each, in the kernel or in a scratch file) stays bounded."""
+
+FIRST_VERSION: Final = 12
+"""Of PostgreSQL, that reads blocks by pread."""
 
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
 PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")
@@ -42,14 +49,15 @@ FILES: Final[dict[str, Any]] = {
 
 @dataclass
 class Recording:
-    """What is being recorded: `reads` (`timings.reads.READS`, by time) are there once it is closed; `ended`: it ended of itself.
+    """What is being recorded. Once it is closed there are `counts` and, where single ones were kept, `reads` (`READS`, by time).
 
-    `full`: there were more than it may keep.
+    `ended`: it ended of itself. `full`: there were more than it may keep.
     """
 
     ended: Callable[[], bool]
     full: bool = False
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
+    counts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COUNTS))
 
 
 class Server(NamedTuple):
@@ -80,6 +88,12 @@ def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Serve
         if not (data / "PG_VERSION").exists():
             raise InputError("--pid", value=pid, rule="is no process of a PostgreSQL server", remedy="select pid from pg_stat_activity")
         server = Server(data, _postmaster(data), pid)
+    version = (server.data / "PG_VERSION").read_text(encoding="ascii").strip()
+    if int(version.split(".")[0]) < FIRST_VERSION:
+        rule = "reads by lseek and read, which no recorder here looks at"
+        raise InputError(
+            str(server.data), field="PG_VERSION", value=version, rule=rule, remedy=f"trace PostgreSQL {FIRST_VERSION} or later"
+        )
     if _uses_io_uring(server.postmaster):
         rule = "reads by io_uring, which are no system calls and so are seen by no recorder here"
         raise InputError(
@@ -103,9 +117,16 @@ def _postmaster(data: Path) -> int:
 
 
 def _uses_io_uring(pid: int) -> bool:
-    with suppress(OSError):
-        return any("io_uring" in str(Path(entry.path).readlink()) for entry in os.scandir(f"/proc/{pid}/fd"))
+    with suppress(OSError), os.scandir(f"/proc/{pid}/fd") as entries:
+        return any("io_uring" in _target(Path(entry.path)) for entry in entries)
     return False
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # closed meanwhile
+        return ""
 
 
 def data_files(data: Path) -> pl.DataFrame:
@@ -170,3 +191,14 @@ def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: fl
         )
         .cast(pl.Schema(READS))
     )
+
+
+def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+    """Of what was `COUNTED`, the reads of `files`, as `COUNTS`."""
+    known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
+    return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
+
+
+def counted(reads: pl.DataFrame) -> pl.DataFrame:
+    """Single reads (`READS`) as `COUNTS`."""
+    return reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(reads=pl.len()).cast(pl.Schema(COUNTS))

@@ -17,7 +17,7 @@ import psutil
 
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.recorders import strace
-from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, data_files, named
+from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, counted, data_files, named
 from tierwise.recorders.watching import watching
 
 NAME: Final = "strace"
@@ -44,10 +44,11 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     before = data_files(server.data)
     pids = [server.only] if server.only is not None else [server.postmaster, *_children(server.postmaster)]
     options = ["-f", "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-ttt", "-s", "0", "-o", "/dev/stdout"]
+    bounded = ["timeout", "--signal=INT", str(ceil(seconds)), "setpriv", "--pdeathsig", "INT"]  # it ends with timeout, too
     attach = [option for pid in pids for option in ("-p", str(pid))]
     with ExitStack() as stack:
         try:
-            watcher = stack.enter_context(watching(["timeout", "--signal=INT", str(ceil(seconds)), "strace", *options, *attach]))
+            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach]))
             watcher.wait_until_ready(ATTACHED, watcher.complained)
         except TierwiseError as error:
             remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
@@ -55,12 +56,11 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         epoch_s = time.time() - time.monotonic()
         recording = Recording(lambda: watcher.ended or watcher.size_bytes > MOST_READS * LINE_BYTES)
         yield recording
-        watcher.stop()
-        watcher.said.seek(0)
-        text = watcher.said.read(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
+        text = watcher.last_words(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
         seen = pl.DataFrame(list(parse(text, epoch_s)), schema=SEEN, orient="row")
         recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
         recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = counted(recording.reads)
 
 
 def _children(pid: int) -> list[int]:

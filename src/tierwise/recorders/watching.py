@@ -9,10 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import IO, Final
 
-from tierwise.core.errors import TierwiseError
+from tierwise.core.errors import EvidenceError, TierwiseError
 
-START_S: Final = 20.0
-PATIENCE_S: Final = 10.0
+START_S: Final = 60.0
+"""A tracing program may take so long to attach: a busy machine took over 20 s to compile one for bpftrace."""
+PATIENCE_S: Final = 60.0
+"""It may take so long to say what it has: ending bpftrace took over 10 s on a busy machine."""
+FATAL: Final = {signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGPIPE}
 
 
 class Watcher:
@@ -45,9 +48,9 @@ class Watcher:
             if sign in where.read(1 << 16):
                 return
             if self.ended:
-                break
+                raise TierwiseError(self.complaint or f"it ended with {self._process.returncode}")
             time.sleep(0.02)
-        raise TierwiseError(self.complaint or f"it ended with {self._process.poll()}")
+        raise TierwiseError(f"it was not ready after {START_S:.0f} s: {self.complaint}")
 
     def stop(self) -> None:
         """Have it say the rest and end."""
@@ -58,6 +61,19 @@ class Watcher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def last_words(self, most_bytes: int = -1) -> bytes:
+        """What it said, but no more than `most_bytes` (-1: all); it has been stopped then.
+
+        Raises:
+            EvidenceError: it did not end of itself, nor because it was asked to: what it said is not all that it saw.
+        """
+        self.stop()
+        code = self._process.returncode
+        if (-code if code < 0 else code - 128) in FATAL:
+            raise EvidenceError(f"the tracing program was killed (it ended with {code}): what it saw is lost")
+        self.said.seek(0)
+        return self.said.read(most_bytes)
 
     @property
     def complained(self) -> IO[bytes]:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from tierwise.bench.elsewhere import elsewhere, lone_reads
 from tierwise.bench.lab import Lab
-from tierwise.bench.reads import ReadWindow, choose_recorder, mount_for, obstacle, serving
+from tierwise.bench.reads import ReadWindow, choose_recorder, mount_for, serving
 from tierwise.bench.study import Study, Trial
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
@@ -241,7 +241,6 @@ def run_for(clients: list[Client], window_s: float) -> None:
 
 def describe(lab: Lab) -> dict[str, Any]:
     """What the source does not state and was chosen, and who recorded."""
-    asked = trials(lab.profile, lab.pair)
     return {
         "assumed": {
             "span_gib": SPAN_BYTES / GIB,
@@ -255,7 +254,7 @@ def describe(lab: Lab) -> dict[str, Any]:
         "elsewhere": elsewhere(lab, lab.memory["reads"], {name: pages_of(lab, name) for name in lab.tiers})
         if "reads" in lab.memory
         else [],
-        "recorders": {name: obstacle(lab, name) for name in lab.profile.study(NAME, Grid).recorders} if asked else {},
+        "recorders": lab.memory.get("obstacles", {}),
     }
 
 

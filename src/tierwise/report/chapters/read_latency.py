@@ -1,28 +1,31 @@
-"""Chapter on source L: histograms and their modes beside the published, what explains them, how far the counts can be trusted, verdicts."""
+"""Chapter on source L: histograms and their modes beside the published, how far the counts can be trusted, verdicts."""
 
 from typing import Any, Final
 
 import polars as pl
 
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.read_latency import PUBLISHED_NAMES, QUERY, SPACES, STUDY, counted, nothing, published
+from tierwise.report.figures.read_latency import (
+    PUBLISHED_NAMES,
+    QUERY,
+    SPACES,
+    SSD_BUCKET,
+    STUDY,
+    bucket_text,
+    counted,
+    held,
+    mean_us,
+    nothing,
+    published,
+    quantile_bucket,
+    total,
+)
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence
 
-SSD_BUCKET: Final = 18
-"""From 262 to 524 µs: the source's "250 µs"."""
-SPIKE_BUCKETS: Final = (19, 20)
-"""From 0.52 to 2.1 ms: its sub-spike at about 1 ms."""
 ZONES: Final = {"memory": "memory", "ssd": "SSD", "hdd": "disks", "aux": "disks", "cached": "memory"}
 QUANTILES: Final = (0.5, 0.95, 0.99)
-
-
-def bucket_text(bucket: int) -> str:
-    """``18`` -> ``262 to 524 µs``."""
-    low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
-    unit = low[-3:]
-    return f"{low.removesuffix(unit)} to {high}" if high.endswith(unit) else f"{low} to {high}"
 
 
 def modes(run: Run, pair: str) -> Table | Sentence:
@@ -37,8 +40,8 @@ def modes(run: Run, pair: str) -> Table | Sentence:
         if space not in totals["here"]:
             continue
         for name, modes_of in (("here", here), ("published", there)):
-            if held := totals[name].get(space):
-                rows.append([title, name, count(int(held)), modes_of.get(space, DASH)])
+            if reads := totals[name].get(space):
+                rows.append([title, name, count(int(reads)), modes_of.get(space, DASH)])
     return Table(
         ["Tablespace", "Histogram", "Reads", "Modes, and the share of the reads in each"],
         rows,
@@ -84,8 +87,8 @@ def quantiles(run: Run, pair: str) -> Table | Sentence:
         if space not in known:
             continue
         reads, mean_s, *ours = known[space]
-        held = published().filter(tablespace=space).sort("bucket")
-        there = [bucket_text(_quantile_bucket(held, share)) if held.height else DASH for share in QUANTILES]
+        printed = published().filter(tablespace=space)
+        there = [bucket_text(quantile_bucket(printed, share)) if printed.height else DASH for share in QUANTILES]
         cells = [f"{seconds(value)} ({text})" for value, text in zip(ours, there, strict=True)]
         lines.append([title, count(reads), seconds(mean_s), *cells])
     return Table(
@@ -97,23 +100,18 @@ def quantiles(run: Run, pair: str) -> Table | Sentence:
     )
 
 
-def _quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
-    below = histogram["reads"].cum_sum() / histogram["reads"].sum()
-    return int(histogram.filter(below >= share)["bucket"][0])
-
-
 def text_and_histograms(run: Run, pair: str) -> Table:
     """Where the source's words and its own printouts differ."""
-    held = {space: published().filter(tablespace=space) for space in PUBLISHED_NAMES.values()}
-    cache, ssd, main, aux, everything = (held[space] for space in ("cached", "ssd", "hdd", "aux", "all"))
-    ten = {name: _mean_us(rows) for name, rows in (("main", main), ("aux", aux), ("ssd", ssd))}
+    printed = {space: published().filter(tablespace=space) for space in PUBLISHED_NAMES.values()}
+    cache, ssd, main, aux, everything = (printed[space] for space in ("cached", "ssd", "hdd", "aux", "all"))
+    ten = {name: mean_us(rows) for name, rows in (("main", main), ("aux", aux), ("ssd", ssd))}
     rows = [
-        ["16 to 32 µs: the OS cache", f"{_held(cache, 14)} of {_total(cache)} in 16 to 33 µs, {_held(cache, 15)} in 33 to 66", "L1"],
-        ["250 µs: the SSD", f"{_held(ssd, SSD_BUCKET)} of {_total(ssd)} from 262 to 524 µs; 250 µs itself lies one bucket below", "L2"],
+        ["16 to 32 µs: the OS cache", f"{held(cache, 14)} of {total(cache)} in 16 to 33 µs, {held(cache, 15)} in 33 to 66", "L1"],
+        ["250 µs: the SSD", f"{held(ssd, SSD_BUCKET)} of {total(ssd)} from 262 to 524 µs; 250 µs itself lies one bucket below", "L2"],
         [
             "centred around 4 to 8 ms",
-            f"that is the mode of both; the median of ts_main lies in {bucket_text(_quantile_bucket(main.sort('bucket'), 0.5))}, "
-            f"of ts_aux in {bucket_text(_quantile_bucket(aux.sort('bucket'), 0.5))}",
+            f"that is the mode of both; the median of ts_main lies in {bucket_text(quantile_bucket(main, 0.5))}, "
+            f"of ts_aux in {bucket_text(quantile_bucket(aux, 0.5))}",
             "L3",
         ],
         [
@@ -122,10 +120,10 @@ def text_and_histograms(run: Run, pair: str) -> Table:
             f"ts_aux {number(ten['aux'] / ten['ssd'])} times",
             "L4",
         ],
-        ["all reads of pg_clog hit the OS cache", f"{_total(cache) - _held(cache, 22)} of {_total(cache)}; one took 4 to 8 ms", "L1"],
+        ["all reads of pg_clog hit the OS cache", f"{total(cache) - held(cache, 22)} of {total(cache)}; one took 4 to 8 ms", "L1"],
         [
             "the disks take 1 to 32 ms",
-            f"{_held(everything, 25, 31)} reads took longer, up to 2.1 s, and {_held(main, 18)} of ts_main took 262 to 524 µs",
+            f"{held(everything, 25, 31)} reads took longer, up to 2.1 s, and {held(main, 18)} of ts_main took 262 to 524 µs",
             "L5",
         ],
     ]
@@ -134,64 +132,6 @@ def text_and_histograms(run: Run, pair: str) -> Table:
         rows,
         f"Where words and printouts of the source differ, both as **published**. {run.note(pair, 14_534, 'published reads', QUERY)}",
         align="lll",
-    )
-
-
-def _held(rows: pl.DataFrame, low: int, high: int | None = None) -> int:
-    return int(rows.filter(pl.col("bucket").is_between(low, low if high is None else high))["reads"].sum())
-
-
-def _total(rows: pl.DataFrame) -> int:
-    return int(rows["reads"].sum())
-
-
-def _mean_us(rows: pl.DataFrame) -> float:
-    return float((2.0 ** (rows["bucket"] + 0.5) * rows["reads"]).sum()) / _total(rows) / 1000
-
-
-def ssd_explained(run: Run, pair: str) -> Sentence:
-    """Whether the 250 µs come out of the drive's data sheet."""
-    record, found = run.record(STUDY, pair), counted(run, pair).filter(tablespace="ssd")
-    lone: list[dict[str, Any]] = record.facts.get("lone_reads", []) if record else []
-    if not lone or found.is_empty():
-        return nothing(pair)
-    alone_s = lone[0]["latency_s"]
-    here = percent(_held(found, SSD_BUCKET) / _total(found))
-    fitting = [line for line in lone if 2**SSD_BUCKET <= line["latency_s"] * 1e9 < 2 ** (SSD_BUCKET + 1)]
-    sizes = listed(f"{line['size_bytes'] // 1024} KiB" for line in fitting)
-    other = (
-        f"A read of {sizes} would take that long, which is what a file system reads that fetches more than it is asked for; "
-        "the source names none, so this is a possibility and no explanation."
-        if fitting
-        else "No size of read that was tried takes that long."
-    )
-    there = percent(_held(published().filter(tablespace="ssd"), SSD_BUCKET) / _total(published().filter(tablespace="ssd")))
-    verdict = next((claim.verdict for claim in run.verdicts if claim.id == "L2"), "")
-    explained = {
-        "confirmed": "The source's 250 µs come out of the data sheet and the queueing of this load",
-        "contradicted": "The source's 250 µs are not explained by the data sheet and the queueing of this load",
-    }.get(verdict, "Whether the source's 250 µs come out of the data sheet and the queueing of this load is not decided")
-    return Sentence(
-        f"By its data sheet the drive answers a lone read of 8 KiB in {seconds(alone_s)} (simulated). Here {here} of the SSD's reads took "
-        f"262 to 524 µs, published were {there}. **{explained}**; nothing was fitted on them. {other}"
-    )
-
-
-def spike_explained(run: Run, pair: str) -> Sentence:
-    """Whether the sub-spike at 1 ms comes out of queueing behind other reads, writes and the log."""
-    found, there = counted(run, pair).filter(tablespace="ssd"), published().filter(tablespace="ssd")
-    verdict = next((claim for claim in run.verdicts if claim.id == "L6"), None)
-    if found.is_empty() or verdict is None:
-        return nothing(pair)
-    here, print_share = _held(found, *SPIKE_BUCKETS) / _total(found), _held(there, *SPIKE_BUCKETS) / _total(there)
-    seen = {"confirmed": "It is seen in every window", "contradicted": "No window has a mode there"}.get(
-        verdict.verdict, "Not every window has a mode there"
-    )
-    return Sentence(
-        f"Of the SSD's reads {percent(here)} took 0.52 to 2.1 ms here, {percent(print_share)} at the source. {seen}. The author's guess is "
-        "that commands queue; here they may queue behind other reads, behind changed rows and behind the log with its flushes, as "
-        "the load has all three on the same two drives."
-        + ("" if verdict.verdict == "confirmed" else " **The sub-spike is not explained.** What the source's log wrote is not known.")
     )
 
 

@@ -9,7 +9,7 @@ from tierwise.analysis.published import READ_HISTOGRAMS, read_histograms
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.formats import count
+from tierwise.report.formats import count, seconds
 from tierwise.report.run import Run
 
 STUDY: Final = "read_latency"
@@ -24,6 +24,8 @@ SPACES: Final = {
 """Tablespace -> what it is called here, in the order of the figures."""
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
+SSD_BUCKET: Final = 18
+"""From 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
 PANEL_PX: Final = 72
 AXIS_PX: Final = 46
@@ -108,3 +110,37 @@ def published() -> pl.DataFrame:
 def nothing(pair: str) -> Sentence:
     """Where the run has no row."""
     return Sentence(f"This run has recorded no read on the pair `{pair}`.")
+
+
+def bucket_text(bucket: int) -> str:
+    """``18`` -> ``262 to 524 µs``."""
+    low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
+    unit = low[-3:]
+    return f"{low.removesuffix(unit)} to {high}" if high.endswith(unit) else f"{low} to {high}"
+
+
+def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
+    """Reads in the buckets from `low` to `high`, or in `low` alone."""
+    return int(histogram.filter(pl.col("bucket").is_between(low, low if high is None else high))["reads"].sum())
+
+
+def total(histogram: pl.DataFrame) -> int:
+    """All its reads."""
+    return int(histogram["reads"].sum())
+
+
+def middle_us(bucket: int) -> float:
+    """The middle of a bucket, by logarithms."""
+    return float(2.0 ** (bucket + 0.5) / 1000)
+
+
+def mean_us(histogram: pl.DataFrame) -> float:
+    """Mean read by the buckets' middles, which is all that a printed histogram tells."""
+    return float((2.0 ** (histogram["bucket"] + 0.5) * histogram["reads"]).sum()) / total(histogram) / 1000
+
+
+def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
+    """The bucket in which that quantile lies."""
+    ordered = histogram.sort("bucket")
+    below = ordered["reads"].cum_sum() / ordered["reads"].sum()
+    return int(ordered.filter(below >= share)["bucket"][0])
