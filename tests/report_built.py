@@ -113,7 +113,7 @@ def pdf_text(site: Path, *pages: str) -> str:
         pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
     command = ["pdftotext", "-raw", *pages, str(site / "tierwise.pdf"), "-"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return bare(re.sub(r"\ntierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
+    return bare(re.sub(r"[\n\f]tierwise\s.*\n|\n\d+ / \d+\n", "\n", text))
 
 
 def page_images(pdf: Path) -> list[NDArray[np.float64]]:
