@@ -8,14 +8,15 @@ from tierwise.core.errors import InputError
 from tierwise.core.words import Layout
 from tierwise.devices.model import DeviceModel, Operation, build
 from tierwise.devices.spec import load_device
-from tierwise.simulate.placements import Case, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
-from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record, shared_buffers
+from tierwise.simulate.clock import shared_buffers
+from tierwise.simulate.placements import Case, Warming, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
+from tierwise.simulate.transactions import INDEX, OTHER_PAGES, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record
 
-ROWS = Rows(rows=300_000, table_pages=4_918, index_pages=820)
+ROWS = Rows(rows=600_000, index_pages=1_650)
 
 
 def recorded(case: Case) -> Recorded:
-    return recorded_case(ROWS, case, clients=8, host_s=0.0005, transactions=300, seed=1)
+    return recorded_case(ROWS, case, clients=8, host_s=0.0005, transactions=300, warming=Warming(3, 3_000), seed=1)
 
 
 def devices(seed: int) -> dict[str, DeviceModel]:
@@ -58,19 +59,28 @@ def test_popular_rows_are_strewn_or_side_by_side(layout: Layout, index_aside: bo
 
 def test_without_misses_and_writes_only_the_host_counts() -> None:
     load = Load(clients=4, writes=0.0, skew=0.0, host_s=0.001)
-    found = record(ROWS, load, memory_pages=10_000, transactions=400, warm=60_000, seed=1)
+    found = record(ROWS, load, memory_pages=20_000, transactions=400, lookups=100_000, warm=0, seed=1)
     assert found.reads == {TABLE: 0, INDEX: 0}
     assert rate(found, {TABLE: "hdd", INDEX: "hdd", WAL: "wal"}, devices(1)) == pytest.approx(4_000)
 
 
-def test_every_update_commits_and_the_checkpoint_writes_in_order() -> None:
+def test_every_update_commits_and_the_checkpoint_writes_what_was_changed_in_order() -> None:
     load = Load(clients=4, writes=1.0, skew=0.0, host_s=0.001)
-    found = record(ROWS, load, memory_pages=2_000, transactions=200, warm=4_000, seed=1)
+    found = record(ROWS, load, memory_pages=8_000, transactions=200, lookups=0, warm=400, seed=1)
     operations = [(access.relation, access.operation) for access in found.trace.accesses]
     assert operations.count((WAL, Operation.WRITE)) == operations.count((WAL, Operation.FLUSH)) == 200
     written = [access.page for access in found.trace.accesses if (access.relation, access.operation) == (TABLE, Operation.WRITE)]
     assert written == sorted(set(written))
-    assert 150 < len(written) <= 200
+    assert 45 <= len(written) <= 55  # a quarter, nearly all of them on pages of their own
+
+
+def test_the_log_holds_the_image_of_a_page_once_a_checkpoint() -> None:
+    def logged_bytes(skew: float) -> int:
+        found = record(ROWS, Load(1, 1.0, skew, 0.001), memory_pages=8_000, transactions=400, lookups=0, warm=0, seed=1)
+        return sum(access.size_bytes for access in found.trace.accesses if access.relation == WAL)
+
+    assert logged_bytes(0.0) == pytest.approx(400 * 2 * 8192, rel=0.1)  # an image, and the page that the commit before began
+    assert logged_bytes(3.0) < 0.6 * logged_bytes(0.0)  # most are of the same few pages
 
 
 def test_tables_win_while_the_index_is_cached_and_indexes_gain_as_it_is_not() -> None:
@@ -99,4 +109,4 @@ def test_heat_finds_the_hot_partitions() -> None:
 
 def test_a_load_without_memory_is_refused() -> None:
     with pytest.raises(InputError, match="must be one for every client"):
-        record(ROWS, Load(8, 0.0, 0.0, 0.001), memory_pages=1, transactions=100, warm=0, seed=1)
+        record(ROWS, Load(8, 0.0, 0.0, 0.001), memory_pages=OTHER_PAGES, transactions=100, lookups=0, warm=0, seed=1)

@@ -1,5 +1,6 @@
 """Which placement of a table and its index wins, simulated over memory, skew, layout and write share on the devices of a lab's pair."""
 
+from collections.abc import Callable
 from itertools import product
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Layout, Substrate
-from tierwise.simulate.placements import Case, Devices, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
+from tierwise.simulate.placements import Case, Devices, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
 from tierwise.simulate.replay import DeviceModel
 from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows
@@ -43,11 +44,14 @@ class FlipMap(Strict):
         return [(memory, skew, layout, writes) for memory, (skew, layout), writes in product(self.memories, loads, self.writes)]
 
 
-def flip_map(lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int) -> list[dict[str, Any]]:
+def flip_map(
+    lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
+) -> list[dict[str, Any]]:
     """Transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
 
-    `memory_bytes` is what the axis calls 1. Beside the placements by type, what an SSD of the index's size can do otherwise: hold the
-    hottest of index and partitions (``heat``), the first partition where popular rows lie in it (``hot_ssd``), or be a cache (`CACHES`).
+    `memory_bytes` is what the axis calls 1; `warming` tells what comes before, by skew. Beside the placements by type, what an SSD of the
+    index's size can do otherwise: hold the hottest of index and partitions (``heat``), the first partition where popular rows lie in it
+    (``hot_ssd``), or be a cache (`CACHES`).
     """
     if not models(lab, seed=lab.seed).keys() >= TIERS:
         return []
@@ -61,7 +65,7 @@ def flip_map(lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, client
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
         tps: dict[str, list[float]] = {}
         for seed in range(lab.seed, lab.seed + axes.seeds):
-            for name, value in _rates(rows, case, axes, devices, clients=clients, seed=seed).items():
+            for name, value in _rates(rows, case, axes, devices, clients=clients, warming=warming(skew), seed=seed).items():
                 tps.setdefault(name, []).append(value)
         point = {
             "memory": memory,
@@ -76,8 +80,8 @@ def flip_map(lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, client
     return found
 
 
-def _rates(rows: Rows, case: Case, axes: FlipMap, devices: Devices, *, clients: int, seed: int) -> dict[str, float]:
-    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, seed=seed)
+def _rates(rows: Rows, case: Case, axes: FlipMap, devices: Devices, *, clients: int, warming: Warming, seed: int) -> dict[str, float]:
+    load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
     budget_bytes = rows.index_pages * PAGE_BYTES
     rates = rates_by_type(load, devices, seed)
     if case.skew:

@@ -30,6 +30,9 @@ SCRIPTS: Final = ("tpcb-like", "simple-update", "select-only")
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
 
+PERMUTATION: Final = 1
+"""Seed of the order that strews accounts: pgbench's own goes with --random-seed, and other accounts would be popular in each load."""
+
 SESSIONS: Final = 4
 """Sessions that fill the caches together."""
 
@@ -131,7 +134,7 @@ class Mix:
         """Name -> (script, weight); the update is that of the script ``simple-update``."""
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
         drawn = {
-            Layout.STREWN: f"permute({rank}, {accounts})",
+            Layout.STREWN: f"permute({rank}, {accounts}, {PERMUTATION})",
             Layout.RECENT: rank,
             Layout.RANDOM_KEYS: f"{rank} * {_step(accounts)} % {accounts}",
         }[self.layout]

@@ -12,6 +12,7 @@ from typing import Final
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Layout
 from tierwise.devices.model import DeviceModel, Operation
+from tierwise.simulate.heap import interleaved
 from tierwise.simulate.replay import EXTENT_BYTES, Access
 from tierwise.simulate.ssd_cache import SsdCache, SsdCachePolicy
 from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, addresses, rate, record
@@ -23,9 +24,6 @@ BY_TYPE: Final[Mapping[str, Mapping[str, str]]] = {
     "table_ssd": {TABLE: SSD, INDEX: HDD, WAL: WAL},
     "all_ssd": {TABLE: SSD, INDEX: SSD, WAL: WAL},
 }
-WARM_LOOKUPS: Final = 6
-"""Transactions before, for each page of memory."""
-
 Devices = Callable[[int], Mapping[str, DeviceModel]]
 """Seed -> new devices by the names ``hdd``, ``ssd`` and ``wal``."""
 
@@ -40,13 +38,20 @@ class Case:
     layout: Layout = Layout.STREWN
 
 
-def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transactions: int, seed: int) -> Recorded:
+@dataclass(frozen=True)
+class Warming:
+    """What comes before: random lookups for each page of memory, and transactions of the case."""
+
+    lookups_per_page: int
+    transactions: int
+
+
+def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transactions: int, warming: Warming, seed: int) -> Recorded:
     """The requests of a case, after the caches have filled."""
     memory_pages = max(2, round(rows.index_pages / case.index_to_memory))
     load = Load(clients, case.writes, case.skew, host_s, case.layout)
-    return record(
-        rows, load, memory_pages=memory_pages, transactions=transactions, warm=WARM_LOOKUPS * memory_pages + transactions, seed=seed
-    )
+    lookups = warming.lookups_per_page * memory_pages
+    return record(rows, load, memory_pages=memory_pages, transactions=transactions, lookups=lookups, warm=warming.transactions, seed=seed)
 
 
 def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, float]:
@@ -55,13 +60,15 @@ def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, 
 
 
 def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TABLE,)) -> Recorded:
-    """The same requests with each of `relations` cut into `parts` partitions of consecutive pages."""
+    """The same requests with each of `relations` cut into `parts` partitions of consecutive pages, those that aged rows went to with those
+    that they come from."""
     pages = {name: -(-recorded.sizes_bytes[name] // PAGE_BYTES // parts) for name in relations}
 
     def part_of(access: Access) -> Access:
         if access.relation not in pages:
             return access
-        part, page = divmod(access.page, pages[access.relation])
+        number = interleaved(recorded.rows.rows, access.page) if access.relation == TABLE else access.page
+        part, page = divmod(number, pages[access.relation])
         return replace(access, relation=f"{access.relation}{part}", page=page)
 
     sizes = {name: size for name, size in recorded.sizes_bytes.items() if name not in pages}

@@ -66,5 +66,4 @@ def _waited_s(trial: Trial, grid: Grid, constants: Constants) -> float:
     """Of one window: by the clock, but not before its checkpoint is done and as long again as before it has passed."""
     before_s = grid.window_s / 4
     checkpoint_s = constants.checkpoint[str(trial.cell["table"])] * (grid.settle_s + before_s)
-    warm_s = grid.warm_s * (study.SKEWED_WARM if trial.cell.get("skew") else 1)
-    return warm_s + grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)
+    return grid.warming_s(float(trial.cell.get("skew", 0.0))) + grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)

@@ -37,7 +37,8 @@ def flip_map(run: Run, pair: str) -> Table | Sentence:
         rows,
         f"Transactions a second over those with everything on HDD, simulated: the misses of shared buffers, the commits "
         f"and a checkpoint of one load, replayed on each placement; geometric means over {_seeds(run, pair)} seeds. "
-        "Not modelled: rows that leave a full page when they are updated, by which popular rows that lie side by side get strewn. "
+        "A row that finds its page full when it is updated moves to another, and its index is written, as in PostgreSQL. "
+        "Not modelled: waits for locks, group commit, hint bits, and how long a slow transaction holds back what others may remove. "
         f"{_from(run, pair, rows)}",
         align="rrlrrrrl",
     )

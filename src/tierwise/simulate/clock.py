@@ -1,0 +1,44 @@
+"""PostgreSQL's buffer replacement: the clock sweep of `StrategyGetBuffer` (freelist.c) and the use counts of `PinBuffer` (bufmgr.c)."""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tierwise.simulate.compiled import compiled
+
+MOST_USES: Final = 5
+"""BM_MAX_USAGE_COUNT"""
+
+
+@compiled
+def shared_buffers(
+    trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: tuple[int, int], pages: int, buffers: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    """Which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five times
+    at most. And which page must be written to make room, or -1: one that was `updated` and not written since; before the accesses with
+    the numbers `clean` all are written."""
+    place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
+    dirty = np.zeros(buffers, np.bool_)
+    missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)
+    hand = 0
+    for at in range(len(trace)):
+        if at in clean:
+            dirty[:] = False
+        page = trace[at]
+        buffer = place[page]
+        if buffer >= 0:
+            uses[buffer] = min(uses[buffer] + 1, MOST_USES)
+            dirty[buffer] |= updated[at]
+            continue
+        missed[at] = True
+        while uses[hand]:
+            uses[hand] -= 1
+            hand = (hand + 1) % buffers
+        if held[hand] >= 0:
+            place[held[hand]] = -1
+            if dirty[hand]:
+                evicted[at] = held[hand]
+        held[hand], place[page], uses[hand], dirty[hand] = page, hand, 1, updated[at]
+        hand = (hand + 1) % buffers
+    return missed, evicted
