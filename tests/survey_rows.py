@@ -3,12 +3,16 @@
 import random
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from rows import STARTED
+from report_run import pair_as_recorded
+from rows import STARTED, save_run
+from tierwise.core.units import MIB
 from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
 RUN_ID: Final = "20260102-030405-abcd"
@@ -23,6 +27,10 @@ PLACEMENT_S: Final = {
     "join_single": {"all_hdd": 1271.0, "index_ssd": 1400.0, "source_ssd": 1100.0, "detection_ssd": 130.0},
     "join_several": {"all_hdd": 39.0, "index_ssd": 49.0, "source_ssd": 33.0, "detection_ssd": 34.0},
 }
+MOVE_S: Final = {"index_ssd": (30.0, 50.0), "source_ssd": (8.0, 12.0), "detection_ssd": (300.0, 500.0)}
+"""There, back."""
+ON_SSD: Final = {"index_ssd": ["source_ra"], "source_ssd": ["source"], "detection_ssd": ["detection"]}
+SIZES: Final = {"source": 4 * MIB, "detection": 60 * MIB, "source_ra": 1 * MIB}
 Seconds = Mapping[str, Mapping[str, float]]
 
 
@@ -47,6 +55,53 @@ def placement_rows(seconds: Seconds = PLACEMENT_S, *, blocks: int = 5) -> pl.Dat
     ]
     io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100)}
     return _frames("survey_placement", turns, io, blocks)
+
+
+def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, blocks: int = 5, flagged: tuple[str, ...] = ()) -> pl.DataFrame:
+    """What each placement has on the SSDs, moved there and back in each block; two fifths of it are the devices'."""
+    draw, found = random.Random("moves"), []
+    for block in range(blocks):
+        for number, (placement, ways) in enumerate(seconds.items()):
+            cell = {"placement": placement, "query": "move", "ssd": "ssd_raid5", "arm": "direct"}
+            trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
+            origin = Origin(
+                RUN_ID, "survey_placement", "source-h", Substrate.EMULATED, IoArm.DIRECT, trial, block, 9000 + 10 * block + number
+            )
+            timings = [
+                _moved({**cell, "way": way}, elapsed_s * draw.lognormvariate(0.0, 0.01), ("overshoot",) if placement in flagged else ())
+                for way, elapsed_s in zip(("there", "back"), ways, strict=True)
+            ]
+            found.append(frame(origin, timings))
+    return pl.concat(found)
+
+
+def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) -> Timing:
+    return Timing(
+        cell=cell,
+        cache=CacheState.NONE,
+        operation="ALTER",
+        started_at=STARTED,
+        elapsed_s=elapsed_s,
+        tier_io=(TierIo("hdd", Substrate.EMULATED, "device", 10, 81920, 10, 81920, 0.4 * elapsed_s, 0.4 * elapsed_s),),
+        flags=flags,
+    )
+
+
+def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Path:
+    """A run of `rows` with the pair and the facts that moves are told by; its folder."""
+    folder = save_run(raw, rows)
+    record = StudyRecord(
+        name="survey_placement",
+        pair="source-h",
+        trials=(),
+        blocks=5,
+        settings={},
+        server_version="18.6",
+        facts={"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": stretch},
+    )
+    manifest = load_manifest(folder).model_copy(update={"studies": (record,), "pairs": {"source-h": pair_as_recorded("source-h")}})
+    manifest.save(folder)
+    return folder
 
 
 def _frames(study: str, turns: list[tuple[dict[str, str], float, str]], io: Mapping[str, tuple[str, int]], blocks: int) -> pl.DataFrame:

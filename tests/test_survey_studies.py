@@ -81,6 +81,9 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
 def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest, rows = measured("survey_placement", load_pair("source-h"), workspace, tmp_path, monkeypatch)
 
+    move = pl.col("cell").str.json_path_match("$.query") == survey_placement.MOVE
+    moves, rows = rows.filter(move), rows.filter(~move)
+    _moved_there_and_back(moves)
     assert len(rows) == 12
     for cell, row in zip(cells(rows), rows.rows(named=True), strict=True):
         there = {io["relation"] for io in row["relation_io"] if io["tier"] == "ssd_raid5"}
@@ -94,6 +97,24 @@ def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_p
     assert set(facts["light_curves"]) == set(survey_placement.PLACEMENTS)
     per_curve = rows.filter(pl.col("operation").str.contains("ra BETWEEN") & pl.col("operation").str.contains("BestMatch"))["result_rows"]
     assert 1 <= per_curve[0] <= 64  # epochs of one source
+
+
+def _moved_there_and_back(moves: pl.DataFrame) -> None:
+    """Each of the three placements once in either direction: the pages are read on the one tier and written on the other."""
+    assert len(moves) == 6
+    for cell, row in zip(cells(moves), moves.rows(named=True), strict=True):
+        source, target = ("hdd", "ssd_raid5") if cell["way"] == "there" else ("ssd_raid5", "hdd")
+        io = {one["tier"]: one for one in row["tier_io"]}
+        assert io[source]["read_bytes"] >= 8192
+        assert io[target]["write_bytes"] >= io[source]["read_bytes"]
+        assert io[target]["read_bytes"] == 0, "what was written is not read back into the log"
+        assert row["operation"].count("ALTER") == len(survey_placement.PLACEMENTS[cell["placement"]])
+
+
+def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:
+    profile, pair = load_profile("smoke"), load_pair("source-h")
+    of = {trial.cell["query"] for trial in survey_placement.trials(profile, pair)}
+    assert of - {trial.cell["query"] for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE}
 
 
 def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:

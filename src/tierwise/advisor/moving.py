@@ -183,7 +183,7 @@ def move_of(
         raise InputError("--relation", value=unknown[0], rule=rule, remedy=remedy)
     sizes = {name: known[name] for name in (moved or known)}
     slow, fast = (partial(workload.device, tier, (devices or {}).get(tier)) for tier in (SLOW, FAST))
-    there, back = (Times.simulated(partial(_copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
+    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
     remarks = ["relations are copied one after the other, and nothing else is asked of the devices meanwhile (assumed)"]
     if job_s is not None:
         slow_job, fast_job = map(Times.given, job_s)
@@ -205,7 +205,8 @@ def move_of(
     )
 
 
-def _copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
+def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
+    """Seconds to copy relations of `sizes`, one after the other, from the first of `ends` to the second (simulated)."""
     source, target = (maker(seed=seed) for maker in ends)
     return sum(copy_s(size, source, target, way) for size in sizes.values())
 

@@ -147,7 +147,8 @@ class Lab:
     ) -> Timing:
         """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
 
-        The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number.
+        The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number; none of one that
+        answers nothing.
         A cold run names the blocks that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():
@@ -159,7 +160,7 @@ class Lab:
         ):
             started_s = time.monotonic()
             cursor = session.connection.execute(sql.SQL(statement))
-            row = cursor.fetchone()
+            row = cursor.fetchone() if cursor.description else None
             ended_s = time.monotonic()
         elapsed_s = ended_s - started_s
         self.recorder.note(Span(cache, started_s, ended_s, counter.storage_s), session.main_files)

@@ -1,17 +1,18 @@
 """The verdicts on claims of kind ``cost``: over the band of the prices, which lies beyond what `analysis` may see."""
 
+import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from math import inf, log
-from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
-from tierwise.analysis.claims import Bounds, Kind
+from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.judging import ArmVerdict
 from tierwise.analysis.rules import StateVerdict, Verdict
-from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
-from tierwise.analysis.views import open_views
+from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.words import IoArm, Substrate
+from tierwise.costs import source_h
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
 from tierwise.costs.sensitivity import ratio_over_band
@@ -20,6 +21,8 @@ from tierwise.costs.source_r import DISK, FLASH, THEN, cases, ways
 Connection = duckdb.DuckDBPyConnection
 
 CROSSES: Final = "the bound lies within the price band"
+IO: Final = {"R": IoArm.BUFFERED, "H": IoArm.DIRECT}
+"""Source R reads through the page cache; the server on source H's tiers past it."""
 
 
 def judge_costs(verdicts: Sequence[ClaimVerdict], connection: Connection | None = None) -> tuple[ClaimVerdict, ...]:
@@ -27,40 +30,49 @@ def judge_costs(verdicts: Sequence[ClaimVerdict], connection: Connection | None 
     return tuple(_judged(verdict, connection) if verdict.kind is Kind.COST and verdict.id in STATES else verdict for verdict in verdicts)
 
 
-def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
-    """`analysis.verdicts.judge` with the claims of kind ``cost`` judged as well; without any run from what was published."""
-    chosen = run_id or newest_run(raw)
-    if chosen is None:
-        return list(judge_costs(judge(raw)))
-    with open_views(raw, chosen) as connection:
-        return list(judge_costs(judge(raw, chosen), connection))
-
-
 def _judged(verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdict:
-    assert verdict.bounds is not None, "a claim of kind cost that is judged has bounds"
-    bounds = Bounds(lower=verdict.bounds[0], upper=verdict.bounds[1], strict=verdict.bounds_text.startswith(("more", "less")))
-    states = [_state(name, substrate, *band, bounds) for name, (substrate, band) in STATES[verdict.id](connection).items()]
-    outcome = _combined({state.verdict for state in states})
-    decider = min(states, key=lambda state: _room(state, bounds))
-    found = {"estimate": decider.estimate, "low": decider.low, "high": decider.high, "deciding_state": decider.state}
+    found = _found(verdict, STATES[verdict.id](connection))
+    others = ARMS[verdict.id](connection) if verdict.id in ARMS else {}
+    own = {name: found[name] for name in ("verdict", "reason", "estimate", "substrate", "deciding_state", "states")}
     return verdict.model_copy(
         update={
-            **found,
-            "verdict": f"{outcome} ({CROSSES})" if outcome is Verdict.UNDECIDED else str(outcome),
-            "reason": CROSSES if outcome is Verdict.UNDECIDED else "",
-            "substrate": Substrate.of({state.substrate for state in states}),
-            "deciding_arm": decider.arm,
-            "rests_on": (decider.arm,),
-            "states": tuple(states),
+            **own,
+            "low": found["interval"][0],
+            "high": found["interval"][1],
+            "deciding_arm": IO[verdict.source],
+            "rests_on": (IO[verdict.source],),
+            "arms": {name: ArmVerdict(**_found(verdict, states)) for name, states in others.items()},
         }
     )
 
 
-def _state(name: str, substrate: Substrate, low: float, high: float, bounds: Bounds) -> StateVerdict:
+def _found(verdict: ClaimVerdict, bands: "States") -> dict[str, Any]:
+    """The fields of an `ArmVerdict` from the ratios in `bands`."""
+    assert verdict.bounds is not None, "a claim of kind cost that is judged has bounds"
+    bounds = Bounds(lower=verdict.bounds[0], upper=verdict.bounds[1], strict=verdict.bounds_text.startswith(("more", "less")))
+    states = tuple(_state(name, IO[verdict.source], substrate, band, bounds) for name, (substrate, band) in bands.items())
+    outcome = _combined({state.verdict for state in states})
+    decider = min(states, key=lambda state: _room(state, bounds))
+    return {
+        "verdict": f"{outcome} ({CROSSES})" if outcome is Verdict.UNDECIDED else str(outcome),
+        "reason": CROSSES if outcome is Verdict.UNDECIDED else "",
+        "states": states,
+        "deciding_state": decider.state,
+        "estimate": decider.estimate,
+        "interval": (decider.low, decider.high),
+        "pairs": 0,
+        "flagged": 0,
+        "substrate": Substrate.of({state.substrate for state in states}),
+        "through": None,
+    }
+
+
+def _state(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float], bounds: Bounds) -> StateVerdict:
+    low, high = band
     inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
     return StateVerdict(
         state=name,
-        arm=IoArm.BUFFERED,  # source R reads through the page cache
+        arm=arm,
         substrate=substrate,
         estimate=(low * high) ** 0.5,
         low=low,
@@ -108,5 +120,19 @@ def _sequential(_: Connection | None) -> States:
     return {"lead in random over lead in sequential reads": (Substrate.SIMULATED, (ratio, ratio))}
 
 
-STATES: Final[Mapping[str, Callable[[Connection | None], States]]] = {"R10": _replaces_memory, "R11": _sequential}
+def _other_measures(connection: Connection | None) -> Mapping[str, States]:
+    """H13 by what is delivered, and at the prices of the day of the run; none without one."""
+    if connection is None or not connection.execute("select 1 from duckdb_views() where view_name = 'runs'").fetchall():
+        return {}
+    ((started_at,),) = connection.execute("select manifest ->> '$.started_at' from runs").fetchall()
+    return source_h.arms(connection, load_claims().sources["H"].pair, load_book(dt.datetime.fromisoformat(started_at).date()))
+
+
+STATES: Final[Mapping[str, Callable[[Connection | None], States]]] = {
+    "R10": _replaces_memory,
+    "R11": _sequential,
+    "H13": source_h.states,
+}
 """Claim -> the ratios that it needs, each with its substrate and its band."""
+ARMS: Final[Mapping[str, Callable[[Connection | None], Mapping[str, States]]]] = {"H13": _other_measures}
+"""Claim -> other ways to count -> the ratios that they need."""

@@ -1,5 +1,6 @@
 """Which tier a relation lies on: a tier is a tablespace of the same name."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from psycopg import sql
@@ -28,8 +29,14 @@ def move(conn: Connection, relation: str, tier_name: str) -> None:
     found = find_relation(conn, relation)
     if found.tablespace == tier_name:
         return
-    kind = sql.SQL("TABLE" if found.relation_class is RelationClass.TABLE else "INDEX")
-    conn.execute(sql.SQL("ALTER {} {} SET TABLESPACE {}").format(kind, sql.Identifier(relation), sql.Identifier(tier_name)))
+    conn.execute(sql.SQL(moving({relation: found.relation_class}, tier_name)))
+
+
+def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
+    """The statements, to be sent as one, that copy `relations` to the tier: all are there when it returns, or none."""
+    kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
+    alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")
+    return "; ".join(alter.format(kind, sql.Identifier(name), sql.Identifier(tier_name)).as_string(None) for name, kind in kinds.items())
 
 
 def tier_of(conn: Connection, relation: str) -> str:

@@ -8,13 +8,13 @@ from typing import Any
 import duckdb
 import polars as pl
 
+from tierwise.advisor.claims import judge_money
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
-from tierwise.costs.claims import judge_costs
 from tierwise.report.formats import count, listed, percent
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
@@ -116,7 +116,7 @@ def open_run(run_id: str = "", raw: Path | None = None) -> Run:
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judge_costs(judge(raw, chosen), connection))
+    return Run(load_manifest(raw / chosen), connection, judge_money(judge(raw, chosen), connection))
 
 
 def source_pair(source: str) -> str:

@@ -22,10 +22,11 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import CacheState
+from tierwise.core.words import CacheState, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
+from tierwise.postgres.placement import moving
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection
 from tierwise.timings.schema import Timing
@@ -44,6 +45,8 @@ PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
     "detection_ssd": ("detection",),
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
+MOVE: Final = "move"
+"""In a trial's cell in place of a query: what the placement has on the SSDs is copied there from the disks, and back."""
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s that its scan of the
 other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
@@ -62,6 +65,8 @@ BY_INDEX: Final = (
     "SET enable_seqscan = off",
 )
 """The joins in the order of the text, each step through an index."""
+FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
+"""What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
 LIGHT_CURVE: Final = (
     "SELECT s.sourceID, m.filterID, m.mjdObs, d.aperMag3, d.aperMag3err FROM {sources} "
     "JOIN BestMatch AS b ON b.sourceID = s.sourceID "
@@ -155,7 +160,7 @@ def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
-    """Each query on each placement, by each way of I/O."""
+    """Each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
@@ -165,9 +170,10 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
             cell={"placement": placement, "query": query, "ssd": ssd, "arm": str(arm)},
             arm=arm,
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
-            preparation=f"placement={placement}",
+            preparation=f"placement={'all_hdd' if query == MOVE else placement}",
         )
-        for arm, placement, query in product(profile.arms, PLACEMENTS, grid(profile).queries)
+        for arm, placement, query in product(profile.arms, PLACEMENTS, (*grid(profile).queries, MOVE))
+        if query != MOVE or (PLACEMENTS[placement] and arm is profile.arms[0] and pair.substrate is not Substrate.SIMULATED)
     )
 
 
@@ -189,7 +195,7 @@ def _datasets(lab: Lab) -> dict[str, Dataset]:
 def prepare(trial: Trial, lab: Lab) -> None:
     """Every relation on its tier; what each query must read, found out once."""
     ssd = str(trial.cell["ssd"])
-    on_ssd = PLACEMENTS[str(trial.cell["placement"])]
+    on_ssd = () if trial.cell["query"] == MOVE else PLACEMENTS[str(trial.cell["placement"])]
     with lab.loading() as connection:
         _load(connection, lab)
         place(connection, {name: ssd if name in on_ssd else "hdd" for name in RELATIONS})
@@ -241,12 +247,26 @@ def memory_bytes(lab: Lab) -> int:
 
 
 def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
-    """The query, cold; its plan is looked at afterwards."""
+    """The query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
     name = str(trial.cell["query"])
+    if name == MOVE:
+        yield from _moved(trial, lab)
+        return
     asked = statement(name, lab.memory["facts"])
     with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=BY_INDEX) as session:
         yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=_touched(lab)[name].blocks, listing=True)
         assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
+
+
+def _moved(trial: Trial, lab: Lab) -> Iterator[Timing]:
+    """What the placement has on the SSDs, copied there from the disks and then back, by a server that holds none of it."""
+    kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[str(trial.cell["placement"])]}
+    with lab.cold(
+        RELATIONS, lab.memory["files"], "SELECT 1", arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=FLUSHED
+    ) as session:
+        for way, tier in (("there", str(trial.cell["ssd"])), ("back", "hdd")):
+            yield lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.cell, "way": way})
+        lab.memory["files"] = relation_files(session.connection, RELATIONS)
 
 
 def describe(lab: Lab) -> dict[str, Any]:

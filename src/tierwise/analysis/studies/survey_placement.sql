@@ -28,7 +28,7 @@ observed as (
         trial,
         sequence
     from timings
-    where study = 'survey_placement'
+    where study = 'survey_placement' and cell ->> 'query' <> 'move'
 )
 select
     one.* exclude (substrate, flags),
@@ -39,6 +39,22 @@ from observed as one
 left join observed as base
     on base.placement = 'all_hdd'
     and (base.run_id, base.pair, base.arm, base.query, base.block) = (one.run_id, one.pair, one.arm, one.query, one.block);
+
+-- One row a block of what each placement has on the SSDs: copied there from the disks (`there_s`), then back, and the devices' part of both.
+create temp view survey_moves as
+select
+    run_id, pair, arm,
+    cell ->> 'placement' as placement,
+    cell ->> 'ssd' as ssd,
+    block,
+    min(substrate) as substrate,
+    sum(elapsed_s) filter (cell ->> 'way' = 'there') as there_s,
+    sum(elapsed_s) filter (cell ->> 'way' = 'back') as back_s,
+    sum(list_sum([io.intended_s for io in tier_io])) as device_s,
+    bool_or(len(flags) > 0) as flagged
+from timings
+where study = 'survey_placement' and cell ->> 'query' = 'move'
+group by all;
 
 -- What two runs are compared by: one row an observation.
 create temp view survey_placement_cells as

@@ -23,6 +23,8 @@ class Constants(Measured):
         description="by query and placement: of a light curve, of those of the variable stars, of a source of the survey that is joined "
         "by a single index, of a source that is joined by several"
     )
+    moved_bytes: dict[str, float] = Field(description="by placement, of a source: what it has on the SSDs")
+    there_and_back_byte_s: float = Field(description="a byte of it, moved there and back with the delays on")
     spreads: dict[str, float] = Field(description="standard deviation of the log ratio to all_hdd between blocks, by placement")
 
 
@@ -41,5 +43,8 @@ def forecast(prospect: Prospect) -> Forecast:
         counts = {"light_curves": grid.light_curves, "variable_light_curves": 1, "join_single": sources, "join_several": grid.joined}
         for trial in prospect.trials:
             query, placement = str(trial.cell["query"]), str(trial.cell["placement"])
-            device_s += grid.blocks * counts[query] * constants.each_s[query][placement]
+            if query == study.MOVE:
+                device_s += grid.blocks * sources * constants.moved_bytes[placement] * constants.there_and_back_byte_s
+            else:
+                device_s += grid.blocks * counts[query] * constants.each_s[query][placement]
     return Forecast(host_s, device_s, 2 * size_bytes + constants.server_bytes, constants.spreads)

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from tierwise.advisor.advice import ServiceTimes
 from tierwise.advisor.strategies import Strategy, rank
+from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
-from tierwise.report.chapters.advice import NAMES
-from tierwise.report.chapters.conclusion_evidence import EVIDENCE, Found, gather, verdict_of
+from tierwise.report.chapters.conclusion_evidence import EVIDENCE, PLACES, Found, gather, verdict_of
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
 from tierwise.report.prices import book_of
@@ -92,7 +93,7 @@ def strategies(found: Found) -> Table | Sentence:
     if not rows:
         return Sentence(f"Placement strategies: {ABSENT}. No study of this run placed relations on two tiers.")
     currency = book_of(found.run).currency
-    jobs = sum(len(measured.job_s) for workload in found.workloads for measured in workload.measured.values())
+    jobs = sum(strategy.job_s.pairs for every in found.strategies.values() for strategy in every)
     substrates = sorted({str(strategy.substrate) for every in found.strategies.values() for strategy in every})
     return Table(
         ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
@@ -119,31 +120,36 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
         shown = [DASH if value is None else (seconds if column == 0 else number)(value) for column, value in enumerate(values)]
         places = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
         cells = [cell for pair in zip(shown, places, strict=True) for cell in pair]
-        rows.append([name if position == 0 else "", NAMES[strategy.name], *cells])
+        rows.append([name if position == 0 else "", PLACES[strategy.name], *cells])
     return rows
 
 
 def answer(found: Found) -> Sentence:
     """What to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size."""
     told = []
-    for (name, every), workload, service_s in zip(found.strategies.items(), found.workloads, found.service_s, strict=True):
+    for name, every in found.strategies.items():
         firsts = [_first(every, value) for value in RANKED]
         if not firsts[0]:
             continue
         line = f"**{name}.** The quickest placement is *{firsts[0]}*"
         if firsts[1] and firsts[2]:
             line += f", the cheapest by the IOPS that the devices could serve *{firsts[1]}*, by the job *{firsts[2]}*"
-        saved = {
-            relation.name: (service_s[relation.name]["hdd"] - service_s[relation.name]["ssd"]) / relation.size_bytes
-            for relation in workload.relations
-            if service_s and relation.size_bytes
-        }
+        saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
         line += f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} (simulated)" if worth else ""
         told.append(f"{line}.")
     return Sentence("\n\n".join(told) or f"What to do with one array of disks and one SSD: {ABSENT}.")
 
 
+def _saved(workload: Workload, service_s: ServiceTimes) -> dict[str, float]:
+    """Relation -> seconds that a byte of it on the SSD saves a job."""
+    return {
+        relation.name: (service_s[relation.name][SLOW] - service_s[relation.name][FAST]) / relation.size_bytes
+        for relation in workload.relations
+        if service_s and relation.size_bytes
+    }
+
+
 def _first(every: Sequence[Strategy], value: Callable[[Strategy], float | None]) -> str:
     places = rank(every, value)
-    return listed(NAMES[name] for name, place in places.items() if place == 1)
+    return listed(PLACES[name] for name, place in places.items() if place == 1)

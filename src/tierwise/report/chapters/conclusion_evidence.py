@@ -6,6 +6,7 @@ from typing import Final
 
 from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
+from tierwise.advisor.survey_strategies import survey_strategies
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
@@ -15,16 +16,24 @@ from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
 from tierwise.report.arms import PUBLISHED, Truth, arms
 from tierwise.report.chapters.advice import NAMES
+from tierwise.report.figures import survey
 from tierwise.report.formats import count, listed, number, percent
 from tierwise.report.prices import book_of
-from tierwise.report.run import Run
+from tierwise.report.run import Run, source_pair
 
 NOTHING: Final = "not measured"
+BATTERIES: Final = {"survey_arrays": "Source H's queries on a catalog", "survey_placement": "Source H's queries on a survey"}
+PLACES: Final = {
+    **NAMES,
+    **{place: f"all on {words}" for place, words in survey.PLACES[survey.ARRAYS].items()},
+    **survey.PLACES[survey.PLACEMENT],
+}
+"""Name of a strategy -> what a reader calls it."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a run has for the conclusion: its workloads with their times on either tier, and its strategies."""
+    """What a run has for the conclusion: its workloads, by name, with their times on either tier, and its strategies."""
 
     run: Run
     workloads: Sequence[Workload]
@@ -32,9 +41,16 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Placements of each workload, the quickest first."""
+        """Placements of each workload, and those of source H, whose jobs are whole batteries of queries; the quickest first."""
         book = book_of(self.run)
-        return {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
+        placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
+        surveys = survey_strategies(self.run.connection, source_pair("H"), book)
+        return placed | {BATTERIES[study]: every for study, every in surveys.items()}
+
+    @property
+    def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
+        """By the name of the workload."""
+        return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
 def gather(run: Run) -> Found:
@@ -71,7 +87,7 @@ def confirming_arms(found: Found) -> str:
         return NOTHING
     others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
     saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
-    return f"the saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it)" if others else NOTHING
+    return f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it)" if others else NOTHING
 
 
 def tables_over_indexes(found: Found) -> str:
@@ -84,7 +100,7 @@ def tables_over_indexes(found: Found) -> str:
             if ratio.value is not None:
                 interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
                 told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")
-    return f"a job with tables on SSD over one with indexes there: {'; '.join(told)}" if told else NOTHING
+    return f"A job with tables on SSD over one with indexes there: {'; '.join(told)}" if told else NOTHING
 
 
 def time_by_tier(found: Found) -> str:
@@ -103,7 +119,7 @@ def costs_of_strategies(found: Found) -> str:
     for name, strategies in found.strategies.items():
         costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
         if costs:
-            told.append(f"{name}: a job costs least with *{NAMES[min(costs, key=lambda one: costs[one])]}*")
+            told.append(f"{name}: a job costs least with *{PLACES[min(costs, key=lambda one: costs[one])]}*")
     return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
 
 
@@ -119,9 +135,11 @@ EVIDENCE: Final[dict[str, Callable[[Found], str]]] = {
 
 
 def name_of(workload: Workload) -> str:
-    """``source M's cold counts``."""
+    """``Source M's cold counts``."""
     own = workload.pair.removeprefix("source-")
-    return f"source {own.upper()}'s {workload.name}" if own != workload.pair else f"{workload.study}, {workload.name}, on {workload.pair}"
+    if own != workload.pair:
+        return f"Source {own.upper()}'s {workload.name}"
+    return f"Study `{workload.study}`, {workload.name}, on `{workload.pair}`"
 
 
 def _times(workload: Workload) -> ServiceTimes:

@@ -1,0 +1,92 @@
+"""The verdicts on all claims of kind ``cost``: those on money, and statement H11, which is a break-even of moves."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import duckdb
+
+from tierwise.advisor.moving import MovePlan
+from tierwise.advisor.survey_moves import MOVED, moves_of, plans_of, timed_of
+from tierwise.analysis.claims import Bounds, load_claims
+from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
+from tierwise.analysis.views import open_views
+from tierwise.core.words import IoArm, Substrate
+from tierwise.costs.claims import judge_costs
+
+CLAIM: Final = "H11"
+
+
+def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
+    """`analysis.verdicts.judge` with the claims of kind ``cost`` judged as well; without any run from what was published."""
+    chosen = run_id or newest_run(raw)
+    if chosen is None:
+        return list(judge_costs(judge(raw)))
+    with open_views(raw, chosen) as connection:
+        return list(judge_money(judge(raw, chosen), connection))
+
+
+def judge_money(verdicts: Sequence[ClaimVerdict], connection: duckdb.DuckDBPyConnection) -> tuple[ClaimVerdict, ...]:
+    """`verdicts` with those of kind ``cost`` judged, from the rows of `connection`."""
+    return tuple(_moves(verdict, connection) if verdict.id == CLAIM else verdict for verdict in judge_costs(verdicts, connection))
+
+
+def _moves(verdict: ClaimVerdict, connection: duckdb.DuckDBPyConnection) -> ClaimVerdict:
+    """H11: as its comment in ``claims.toml`` has it."""
+    pair = load_claims().sources[verdict.source].pair
+    timed = timed_of(connection, pair)
+    if timed is None:
+        return verdict
+    arm, flagged = timed
+    plans = plans_of(connection, pair, moves_of(connection, pair))
+    if not plans:
+        reason = f"no block has a job and a move without a flag, {flagged} moves have one"
+        return verdict.model_copy(update={"verdict": f"{Verdict.UNDECIDED} ({reason})", "reason": reason, "flagged": flagged})
+    outcome, reason, states = outcome_of(plans, arm)
+    found = {
+        "flagged": flagged,
+        "verdict": f"{outcome} ({reason})" if reason else str(outcome),
+        "reason": reason,
+        "substrate": Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
+        "states": states,
+    }
+    if not states:
+        return verdict.model_copy(update=found)
+    decider = max(states, key=lambda state: state.low or 0.0)
+    own = {name: getattr(decider, name) for name in ("estimate", "low", "high", "pairs")}
+    return verdict.model_copy(
+        update={**found, **own, "deciding_state": decider.state, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
+    )
+
+
+def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm) -> tuple[Verdict, str, tuple[StateVerdict, ...]]:
+    """Verdict, why it is undecided, and the plans with an interval.
+
+    Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
+    """
+    above_one = Bounds(lower=1.0, strict=True)
+    states = tuple(_state(key, plan, arm, above_one) for key, plan in plans.items() if plan.low is not None and plan.high is not None)
+    if any(state.verdict is Verdict.CONFIRMED for state in states):
+        return Verdict.CONFIRMED, "", states
+    if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
+        return Verdict.CONTRADICTED, "", states
+    return Verdict.UNDECIDED, "no move is shown to need more than one job, nor all to need no more", states
+
+
+def _state(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> StateVerdict:
+    assert plan.low is not None, "the plan has an interval"
+    assert plan.high is not None, "the plan has an interval"
+    placement, query = key
+    inside, outside = bounds.contain(plan.low, plan.high), bounds.exclude(plan.low, plan.high)
+    return StateVerdict(
+        state=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
+        arm=arm,
+        substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
+        estimate=plan.break_even_jobs,
+        low=plan.low,
+        high=plan.high,
+        pairs=plan.pairs,
+        flagged=0,
+        verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
+    )

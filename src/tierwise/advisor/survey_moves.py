@@ -1,0 +1,157 @@
+"""Source H's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import duckdb
+
+from tierwise.advisor.copying import Way
+from tierwise.advisor.moving import Maker, MovePlan, Times, copies_s, plan_move
+from tierwise.advisor.service import Build
+from tierwise.advisor.workload import SLOW
+from tierwise.analysis import heat
+from tierwise.analysis.heat import Record
+from tierwise.analysis.published import survey_seconds
+from tierwise.core.words import IoArm, Substrate
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+
+STUDY: Final = "survey_placement"
+BASE: Final = "all_hdd"
+MOVED: Final = {"index_ssd": "the indexes", "source_ssd": "Source", "detection_ssd": "Detection"}
+"""Placement -> what it has on the SSDs."""
+MOVES: Final = """
+select placement, ssd, block, substrate, there_s, back_s, device_s from survey_moves
+where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
+and arm = (select max(arm) from survey_moves where pair = $1) order by placement, block
+"""
+"""By direct I/O where the run has both ways, on tiers that count what their devices take."""
+JOBS: Final = """
+select query, placement, block, substrate, elapsed_s from survey_placement
+where pair = ? and not flagged and arm = (select max(arm) from survey_placement where pair = $1) order by query, placement, block
+"""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One placement's files, copied to the tier `ssd` and back by the server.
+
+    `device_s` is the devices' part of both ways; the rest is the host's.
+    """
+
+    placement: str
+    ssd: str
+    sizes_bytes: Mapping[str, int]
+    there: Times
+    back: Times
+    device_s: Times
+
+    @property
+    def both_s(self) -> float:
+        """There and back, as the run timed it."""
+        return self.there.mean_s + self.back.mean_s
+
+
+def record_of(connection: duckdb.DuckDBPyConnection, pair: str) -> Record | None:
+    """What the run keeps of the study; `None` where it did not end."""
+    return heat.record_of(connection, STUDY, pair)
+
+
+def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
+    """The moves that were timed, without flagged ones; none where the study did not end, and so recorded no sizes."""
+    record = record_of(connection, pair)
+    rows = connection.execute(MOVES, [pair]).fetchall()
+    found = []
+    for placement in MOVED if record else ():
+        own = [row for row in rows if row[0] == placement]
+        if not own:
+            continue
+        substrate = Substrate.of({Substrate(row[3]) for row in own})
+        there, back, device_s = (Times({row[2]: row[column] for row in own}, substrate) for column in (4, 5, 6))
+        assert record is not None, "there are placements only with a record"
+        sizes = sizes_of(record, placement)
+        found.append(Moved(placement, own[0][1], sizes, there, back, device_s))
+    return found
+
+
+def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, int] | None:
+    """(how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
+    ask = "select arm, count(*) filter (flagged) from survey_moves where pair = ? group by arm order by arm desc limit 1"
+    return next(((IoArm(arm), flagged) for arm, flagged in connection.execute(ask, [pair]).fetchall()), None)
+
+
+def foretold_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
+    """The same move there and back by the devices' models alone, page by page as the server copies (simulated).
+
+    `None` where a tier is a real directory, of which there is no model.
+    """
+    record = record_of(connection, pair)
+    copies = _copies(record, moved.sizes_bytes, moved.ssd) if record else ()
+    return sum(times.mean_s for times in copies) if copies else None
+
+
+def sizes_of(record: Record, placement: str) -> dict[str, int]:
+    """Relation -> bytes of what `placement` has on the SSDs."""
+    return {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
+
+
+def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
+    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, pairs of the same block."""
+    rows = connection.execute(JOBS, [pair]).fetchall()
+    jobs = {
+        key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))
+        for key in dict.fromkeys(row[:2] for row in rows)
+    }
+    found = {}
+    for moved in moves:
+        for query in dict.fromkeys(query for query, _ in jobs):
+            if {(query, BASE), (query, moved.placement)} <= jobs.keys():
+                times = (moved.there, moved.back, jobs[query, BASE], jobs[query, moved.placement])
+                shared = set.intersection(*(set(one.by_block) for one in times))
+                if shared:
+                    there, back, slow, fast = (Times({block: one.by_block[block] for block in shared}, one.substrate) for one in times)
+                    found[moved.placement, query] = plan_move(
+                        moved.sizes_bytes, devices=(SLOW, moved.ssd), there=there, back=back, slow_job=slow, fast_job=fast
+                    )
+    return found
+
+
+def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
+    """(placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are inferred."""
+    record, bars = record_of(connection, pair), survey_seconds(STUDY)
+    found = {}
+    for moved in moves if record else ():
+        assert record is not None, "there are moves only with a record"
+        sizes = {MOVED[moved.placement]: round(sum(moved.sizes_bytes.values()) * record.stretch)}
+        for way in Way:
+            copies = _copies(record, sizes, moved.ssd, way=way, stretch=1.0)
+            for query in dict.fromkeys(query for query, _ in bars):
+                ends = (bars.get((query, BASE)), bars.get((query, moved.placement)))
+                if copies and ends[0] is not None and ends[1] is not None:
+                    slow, fast = (Times({0: time_s}, Substrate.PUBLISHED) for time_s in (ends[0], ends[1]))
+                    found[moved.placement, query, way] = plan_move(
+                        sizes, devices=(SLOW, moved.ssd), there=copies[0], back=copies[1], slow_job=slow, fast_job=fast, way=way
+                    )
+    return found
+
+
+def _copies(
+    record: Record, sizes: Mapping[str, int], ssd: str, *, way: Way = Way.SERVER, stretch: float | None = None
+) -> tuple[Times, Times] | tuple[()]:
+    tiers = record.pair.get("tiers") or {}
+    if any("device" not in tiers.get(tier, {}) for tier in (SLOW, ssd)):
+        return ()
+    slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch if stretch is None else stretch) for tier in (SLOW, ssd))
+    there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
+    return there, back
+
+
+def _maker(device: str, stretch: float) -> Maker:
+    spec = load_device(device)
+
+    def make(*, seed: int) -> Build:
+        return lambda: build(spec, seed=seed, stretch=stretch)
+
+    return make

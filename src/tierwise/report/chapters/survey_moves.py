@@ -1,0 +1,154 @@
+"""On source H's chapter on placement and the one on advice: files moved to the SSDs for a job and back (H11)."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from tierwise.advisor.copying import Way
+from tierwise.advisor.moving import MovePlan
+from tierwise.advisor.survey_moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
+from tierwise.analysis.published import SURVEY
+from tierwise.core.words import Substrate
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.survey import QUERIES, query_of
+from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size
+from tierwise.report.run import Run
+from tierwise.report.words import marked
+
+CLAIM: Final = "H11"
+WAYS: Final = {Way.SERVER: "page by page", Way.BANDWIDTH: "at bandwidth"}
+
+
+def answer(run: Run, pair: str) -> Sentence:
+    """H11's verdict, and the least and the most jobs that a timed move needs."""
+    claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
+    if claim is None:
+        return Sentence("")
+    plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
+    paying = {key: plan for key, plan in plans.items() if plan.break_even_jobs is not None}
+    told = ""
+    if paying:
+        least, most = (which(paying, key=lambda key: paying[key].break_even_jobs or 0.0) for which in (min, max))
+        ends = " and ".join(f"{number(paying[key].break_even_jobs or 0.0)} ({_case(*key)})" for key in dict.fromkeys((least, most)))
+        never = len(plans) - len(paying)
+        told = (
+            f" Timed by the server on {_substrate(paying.values())} tiers, the moves that save time in every repeat pay after "
+            f"{'between ' if least != most else ''}{ends} jobs."
+            + (f" {count(never)} of {count(len(plans))} save nothing in some repeat." if never else "")
+        )
+    return Sentence(f"**{CLAIM}.** {claim.statement} Verdict: {marked(claim.verdict)}.{told}")
+
+
+def moves(run: Run, pair: str) -> Table | Sentence:
+    """Each timed move, beside the same move simulated."""
+    found = moves_of(run.connection, pair)
+    if not found:
+        return _nothing(pair)
+    foretold = {moved.placement: foretold_s(run.connection, pair, moved) for moved in found}
+    rows = [
+        [
+            MOVED[moved.placement],
+            size(sum(moved.sizes_bytes.values())),
+            seconds(moved.there.mean_s),
+            seconds(moved.back.mean_s),
+            seconds(moved.device_s.mean_s),
+            *(
+                (DASH, DASH, DASH)
+                if (simulated_s := foretold[moved.placement]) is None
+                else (
+                    seconds(simulated_s),
+                    difference(simulated_s / moved.device_s.mean_s),
+                    difference(simulated_s / moved.both_s),
+                )
+            ),
+        ]
+        for moved in found
+    ]
+    return Table(
+        ["Moved", "Size", "There", "Back", "Devices' part", "Simulated", "Error, devices", "Error, whole"],
+        rows,
+        "Files moved from the disks to the SSDs by `ALTER TABLE ... SET TABLESPACE` and back, one after the other, in a server that held "
+        f"none of them: **{_moved_substrate(found)}**, geometric means, with what the devices took of both ways; and the same moves "
+        f"**{Substrate.SIMULATED}** from the devices' models, page by page, with nothing of this run in them but the sizes. The host's "
+        "time and the free space maps are not simulated: what is missing from the whole is theirs. "
+        f"{run.note(pair, sum(len(moved.there.by_block) for moved in found), 'moves there and back', query_of(STUDY))}",
+        align="lrrrrrrr",
+    )
+
+
+def break_evens(run: Run, pair: str) -> Table | Sentence:
+    """After how many jobs of each query each timed move has paid."""
+    plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
+    if not plans:
+        return _nothing(pair)
+    return Table(
+        ["Moved", "A job", "There and back", "Saves", "Pays after jobs (95 % interval)", "Pays within one job?"],
+        [
+            [
+                MOVED[placement],
+                QUERIES[STUDY][query],
+                seconds(plan.there_s + plan.back_s),
+                seconds(plan.saved_s).replace("-", MINUS),
+                _pays(plan),
+                marked(str(plan.pays)) + (f" ({plan.reason})" if plan.reason else ""),
+            ]
+            for (placement, query), plan in plans.items()
+        ],
+        "The time of the move there and back over what a job saves, both as the server took them, from pairs of the same block. A dash: a "
+        "job saves nothing in some repeat. The data are scaled down: moves shrink with them, and so does the join by a single index, but "
+        "not the light curves, so that at the published size those moves pay later. "
+        f"{run.note(pair, _pairs(plans.values()), 'pairs', query_of(STUDY))}",
+        align="llrrrl",
+    )
+
+
+def published_size(run: Run, pair: str) -> Table | Sentence:
+    """The same at the published size: simulated copies, the source's bars."""
+    plans = published_plans(run.connection, pair, moves_of(run.connection, pair))
+    if not plans:
+        return _nothing(pair)
+    return Table(
+        ["Moved", "Size", "A job", "Copied", "There and back", "Saves", "Pays after jobs"],
+        [
+            [
+                MOVED[placement],
+                size(sum(plan.relations.values())),
+                QUERIES[STUDY][query],
+                WAYS[way],
+                seconds(plan.there_s + plan.back_s),
+                seconds(plan.saved_s).replace("-", MINUS),
+                "never" if plan.break_even_jobs is None else number(plan.break_even_jobs),
+            ]
+            for (placement, query, way), plan in plans.items()
+        ],
+        f"At the published size: copies **{Substrate.SIMULATED}** (beyond the first requests at the pace of those, which the arrays' write "
+        f"caches may still hold: assumed, and so the least), against what a job saves by the **{Substrate.PUBLISHED}** bars, which are "
+        f"inferred (`{SURVEY}`). How large the tables were is assumed too. Substrates are mixed: no verdict. "
+        f"{run.stamp}, pair `{pair}`, n = {count(len(plans))} cases; sizes from the manifest's facts.",
+        align="lrllrrr",
+    )
+
+
+def _nothing(pair: str) -> Sentence:
+    return Sentence(f"This run timed no move of files on the pair `{pair}` that is not flagged.")
+
+
+def _case(placement: str, query: str) -> str:
+    return f"{MOVED[placement]} for *{QUERIES[STUDY][query]}*"
+
+
+def _pays(plan: MovePlan) -> str:
+    if plan.break_even_jobs is None:
+        return DASH
+    return number(plan.break_even_jobs) + ("" if plan.low is None or plan.high is None else f" ({interval(plan.low, plan.high)})")
+
+
+def _pairs(plans: Iterable[MovePlan]) -> int:
+    return sum(plan.pairs for plan in plans)
+
+
+def _substrate(plans: Iterable[MovePlan]) -> Substrate:
+    return Substrate.of({of for plan in plans for of in (plan.move_substrate, plan.job_substrate)})
+
+
+def _moved_substrate(found: Iterable[Moved]) -> Substrate:
+    return Substrate.of({moved.there.substrate for moved in found})

@@ -1,0 +1,111 @@
+"""What source H's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
+
+import datetime as dt
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from rows import save_run
+from survey_rows import ARRAYS_S, RUN_ID, array_rows
+from tierwise.advisor.claims import judge_all
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.views import open_views
+from tierwise.core.pairs import load_pair
+from tierwise.core.words import Substrate
+from tierwise.costs.book import load_book
+from tierwise.costs.hardware import TB, device_bill, members
+from tierwise.costs.source_h import (
+    MEMBERS,
+    NOW,
+    PLACEMENTS,
+    SIZES_TB,
+    SUBSYSTEMS,
+    THEN,
+    by_size,
+    drives,
+    holding,
+    priced,
+    time_ratios,
+    todays,
+)
+from tierwise.studies import survey_placement
+
+TODAY = load_book(dt.date(2026, 11, 20))
+
+
+def test_what_is_priced_is_what_the_studies_measure_on() -> None:
+    tiers = {name: tier.device for name, tier in load_pair("source-h").tiers.items() if tier.kind == "emulated"}
+    assert {tier: devices[0] for tier, devices in SUBSYSTEMS.items()} == tiers
+    assert PLACEMENTS.keys() == survey_placement.PLACEMENTS.keys()
+    assert dict(members(SUBSYSTEMS[tier][0]) for tier in ("hdd", "ssd_raid5")) == MEMBERS
+
+
+@pytest.mark.parametrize(
+    ("member", "size_tb", "number"), [("hdd-1tb", 1, 3), ("hdd-1tb", 6, 7), ("hdd-1tb", 7, 10), ("crucial-h", 1, 3), ("crucial-h", 1.1, 4)]
+)
+def test_the_fewest_drives_hold_the_data_beside_a_parity_in_each_array(member: str, size_tb: float, number: int) -> None:
+    assert drives(member, size_tb * TB) == number
+
+
+def test_a_years_money_is_that_of_the_drives() -> None:
+    book = load_book(THEN)
+    seven = priced(SUBSYSTEMS["hdd"], book)
+    assert seven.bill.cost(book) == pytest.approx(7 * device_bill("hdd-1tb", book).cost(book))
+    assert seven.per_tb.cost(book) * 6 == pytest.approx(seven.bill.cost(book))
+    assert seven.per_iops.cost(book) * seven.iops == pytest.approx(seven.bill.cost(book))
+    assert seven.per_query_an_hour(1800.0).cost(book) == pytest.approx(seven.bill.cost(book) / 2)
+    assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.bill.cost(book))
+
+
+def test_today_only_the_price_of_a_terabyte_is_another() -> None:
+    then, now = (holding("hdd-1tb", TB, load_book(THEN), now=now).a_year for now in (False, True))
+    assert then["hdd-1tb-source-h"] == now["hdd-enterprise"]
+    assert {item for item in then if item not in NOW} == {item for item in now if item not in NOW.values()}
+    assert all(TODAY.price(item).dimension == TODAY.price(other).dimension == "byte" for item, other in NOW.items())
+    assert todays(device_bill("sata-7k2", TODAY)) == device_bill("sata-7k2", TODAY)
+
+
+def test_holding_more_never_favours_ssds() -> None:
+    bands = list(by_size(load_book(THEN)).values())
+    assert len(bands) == len(SIZES_TB)
+    for (_, less), (_, more) in pairwise(bands):
+        assert less[0] <= more[0] * 1.01
+        assert less[0] < less[1]
+
+
+def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
+    """At one terabyte three drives of either kind hold it, and the price band reaches equality; at tens of terabytes it does not."""
+    (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
+    assert claim.bounds_how == "assumed"
+    found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
+    assert (found.verdict, found.deciding_state) == ("undecided (the bound lies within the price band)", "SSDs over disks, 1 TB")
+    assert [str(state.verdict) for state in found.states] == ["undecided", "confirmed", "confirmed"]
+    assert found.substrate is Substrate.PUBLISHED
+    assert found.arms == {}
+
+
+def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
+    save_run(tmp_path, array_rows())
+    found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
+    delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
+    assert set(found.arms) == delivered | {"a terabyte, today's prices"}
+    assert found.arms["an IOPS"].verdict == "contradicted"
+    assert found.arms["an IOPS"].substrate is Substrate.SIMULATED
+    by_query = {state.state: state for state in found.arms["a query an hour"].states}
+    assert len(by_query) == 3
+    assert found.arms["a query an hour"].substrate is Substrate.EMULATED
+    scan = by_query["SSDs over disks, non_indexed"]
+    assert scan.low is not None
+    assert scan.high is not None
+    assert scan.low < scan.high
+
+
+def test_the_time_ratio_is_of_unflagged_pairs(tmp_path: Path) -> None:
+    save_run(tmp_path, array_rows())
+    with open_views(tmp_path, RUN_ID) as connection:
+        found = time_ratios(connection, "source-h")
+    for query, (substrate, ratio) in found.items():
+        assert substrate is Substrate.EMULATED
+        assert ratio.value == pytest.approx(ARRAYS_S[query]["ssd_raid5"] / ARRAYS_S[query]["hdd"], rel=0.05)
+        assert ratio.pairs == 5

@@ -1,0 +1,172 @@
+"""Source H's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
+from tierwise.advisor.claims import judge_all
+from tierwise.advisor.copying import Way, copy_s
+from tierwise.advisor.survey_moves import foretold_s, moves_of, plans_of, published_plans
+from tierwise.advisor.survey_strategies import survey_strategies
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.views import open_views
+from tierwise.core.units import MIB
+from tierwise.core.words import Substrate
+from tierwise.costs.book import load_book
+from tierwise.costs.source_h import THEN
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+from tierwise.report.chapters import conclusion, survey_cost, survey_moves
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures import survey as figures
+from tierwise.report.run import open_run
+
+PAIR = "source-h"
+
+
+def h11(raw: Path) -> ClaimVerdict:
+    return next(verdict for verdict in judge_all(raw, RUN_ID) if verdict.id == "H11")
+
+
+def test_a_move_pays_after_as_many_jobs_as_its_time_holds_their_savings(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
+    with open_views(tmp_path, RUN_ID) as connection:
+        moves = moves_of(connection, PAIR)
+        plans = plans_of(connection, PAIR, moves)
+    assert [(moved.placement, sum(moved.sizes_bytes.values())) for moved in moves] == [
+        ("index_ssd", MIB),
+        ("source_ssd", 4 * MIB),
+        ("detection_ssd", 60 * MIB),
+    ]
+    assert all(moved.device_s.mean_s == pytest.approx(0.4 * moved.both_s, rel=0.02) for moved in moves)
+    for (placement, query), plan in plans.items():
+        saved_s = PLACEMENT_S[query]["all_hdd"] - PLACEMENT_S[query][placement]
+        assert plan.pairs == 5
+        if saved_s > 0:
+            assert plan.break_even_jobs == pytest.approx(sum(MOVE_S[placement]) / saved_s, rel=0.2)
+        else:
+            assert plan.break_even_jobs is None
+    assert plans["source_ssd", "join_single"].pays is Verdict.CONFIRMED
+    assert plans["detection_ssd", "light_curves"].pays is Verdict.CONTRADICTED
+
+
+def test_h11_holds_where_some_move_needs_more_than_one_job(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
+    found = h11(tmp_path)
+    assert (found.verdict, found.substrate) == ("confirmed", Substrate.EMULATED)
+    assert found.low is not None
+    assert found.low > 1
+    assert found.deciding_state is not None
+    assert found.deciding_state.startswith("jobs until Detection moved for")
+
+
+@pytest.mark.parametrize("factor", [1e-3, 0.0])
+def test_h11_fails_where_no_move_needs_more_than_one_job(tmp_path: Path, factor: float) -> None:
+    """Moves that take nothing beside what a job saves; and jobs that never save, so that no speed would help."""
+    quick = {placement: (there * 1e-3, back * 1e-3) for placement, (there, back) in MOVE_S.items()}
+    none = {query: dict.fromkeys(of, 5.0) | {"all_hdd": 1.0} for query, of in PLACEMENT_S.items()}
+    rows = [placement_rows(none), move_rows()] if not factor else [placement_rows(), move_rows(quick)]
+    save_survey(tmp_path, pl.concat(rows))
+    assert h11(tmp_path).verdict == "contradicted"
+
+
+def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([placement_rows(blocks=2), move_rows(blocks=2)]))
+    assert h11(tmp_path).verdict.startswith("undecided (no move is shown to need")
+    save_survey(tmp_path / "flagged", pl.concat([placement_rows(), move_rows(flagged=tuple(MOVE_S))]))
+    assert h11(tmp_path / "flagged").verdict == "undecided (no block has a job and a move without a flag, 15 moves have one)"
+    save_survey(tmp_path / "none", placement_rows())
+    assert h11(tmp_path / "none").verdict == "not measured"
+
+
+def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]), stretch=1.0)
+    with open_views(tmp_path, RUN_ID) as connection:
+        (source,) = (moved for moved in moves_of(connection, PAIR) if moved.placement == "source_ssd")
+        simulated_s = foretold_s(connection, PAIR, source)
+    disk, flash = (lambda name=name: build(load_device(name), seed=0) for name in ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6"))
+    there_and_back_s = copy_s(SIZES["source"], disk, flash) + copy_s(SIZES["source"], flash, disk)
+    assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
+
+
+def test_at_the_published_size_substrates_are_mixed_and_nothing_is_judged(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([placement_rows(), move_rows({"detection_ssd": (3.0, 5.0)})]), stretch=2.0)
+    with open_views(tmp_path, RUN_ID) as connection:
+        plans = published_plans(connection, PAIR, moves_of(connection, PAIR))
+    assert {query for _, query, _ in plans} == {"join_single", "join_several"}  # no other bar can be told
+    assert {way for _, _, way in plans} == set(Way)
+    assert {plan.pays for plan in plans.values()} == {Verdict.MIXED}
+    assert {sum(plan.relations.values()) for plan in plans.values()} == {120 * MIB}
+
+
+def test_source_hs_places_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]))
+    with open_views(tmp_path, RUN_ID) as connection:
+        found = survey_strategies(connection, PAIR, load_book(THEN))
+    assert [one.name for one in found["survey_placement"]] == ["detection_ssd", "source_ssd", "all_hdd", "index_ssd"]
+    fastest = found["survey_arrays"][0]
+    assert (fastest.name, fastest.substrate, fastest.job_s.pairs) == ("ssd_raid5", Substrate.EMULATED, 5)
+    assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
+    money = {one.name: one.cost_a_year for one in found["survey_placement"]}
+    assert money["index_ssd"] == money["detection_ssd"] != money["all_hdd"]
+
+
+def told(shown: Table | Sentence) -> str:
+    return shown.text if isinstance(shown, Sentence) else f"{shown.markdown()}\n{shown.caption}"
+
+
+def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    folder = save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]), stretch=2.0)
+    before = _chapters()
+    path = folder / "timings.parquet"
+    slow = pl.col("trial").str.contains("tier=hdd$|placement=detection_ssd|query=move")
+    rows = pl.read_parquet(path).with_columns(elapsed_s=pl.when(slow).then(30 * pl.col("elapsed_s")).otherwise(pl.col("elapsed_s")))
+    rows.write_parquet(path)
+    after = _chapters()
+    assert not [name for name, text in before.items() if after[name] == text]
+    assert before["strategies"].count("Source H's queries") == 2
+    assert "Detection on SSDs" in before["answer"]
+    assert all(paragraph.startswith("**S") for paragraph in before["answer"].split("\n\n"))
+
+
+def _chapters() -> dict[str, str]:
+    run = open_run()
+    found = conclusion.gather(run)
+    shown: dict[str, Table | Sentence] = {
+        "strategies": conclusion.strategies(found),
+        "claims": conclusion.claims(run),
+        "meetings": conclusion.meetings(found),
+        "arrays": survey_cost.queries(run, PAIR),
+        "placements": survey_cost.queries(run, PAIR, figures.PLACEMENT),
+        "verdict": survey_cost.verdict(run),
+        "moves": survey_moves.moves(run, PAIR),
+        "break-evens": survey_moves.break_evens(run, PAIR),
+        "answer to moves": survey_moves.answer(run, PAIR),
+    }
+    texts = {name: told(one) for name, one in shown.items()} | {"answer": conclusion.answer(found).text}
+    run.connection.close()
+    return texts
+
+
+def test_the_tables_of_money_name_their_substrates_and_days(tmp_path: Path) -> None:
+    save_survey(tmp_path, pl.concat([array_rows(), placement_rows()]))
+    run = open_run(RUN_ID, tmp_path)
+    money, held = survey_cost.money(run), survey_cost.held(run)
+    assert len(money.rows) == 5
+    assert "**simulated**" in money.caption
+    assert [row[0] for row in held.rows][::2] == ["1\u00a0TB", "10\u00a0TB", "30\u00a0TB"]
+    assert "**published**" in held.caption
+    queries = survey_cost.queries(run, PAIR)
+    assert isinstance(queries, Table)
+    assert {row[1] for row in queries.rows} == {"emulated", "published", ""}
+    assert "2012-07" in told(queries)
+    assert "H13" in survey_cost.verdict(run).text
+    assert "ssd-source-h" in survey_cost.prices(run).text
+    assert isinstance(survey_moves.moves(run, PAIR), Sentence)
+    assert isinstance(survey_moves.break_evens(run, PAIR), Sentence)
+    assert isinstance(survey_moves.published_size(run, PAIR), Sentence)
+    assert "Verdict: **not measured**" in survey_moves.answer(run, PAIR).text
