@@ -1,6 +1,6 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   CENSUS, SKY (synthetic, download, file:PATH)   FRESH=1   RUN (a run id, or reference)
-#   TO (publish's folder)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (a run id, or reference)   TO (publish's folder)
+#   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
 MAKEFLAGS += --no-print-directory
@@ -68,9 +68,11 @@ clean:
 
 # Show this list
 help:
-	awk '/^# /      { text = substr($$0, 3); next } \
+	awk '/^#   /    { options = options substr($$0, 2) "\n"; next } \
+	     /^# /      { text = substr($$0, 3); next } \
 	     /^[a-z]+:/ { if (text) printf "  make %-9s %s\n", substr($$1, 1, index($$1, ":") - 1), text } \
-	                { text = "" }' Makefile
+	                { text = "" } \
+	     END        { printf "options, as in make report PROFILE=smoke\n%s", options }' Makefile
 
 # An environment is made again where the checkout was moved or the environment's Python is gone.
 ifneq ($(shell cat $(ENV)/.ready 2>/dev/null && test -x $(BIN)/python && echo runs),$(CURDIR) runs)

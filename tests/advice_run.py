@@ -9,10 +9,11 @@ from typing import Any, Final
 import polars as pl
 
 from report_run import pair_as_recorded, rich_run
-from rows import STARTED, make_manifest
+from rows import STARTED, make_manifest, save_run
+from survey_rows import RELATION_BYTES, placement_rows
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import CacheState, IoArm, Substrate
-from tierwise.timings.manifest import MANIFEST, StudyRecord
+from tierwise.timings.manifest import MANIFEST, StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 from tierwise.timings.traces import TRACE, TraceKey, write_trace
 
@@ -85,6 +86,23 @@ def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks:
     )
     manifest = make_manifest(rows).model_copy(update={"pairs": {"source-v": pair_as_recorded("source-v")}, "studies": (record,)})
     manifest.save(folder)
+    return folder
+
+
+def survey_run(raw: Path) -> Path:
+    """Source H's queries on its four placements; nobody asks for anything of MergeLog."""
+    folder = save_run(raw, placement_rows())
+    record = StudyRecord(
+        name="survey_placement",
+        pair="source-h",
+        trials=(),
+        blocks=5,
+        settings={},
+        server_version="18.6",
+        facts={"size_bytes": RELATION_BYTES, "seek_stretch": 1000.0},
+    )
+    pairs = {"source-h": pair_as_recorded("source-h")}
+    load_manifest(folder).model_copy(update={"pairs": pairs, "studies": (record,)}).save(folder)
     return folder
 
 

@@ -29,31 +29,44 @@ PLACEMENT_S: Final = {
 }
 MOVE_S: Final = {"index_ssd": (30.0, 50.0), "source_ssd": (8.0, 12.0), "detection_ssd": (300.0, 500.0)}
 """There, back."""
-ON_SSD: Final = {"index_ssd": ["source_ra"], "source_ssd": ["source"], "detection_ssd": ["detection"]}
+ON_SSD: Final[Mapping[str, list[str]]] = {"index_ssd": ["source_ra"], "source_ssd": ["source"], "detection_ssd": ["detection"]}
 SIZES: Final = {"source": 4 * MIB, "detection": 60 * MIB, "source_ra": 1 * MIB}
+RELATION_BYTES: Final = {
+    "source": 60_000_000,
+    "detection": 400_000_000,
+    "source_ra": 5_000_000,
+    "mergelog": 1_000_000,
+    "mergelog_pkey": 100_000,
+}
 Seconds = Mapping[str, Mapping[str, float]]
+Turn = tuple[dict[str, str], float, dict[str, str]]
+"""Cell, seconds, and the tier of each relation."""
 
 
 def array_rows(seconds: Seconds = ARRAYS_S, *, blocks: int = 5, forms: tuple[str, ...] = ("printed",)) -> pl.DataFrame:
     """Each query in each form on each subsystem in each block."""
+    io = {"twomass_psc": ("table", 900), "twomass_psc_ra": ("index", 100)}
     turns = [
-        ({"query": query, "form": form, "tier": tier, "arm": "direct"}, elapsed_s, tier)
+        ({"query": query, "form": form, "tier": tier, "arm": "direct"}, elapsed_s, dict.fromkeys(io, tier))
         for form in forms
         for query, by_tier in seconds.items()
         for tier, elapsed_s in by_tier.items()
     ]
-    io = {"twomass_psc": ("table", 900), "twomass_psc_ra": ("index", 100)}
     return _frames("survey_arrays", turns, io, blocks)
 
 
 def placement_rows(seconds: Seconds = PLACEMENT_S, *, blocks: int = 5) -> pl.DataFrame:
     """Each query on each placement in each block."""
+    io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100), "mergelog": ("table", 0)}
     turns = [
-        ({"query": query, "placement": placement, "ssd": "ssd_raid5", "arm": "direct"}, elapsed_s, "hdd")
+        (
+            {"query": query, "placement": placement, "ssd": "ssd_raid5", "arm": "direct"},
+            elapsed_s,
+            {name: "ssd_raid5" if name in ON_SSD.get(placement, []) else "hdd" for name in io},
+        )
         for query, by_placement in seconds.items()
         for placement, elapsed_s in by_placement.items()
     ]
-    io = {"source": ("table", 100), "detection": ("table", 800), "source_ra": ("index", 100)}
     return _frames("survey_placement", turns, io, blocks)
 
 
@@ -104,17 +117,19 @@ def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Pat
     return folder
 
 
-def _frames(study: str, turns: list[tuple[dict[str, str], float, str]], io: Mapping[str, tuple[str, int]], blocks: int) -> pl.DataFrame:
+def _frames(study: str, turns: list[Turn], io: Mapping[str, tuple[str, int]], blocks: int) -> pl.DataFrame:
     draw = random.Random(study)
     found = []
-    for sequence, (block, (cell, elapsed_s, tier)) in enumerate((block, turn) for block in range(blocks) for turn in turns):
+    for sequence, (block, (cell, elapsed_s, tiers)) in enumerate((block, turn) for block in range(blocks) for turn in turns):
         trial = "/".join(f"{name}={value}" for name, value in sorted(cell.items()))
         origin = Origin(RUN_ID, study, "source-h", Substrate.EMULATED, IoArm.DIRECT, trial, block, 5000 + sequence)
-        found.append(frame(origin, [_timing(cell, elapsed_s * draw.lognormvariate(0.0, 0.01), tier, io, sequence)]))
+        found.append(frame(origin, [_timing(cell, elapsed_s * draw.lognormvariate(0.0, 0.01), tiers, io, sequence)]))
     return pl.concat(found)
 
 
-def _timing(cell: Mapping[str, Any], elapsed_s: float, tier: str, io: Mapping[str, tuple[str, int]], sequence: int) -> Timing:
+def _timing(
+    cell: Mapping[str, Any], elapsed_s: float, tiers: Mapping[str, str], io: Mapping[str, tuple[str, int]], sequence: int
+) -> Timing:
     blocks = sum(count for _, count in io.values())
     return Timing(
         cell=dict(cell),
@@ -124,8 +139,8 @@ def _timing(cell: Mapping[str, Any], elapsed_s: float, tier: str, io: Mapping[st
         elapsed_s=elapsed_s,
         result_rows=42,
         relation_io=tuple(
-            RelationIo(name, kind, tier, 0, count, elapsed_s * count / blocks, "fabricated") for name, (kind, count) in io.items()
+            RelationIo(name, kind, tiers[name], 0, count, elapsed_s * count / blocks, "fabricated") for name, (kind, count) in io.items()
         ),
-        tier_io=(TierIo(tier, Substrate.EMULATED, "device", blocks, blocks * 8192, 0, 0, elapsed_s, elapsed_s),),
+        tier_io=(TierIo("hdd", Substrate.EMULATED, "device", blocks, blocks * 8192, 0, 0, elapsed_s, elapsed_s),),
         proof={},
     )

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from advice_run import SIZES, WAL_BYTES, change_manifest, counts_run, record_counts, transactions_run
+from advice_run import SIZES, WAL_BYTES, change_manifest, counts_run, record_counts, survey_run, transactions_run
 from tierwise.advisor.advice import times
 from tierwise.advisor.service import Counted
 from tierwise.advisor.workload import Workload, read_workload
@@ -203,6 +203,34 @@ def counted(*, reads: float = 0, sequential: float | None = 0, writes: float = 0
 
 def on(device: str, requests: Counted, size_bytes: int = 1 * GIB) -> float:
     return requests.service_s(lambda: build(load_device(device), seed=1), size_bytes)
+
+
+@pytest.fixture
+def survey(raw: Path) -> Path:
+    return survey_run(raw)
+
+
+def test_a_survey_s_tables_are_placed_each_by_itself(survey: Path) -> None:
+    found = asked("--ssd-gib", "0.1", "--workload", "joins")
+    assert found["devices"] == {"hdd": "hdd-1tb-raid5-x7", "ssd": "crucial-h-raid5-x6"}, "the array stands for ssd"
+    assert placement(found) == {"source": "ssd", "source_ra": "ssd", "detection": "hdd"}
+    assert asked("--ssd-gib", "1", "--workload", "joins")["ssd_bytes"] == 465_000_000
+    assert "what no job asks for anything is not placed: mergelog, mergelog_pkey" in found["assumptions"]
+    assert set(regrets(found)) == {"all hdd", "indexes ssd", "tables ssd", "all ssd", "Source ssd", "Detection ssd"}
+    allowed = {one["name"]: one["regret"] for one in found["alternatives"] if one["fits"]}
+    assert set(allowed) == {"all hdd", "indexes ssd", "Source ssd"}
+    assert max(allowed.values()) < 0
+    assert found["exhaustive"]["regret"] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_survey_s_placements_are_those_that_were_measured(survey: Path) -> None:
+    workload = read_workload(survey.parent, run_id=survey.name, name="light curves")
+    assert workload.queries == ("light curves", "variable light curves")
+    estimates = {name: measured.estimate.value for name, measured in workload.measured.items()}
+    expected = {"all hdd": 21 + 11, "indexes ssd": 22 + 12, "Source ssd": 6 + 2, "Detection ssd": 4 + 1}
+    assert estimates == {name: pytest.approx(job_s, rel=0.05) for name, job_s in expected.items()}
+    assert workload.measured["Detection ssd"].placement == {"source": "hdd", "source_ra": "hdd", "detection": "ssd"}
+    assert workload.reference == "indexes ssd"
 
 
 def test_on_a_disk_order_matters_and_on_flash_hardly() -> None:

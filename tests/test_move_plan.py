@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from advice_run import counts_run, transactions_run
+from advice_run import counts_run, survey_run, transactions_run
 from tierwise.advisor.copying import REQUEST_BYTES, SAMPLE_REQUESTS, copy_s
 from tierwise.advisor.moving import MovePlan, Times, move_of, plan_move
 from tierwise.advisor.service import Build
@@ -167,6 +167,16 @@ def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> N
     assert both.pays is Verdict.MIXED
     measured = [workload.measured[name].estimate.value for name in ("all hdd", "indexes ssd")]
     assert [index.slow_job_s, index.fast_job_s] == pytest.approx(measured)
+
+
+def test_a_survey_s_detections_are_moved_for_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    survey_run(tmp_path)
+    found = asked("--study", "survey_placement", "--workload", "joins", "--relation", "detection", "--jobs", "1000")
+    assert (found["source"], found["target"]) == ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6")
+    assert found["slow_job_s"] == pytest.approx(1271 + 39, rel=0.05)
+    assert found["fast_job_s"] == pytest.approx(130 + 34, rel=0.05)
+    assert found["break_even_jobs"] == pytest.approx((found["there_s"] + found["back_s"]) / found["saved_s"], rel=0.05)
 
 
 def test_what_was_not_measured_is_predicted_and_then_has_a_verdict(counts: Path) -> None:

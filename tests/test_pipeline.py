@@ -52,6 +52,7 @@ def smoke(home: Home, killed: str) -> Manifest:
     """The same command again, to its end."""
     report = home.command("report")
     assert report.returncode == 0, report.stderr
+    assert "unknown parameter" not in report.stderr, "each notebook is given what it has"
     return home.runs()[killed]
 
 

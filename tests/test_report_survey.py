@@ -49,7 +49,12 @@ def run(tmp_path: Path) -> Run:
     folder = save_run(tmp_path, pl.concat([array_rows(forms=("printed", "meant")), placement_rows()]))
     manifest = load_manifest(folder)
     facts = {"published_bytes": 141e9, **{query: hunt(query) for query in ARRAYS_S}}
-    placement = {**PLACEMENT_S, "io_share": {"join_single": {"detection": 0.8}}}
+    placement = {
+        **PLACEMENT_S,
+        "io_share": {"join_single": {"detection": 0.8}},
+        "on_ssd": {"index_ssd": ["source_ra", "source_dec"]},
+        "touched": {"join_single": {"source": 100, "detection": 800, "source_ra": 99, "source_dec": 1}},
+    }
     records = tuple(
         StudyRecord(name=name, pair=PAIR, trials=(), blocks=5, settings={}, server_version="18.6", facts=found)
         for name, found in (("survey_arrays", facts), ("survey_placement", placement))
@@ -88,6 +93,8 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     assert "Within 25" in told
     assert "*fragmented, 100 % of the requests elsewhere*" in told
     assert "confirms nothing" in told
+    alone, torn = "*one request at a time*", "*fragmented, 100 % of the requests elsewhere*"
+    assert f"7 disks, RAID5: {torn}; 7 disks, RAID0: {torn}; one SSD: {alone} and {torn}; 6 SSDs, RAID5: {torn}." in told
     table = survey_arrays.hunt(run, PAIR)
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == list(ARMS)
@@ -98,11 +105,16 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     size = survey_arrays.published_size(run, PAIR)
     assert isinstance(size, Table)
     assert len(size.rows) == 12
-    assert [row[4] for row in size.rows if row[0] == "Mixed columns"][1] == DASH  # its bar is not to be read
+    assert [row[0] for row in size.rows if row[0]] == [f"{words}, as printed" for words in figures.QUERIES[figures.ARRAYS].values()]
+    assert [*size.rows[9][1:2], *size.rows[9][4:]] == ["7 disks, RAID0", DASH, DASH], "its bar for mixed columns is not to be read"
     reads = survey_arrays.reads(run, PAIR)
     assert isinstance(reads, Table)
     assert len(reads.rows) == 24
     assert survey_arrays.verdicts(run).text.count("**H") == 5
+    assert re.search(
+        r"1\.0\d times as fast on indexed columns, 1\.1\d times as fast on non-.* and 2\.9\d times as fast on mixed columns: in no query",
+        survey_arrays.one_or_six(run, PAIR).text,
+    )
 
 
 def test_an_arm_is_as_far_off_as_its_worst_subsystem() -> None:
@@ -118,9 +130,37 @@ def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
     seconds = survey_placement.seconds(run, PAIR)
     assert isinstance(seconds, Table)
     assert len(seconds.rows) == 16
-    assert "light curves, variable light curves" in survey_placement.slower_indexes(run, PAIR).text
-    assert "100 of 1,000 blocks are of indexes" in survey_placement.slower_indexes(run, PAIR).text
     assert survey_placement.verdicts(run).text.count("**H") == 7
+
+
+def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) -> None:
+    table = survey_placement.index_orders(run, PAIR)
+    assert isinstance(table, Table)
+    several = dict(zip(table.header, table.rows[3], strict=True))
+    assert several["Reads of indexes, of the disks' time"] == "10.0\u00a0%"
+    cold, cached = (float(several[name].split()[0]) for name in ("Cold on both", "Cached on the disks alone"))
+    assert cold == pytest.approx(49 / 39, rel=0.02)
+    assert cached == pytest.approx(49 / (0.9 * 39), rel=0.02)
+    assert several["Published"] == "1.26"
+    assert float(several["To be spared for that"].removesuffix("\u00a0%")) < 2, "timed as published"
+    assert table.rows[0][-2:] == [DASH, DASH], "no bar is known of the light curves"
+    told = survey_placement.slower_indexes(run, PAIR).text
+    assert "slower in light curves, variable light curves, source and detection joined by a single index and" in told
+    assert "the same blocks in every pair" in told
+    ours, ideal, alone = "*as PostgreSQL reads here* (2.40)", "*ideal* (1.95)", "*one request at a time* (2.41)"
+    assert (
+        f"quicker than one SSD in {ours}, {ideal} and {alone}, and than 6 SSDs, RAID5 in *as PostgreSQL reads here* (1.48). There" in told
+    )
+    assert "100 of 1,000 blocks are of indexes. The larger" in told
+
+    half = {query: {**found, "index_ssd": found["all_hdd"] / 2} for query, found in PLACEMENT_S.items()}
+    save_run(tmp_path / "other", placement_rows(half))
+    told = survey_placement.slower_indexes(open_run(RUN_ID, tmp_path / "other"), PAIR).text
+    assert "slower in none of the queries" in told
+    assert re.search(
+        r"several indexes \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, blocks of tables must have been cached as well", told
+    )
+    assert "was not simulated" in told
 
 
 @pytest.mark.parametrize("study", [figures.ARRAYS, figures.PLACEMENT])
@@ -146,6 +186,7 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
     shown = [
         survey_arrays.answer(run, PAIR),
         survey_arrays.reads(run, PAIR),
+        survey_arrays.one_or_six(run, PAIR),
         survey_arrays.published_size(run, PAIR),
         survey_arrays.hunt(run, PAIR),
         survey_arrays.hunt_found(run, PAIR),
@@ -155,10 +196,28 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_placement.answer(run, PAIR),
         survey_placement.seconds(run, PAIR),
         survey_placement.whose_reads(run, PAIR),
+        survey_placement.index_orders(run, PAIR),
         survey_placement.slower_indexes(run, PAIR),
     ]
     assert all(isinstance(one, Sentence) for one in shown)
     assert verdict(run, "H8") == verdict(run, "H2") == "not measured"
+
+
+def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) -> None:
+    rows = pl.concat([array_rows(), placement_rows()])
+    save_run(tmp_path, rows.with_columns(flags=pl.lit(["overshoot"])))
+    run = open_run(RUN_ID, tmp_path)
+    for study, answer in ((figures.ARRAYS, survey_arrays.answer), (figures.PLACEMENT, survey_placement.answer)):
+        assert answer(run, PAIR).text.startswith(f"No unflagged query of `{study}`")
+        drawn = figures.times(run, PAIR, study)
+        assert isinstance(drawn, Figure)
+        assert set(drawn.rows["flags"]) == {"overshoot"}
+        assert "datum.flags != 'none'" in drawn.chart.to_json()
+    reads = survey_arrays.reads(run, PAIR)
+    assert isinstance(reads, Table)
+    assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; blocks are blocks"
+    assert {row[3] for row in reads.rows} == {"900"}
+    assert isinstance(survey_placement.index_orders(run, PAIR), Sentence)
 
 
 def test_cells_are_compared_with_another_runs(run: Run) -> None:

@@ -5,6 +5,7 @@ That a fresh clone really installs every pin is what continuous integration show
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -251,11 +252,14 @@ class TestMake:
         assert ready.run("make", "report", PROFILE="smoke").stdout.split() == ["report", "smoke"]
 
     def test_help_has_a_line_for_every_target(self, ready: Clone) -> None:
-        listed = {line.split()[1]: line.split()[2:] for line in ready.run("make").stdout.splitlines()}
-        phony = next(line for line in (ready.folder / "Makefile").read_text(encoding="utf-8").splitlines() if line.startswith(".PHONY"))
-        assert list(listed) == phony.split()[1:]
+        told, _, options = ready.run("make").stdout.partition("options, as in make report PROFILE=smoke\n")
+        listed = {line.split()[1]: line.split()[2:] for line in told.splitlines()}
+        lines = (ready.folder / "Makefile").read_text(encoding="utf-8").splitlines()
+        phony, exported = (next(line for line in lines if line.startswith(word)).split()[1:] for word in (".PHONY", "export "))
+        assert list(listed) == phony
         assert all(listed.values())
         assert {"report", "test", "check", "lab", "bench", "soak", "clean", "help"} <= listed.keys()
+        assert [name for name in exported if not re.search(rf"\b{name} ", options.replace("=", " "))] == []
 
 
 def test_no_package_registry_is_named() -> None:

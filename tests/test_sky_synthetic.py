@@ -201,6 +201,12 @@ def test_the_queries_are_those_that_the_source_prints() -> None:
         assert f"Select * From twomass_psc Where {printed} " in text, name
 
 
+def test_what_is_meant_finds_fewer_where_parentheses_were_left_out() -> None:
+    shares = {name: (query.form("printed").share, query.form("meant").share) for name, query in sky.load_queries().queries.items()}
+    assert {name for name, (printed, meant) in shares.items() if meant < printed / 5} == {"indexed", "mixed"}
+    assert shares["non_indexed"][0] == shares["non_indexed"][1]
+
+
 @pytest.mark.parametrize("name", sky.NAMES)
 @pytest.mark.parametrize("form", ["printed", "meant"])
 def test_a_fraction_keeps_the_share_that_each_query_finds(rows: pl.DataFrame, name: str, form: Form) -> None:

@@ -7,14 +7,14 @@ import pytest
 
 from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
 from tierwise.advisor.claims import judge_all
-from tierwise.advisor.copying import Way, copy_s
+from tierwise.advisor.copying import copy_s
 from tierwise.advisor.survey_moves import foretold_s, moves_of, plans_of, published_plans
 from tierwise.advisor.survey_strategies import survey_strategies
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
-from tierwise.core.words import Substrate
+from tierwise.core.words import Substrate, Way
 from tierwise.costs.book import load_book
 from tierwise.costs.source_h import THEN
 from tierwise.devices.model import build

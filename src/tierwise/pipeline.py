@@ -116,13 +116,14 @@ def _show(run: Manifest) -> Path:
 
 
 def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
-    """Run `notebook` with `parameters`; the executed copy is kept with the run, whole or marked as failed.
+    """Run `notebook` with those of `parameters` that it has; the executed copy is kept with the run, whole or marked as failed.
 
     Raises:
         TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
     """
     from papermill.exceptions import PapermillExecutionError  # noqa: PLC0415  takes seconds to load
     from papermill.execute import execute_notebook  # noqa: PLC0415
+    from papermill.inspection import inspect_notebook  # noqa: PLC0415
     from traitlets.config import Config  # noqa: PLC0415
 
     folder = paths.raw() / run_id / "notebooks"
@@ -133,7 +134,7 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
         execute_notebook(
             notebook,
             part,
-            parameters=parameters,
+            parameters={name: parameters[name] for name in inspect_notebook(str(notebook)) if name in parameters},
             kernel_name="python3",
             progress_bar=False,
             cwd=paths.home(),

@@ -203,10 +203,11 @@ def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, 
 
 
 def fixed(workload: Workload) -> dict[str, Placement]:
-    """The four placements by class, as the run measured them where it did: a relation that has a tier of its own (the log) goes with
-    the slow tier unless everything is fast, and so does one that a cell does not name."""
+    """The four placements by class, and the study's own, as the run measured them where it did: a relation that has a tier of its own
+    (the log) goes with the slow tier unless everything is fast, and so does one that a cell does not name."""
     found: dict[str, Placement] = {}
-    for name, (tables, indexes) in CELLS.items():
+    for name in (*CELLS, *(other for other in workload.measured if other not in CELLS)):
+        tables, indexes = CELLS.get(name, (SLOW, SLOW))
         by_class = {RelationClass.TABLE: tables, RelationClass.INDEX: indexes}
         measured = workload.measured[name].placement if name in workload.measured else {}
         other = FAST if tables == indexes == FAST else SLOW
@@ -227,6 +228,8 @@ def assumptions(workload: Workload) -> list[str]:
     ]
     if workload.slowdown != 1:
         told.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")
+    if workload.left_out:
+        told.append(f"what no job asks for anything is not placed: {', '.join(workload.left_out)}")
     if any(relation.relation_class is RelationClass.WAL for relation in workload.relations):
         told.append("the log takes the room of max_wal_size")
     if workload.depth > 1:

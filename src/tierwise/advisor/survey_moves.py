@@ -7,14 +7,13 @@ from typing import Final
 
 import duckdb
 
-from tierwise.advisor.copying import Way
 from tierwise.advisor.moving import Maker, MovePlan, Times, copies_s, plan_move
 from tierwise.advisor.service import Build
 from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.heat import Record
 from tierwise.analysis.published import survey_seconds
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.words import IoArm, Substrate, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 

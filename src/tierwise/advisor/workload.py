@@ -25,7 +25,7 @@ from tierwise.simulate.replay import Access, Operation
 SLOW: Final = "hdd"
 FAST: Final = "ssd"
 CELLS: Final = {"all hdd": (SLOW, SLOW), "indexes ssd": (SLOW, FAST), "tables ssd": (FAST, SLOW), "all ssd": (FAST, FAST)}
-"""The four fixed placements: (tier of the tables, tier of the indexes), as the sources compare them."""
+"""The four fixed placements: (tier of the tables, tier of the indexes). A source may compare others, named as its study's heat has them."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ class Workload:
     """A job is one of each of `queries`.
 
     `host_s` is what a job takes besides the requests, on the placement `reference` that they were counted on. `measured`: by the name of
-    one of `CELLS`. `tiers`: as the pair's file has them. The measured times are of tiers that were all slowed `slowdown`-fold, so that
+    one of `CELLS`, or of a placement of the study's own. `tiers`: as the pair's file has them, `FAST` the one that the study takes for
+    it. `left_out`: relations that no job asks for anything. The measured times are of tiers that were all slowed `slowdown`-fold, so that
     the processors were not what is measured; the requests and `host_s` are not.
     """
 
@@ -80,6 +81,7 @@ class Workload:
     stretch: float
     stretch_how: str
     slowdown: float
+    left_out: tuple[str, ...] = ()
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
         """Makes new devices as the run's tier has them; `name`: this device of ``data/devices`` in its place.
@@ -136,6 +138,7 @@ def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, stud
         raise MissingError("sizes of relations", why=why, remedy="measure the study to its end: make report")
     reference, referred = _reference(rows)
     by_query = {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
+    tiers = record.pair.get("tiers") or {}
     traced = {query: heat.requests_of(run_folder, study, pair, part["trial"][0], part["step"][0]) for query, part in by_query.items()}
     return Workload(
         run_id=run_id,
@@ -150,10 +153,11 @@ def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, stud
         host_s=_host_s(referred),
         reference=reference,
         measured=_measured(rows.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
-        tiers=record.pair.get("tiers") or {},
+        tiers={**tiers, FAST: tiers[fast]} if (fast := rows["ssd"][0]) in tiers else tiers,
         stretch=record.stretch,
         stretch_how=record.stretch_how,
         slowdown=float(rows["slowdown"][0]),
+        left_out=tuple(sorted(sizes.keys() - classes.keys())),
     )
 
 
@@ -167,11 +171,16 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
 
 def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
     """The rows of the placement that the requests are taken from: all on ssd, where waiting alters the host's own time least."""
-    for name, (tables, indexes) in reversed(CELLS.items()):
-        found = rows.filter(tables=tables, indexes=indexes)
+    for name in (*reversed(CELLS), *_others(rows)):
+        found = rows.filter(placement=name)
         if not found.is_empty():
             return name, found
     raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
+
+
+def _others(rows: pl.DataFrame) -> list[str]:
+    """Placements of the study's own."""
+    return sorted(set(rows["placement"].drop_nulls()) - CELLS.keys(), reverse=True)
 
 
 def _host_s(rows: pl.DataFrame) -> float:
@@ -185,8 +194,8 @@ def _host_s(rows: pl.DataFrame) -> float:
 def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
     """A block counts where each of the `queries` was timed in it."""
     found = {}
-    for name, (tables, indexes) in CELLS.items():
-        cell = rows.filter(tables=tables, indexes=indexes)
+    for name in (*CELLS, *_others(rows)):
+        cell = rows.filter(placement=name)
         once = cell.unique(["query", "trial", "block", "step"]).with_columns(job_s=pl.col("elapsed_s") / pl.col("jobs"))
         blocks = once.group_by("block").agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("block")
         whole = blocks.filter(pl.col("query") == queries)

@@ -13,7 +13,7 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, place, relations_of, sizes_bytes, touched
+from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
 from tierwise.bench.scan_hunt import Hunt, Query, published_size
 from tierwise.bench.study import Study, Trial
 from tierwise.core import paths
@@ -127,9 +127,8 @@ def prepare(trial: Trial, lab: Lab) -> None:
 def _touched(lab: Lab) -> dict[tuple[str, Form], Touched]:
     """What each query reads, from empty caches; found out once, because no move changes it."""
     if "touched" not in lab.memory:
-        lab.memory["touched"] = {
-            (query, form): touched(lab, RELATIONS, statement(query, form), SETUP) for query, form in queries(lab.profile)
-        }
+        asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
+        lab.memory["touched"] = {key: touched(lab, RELATIONS, text, planned_before(SETUP, text)) for key, text in asked.items()}
     known: dict[tuple[str, Form], Touched] = lab.memory["touched"]
     return known
 
@@ -147,7 +146,8 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     asked = statement(query, form)
-    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=SETUP) as session:
+    setup = planned_before(SETUP, asked)
+    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=setup) as session:
         yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=known.blocks, listing=True)
         assert_plan(planned(session.connection, asked), known.nodes)
 

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, place, relations_of, sizes_bytes, touched
+from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
 from tierwise.bench.study import Study, Trial
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
@@ -235,7 +235,8 @@ def _touched(lab: Lab) -> dict[str, Touched]:
     """What each query reads, from empty caches; no move changes it."""
     if "touched" not in lab.memory:
         facts = lab.memory["facts"]
-        lab.memory["touched"] = {name: touched(lab, RELATIONS, statement(name, facts), BY_INDEX) for name in grid(lab.profile).queries}
+        asked = {name: statement(name, facts) for name in grid(lab.profile).queries}
+        lab.memory["touched"] = {name: touched(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
     known: dict[str, Touched] = lab.memory["touched"]
     return known
 
@@ -253,7 +254,8 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
         yield from _moved(trial, lab)
         return
     asked = statement(name, lab.memory["facts"])
-    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=BY_INDEX) as session:
+    setup = planned_before(BY_INDEX, asked)
+    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=setup) as session:
         yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=_touched(lab)[name].blocks, listing=True)
         assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
 

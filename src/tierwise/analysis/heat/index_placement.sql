@@ -18,8 +18,10 @@ select
     'cold counts' as workload,
     1.0::double as slowdown,
     'count for ' || (cell ->> 'state') as query,
-    cell ->> 'table' as tables,
-    cell ->> 'index' as indexes,
+    map {
+        'hdd, hdd': 'all hdd', 'hdd, ssd': 'indexes ssd', 'ssd, hdd': 'tables ssd', 'ssd, ssd': 'all ssd'
+    }[concat_ws(', ', cell ->> 'table', cell ->> 'index')] as placement,
+    'ssd' as ssd,
     trial,
     block,
     step,

@@ -32,8 +32,10 @@ select
         || if((cell ->> 'slowdown')::double = 1, '', format(', tiers slowed {:g}-fold', (cell ->> 'slowdown')::double)) as workload,
     (cell ->> 'slowdown')::double as slowdown,
     'transaction' as query,
-    cell ->> 'table' as tables,
-    cell ->> 'index' as indexes,
+    map {
+        'hdd, hdd': 'all hdd', 'hdd, ssd': 'indexes ssd', 'ssd, hdd': 'tables ssd', 'ssd, ssd': 'all ssd'
+    }[concat_ws(', ', cell ->> 'table', cell ->> 'index')] as placement,
+    'ssd' as ssd,
     trial,
     block,
     min(step) as step,

@@ -31,6 +31,7 @@ observed as (
 )
 select
     one.* exclude (substrate, flags),
+    if(len(one.flags) > 0, array_to_string(one.flags, ', '), 'none') as flags,
     base.elapsed_s / one.elapsed_s as gain,
     if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged

@@ -32,6 +32,7 @@ observed as (
 )
 select
     one.* exclude (substrate, flags),
+    if(len(one.flags) > 0, array_to_string(one.flags, ', '), 'none') as flags,
     one.elapsed_s / base.elapsed_s as ratio,
     if(one.substrate = coalesce(base.substrate, one.substrate), one.substrate, 'mixed') as substrate,
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged

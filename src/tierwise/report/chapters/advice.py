@@ -8,7 +8,7 @@ from typing import Final
 from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, times_by_seed
 from tierwise.advisor.moving import MovePlan, move_of
 from tierwise.advisor.service import SEED
-from tierwise.advisor.workload import CELLS, FAST, Measured, Workload, workload_of
+from tierwise.advisor.workload import FAST, Measured, Workload, workload_of
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
@@ -19,7 +19,15 @@ from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, marked
 
-NAMES: Final = {"all hdd": "all on HDD", "indexes ssd": "indexes on SSD", "tables ssd": "tables on SSD", "all ssd": "all on SSD"}
+NAMES: Final = {
+    "all hdd": "all on HDD",
+    "indexes ssd": "indexes on SSD",
+    "tables ssd": "tables on SSD",
+    "all ssd": "all on SSD",
+    "Source ssd": "Source on SSD",
+    "Detection ssd": "Detection on SSD",
+}
+"""By the names of `workload.CELLS`, and of the studies' own placements."""
 SQL: Final = "heat"
 AGREEMENT: Final = 0.10
 """How near a predicted time should come to the one that was seen; the same as of the replays."""
@@ -93,7 +101,13 @@ def recommendation(found: Advised) -> Table | Sentence:
     if not found.advice:
         return found.sentence
     one = found.advice[0]
-    header = ["Room on SSD", "Belongs there", "A job", *(f"Against {NAMES[other.name]}" for other in one.alternatives), "Against the best"]
+    header = [
+        "Room on SSD",
+        "Belongs there",
+        "A job",
+        *(f"Against {NAMES[other.name]}" for other in one.alternatives),
+        "Against the best",
+    ]
     return Table(
         header,
         [_advice_row(advice) for advice in found.advice],
@@ -155,8 +169,8 @@ def check(found: Advised) -> Table | Sentence:
         ["Placement", "Advised for", "Predicted", "Seen", "95 % interval", "Error"],
         [_check_row(found, name, measured, time_s) for name, (measured, time_s) in judged.items()],
         f"Predicted times of a job (simulated) beside those that the server took ({seen}). Requests and the host's time are those of the "
-        f"placement *{NAMES[found.workload.reference]}*. {check_words(found)} Advised for: the room for which this is the advice, but for "
-        f"relations with less than {percent(MINOR)} of the requests. "
+        f"placement *{NAMES[found.workload.reference]}*. {check_words(found)} Advised for: the room for which this is the "
+        f"advice, but for relations with less than {percent(MINOR)} of the requests. "
         f"{found.note(sum(len(measured.job_s) for measured, _ in judged.values()), 'jobs')}",
         align="llrrrr",
     )
@@ -218,7 +232,7 @@ def moves(found: Advised) -> Table | Sentence:
 
 def _moved(workload: Workload) -> dict[str, list[str]]:
     """What a measured placement has on the SSD."""
-    cells = {name: workload.measured[name].placement for name in CELLS if name in workload.measured}
+    cells = {name: measured.placement for name, measured in workload.measured.items()}
     moved = {name: [relation for relation, tier in placement.items() if tier == FAST] for name, placement in cells.items()}
     return {NAMES[name]: relations for name, relations in moved.items() if relations}
 

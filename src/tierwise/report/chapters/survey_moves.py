@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 from typing import Final
 
-from tierwise.advisor.copying import Way
 from tierwise.advisor.moving import MovePlan
 from tierwise.advisor.survey_moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
 from tierwise.analysis.published import SURVEY
-from tierwise.core.words import Substrate
+from tierwise.core.words import Substrate, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.survey import QUERIES, query_of
 from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size

@@ -1,16 +1,21 @@
 """Chapter on source H's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
 
-from typing import Final
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any, Final
 
 from tierwise.analysis.published import SURVEY, survey_seconds
+from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import PLACEMENT, PLACES, QUERIES, arm_of, medians, nothing, query_of
-from tierwise.report.formats import DASH, count, listed, number, percent, percents
+from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
+from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence
 
 CLAIMS: Final = ("H4", "H5", "H6", "H7", "H9", "H10", "H14")
 INDEXES: Final = "index_ssd"
+FEW: Final = 3
+"""Ways of reading that are named one by one."""
 PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"}
 """Columns of the view begin so."""
 
@@ -42,7 +47,8 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
     if not elapsed:
         return nothing(PLACEMENT, pair)
     bars = survey_seconds(PLACEMENT)
-    n = run.query("select count(*) as n from survey_placement where pair = ? and arm = ?", [pair, arm_of(run, pair, PLACEMENT)])["n"][0]
+    where = "pair = ? and arm = ? and not flagged"
+    n = run.query(f"select count(*) as n from survey_placement where {where}", [pair, arm_of(run, pair, PLACEMENT)])["n"][0]
     keys = [(query, place) for query in QUERIES[PLACEMENT] for place in PLACES[PLACEMENT] if (query, place) in elapsed]
     return Table(
         ["Query", "Placement", "Median, s", "Left of the time", "Published, s", "Left of the published"],
@@ -57,8 +63,9 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
             ]
             for query, place in keys
         ],
-        f"Each query on each placement, beside the source's bars as they are inferred (`{SURVEY}`; those of the light curves cannot be "
-        "told apart). The data are scaled down and the queries are ours: only what is left of the time can be compared. "
+        "Medians of unflagged queries by placement, beside the source's bars as they are inferred "
+        f"(`{SURVEY}`; those of the light curves cannot be told apart). The data are scaled down and the queries are ours: only what is "
+        "left of the time can be compared. "
         f"{run.note(pair, n, 'queries', query_of(PLACEMENT))}",
         align="llrrrr",
     )
@@ -98,43 +105,145 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
     )
 
 
+def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
+    """By query: pairs of the same block, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
+    what the reads of its indexes took (`cached`); the share of those (`index_share`), and the blocks' counts."""
+    rows = run.query(
+        """
+        select query, list(one.ratio order by block) as cold,
+               list(one.elapsed_s / (base.elapsed_s - base.index_io_s) order by block) as cached,
+               median(base.index_io_s / base.elapsed_s) as index_share,
+               bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_blocks,
+               max(base.index_reads) as index_reads, max(base.all_reads) as all_reads
+        from survey_placement as one join survey_placement as base using (run_id, pair, arm, query, block)
+        where pair = ? and arm = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged group by query
+        """,
+        [pair, arm_of(run, pair, PLACEMENT)],
+    ).rows(named=True)
+    known = {row["query"]: row for row in rows}
+    return {query: known[query] for query in QUERIES[PLACEMENT] if query in known}
+
+
+def index_orders(run: Run, pair: str) -> Table | Sentence:
+    """H10: each query with the indexes on the SSDs over all on the disks, cold on both, and with the disks' indexes cached."""
+    found, bars = _orders(run, pair), _published_orders()
+    if not found:
+        return Sentence(f"This run has no unflagged pair of a query with its indexes on either side on the pair `{pair}`.")
+    return Table(
+        [
+            "Query",
+            "Reads of indexes, of the disks' time",
+            "Cold on both",
+            "Cached on the disks alone",
+            "Published",
+            "To be spared for that",
+        ],
+        [
+            [
+                QUERIES[PLACEMENT][query],
+                DASH if row["index_share"] is None else percent(row["index_share"]),
+                _estimated(row["cold"]),
+                _estimated(row["cached"]),
+                number(bars[query]) if query in bars else DASH,
+                percent(_spared(row["cold"], bars[query])) if query in bars else DASH,
+            ]
+            for query, row in found.items()
+        ],
+        "Time with the indexes on the SSDs over that with everything on the disks; above 1 the SSDs are slower. *Cold on both*: as timed. "
+        "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same block. *To be "
+        "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
+        f"Geometric means of pairs of one block, with 95{NBSP}% intervals from five pairs on. "
+        f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'pairs', query_of(PLACEMENT))}",
+        align="lrrrrr",
+    )
+
+
+def _published_orders() -> dict[str, float]:
+    bars = survey_seconds(PLACEMENT)
+    return {query: seconds / bars[query, "all_hdd"] for (query, place), seconds in bars.items() if place == INDEXES}
+
+
+def _estimated(ratios: Sequence[float]) -> str:
+    found = geometric_estimate(ratios)
+    assert found.value is not None, "a query without a pair has no row"
+    return f"{number(found.value)} ({interval(*found.interval)})" if found.interval else number(found.value)
+
+
+def _spared(cold: Sequence[float], published: float) -> float:
+    """Share of the disks' time without which the ratio `cold` would be the published one."""
+    value = geometric_estimate(cold).value
+    assert value is not None, "a query without a pair has no row"
+    return max(0.0, 1 - value / published)
+
+
 def slower_indexes(run: Run, pair: str) -> Sentence:
-    """H10: whether indexes on SSDs made any query slower here, and what would have turned the order round."""
-    ratios = medians(run, pair, PLACEMENT, "ratio")
-    found = {query: ratios[query, INDEXES] for query in QUERIES[PLACEMENT] if (query, INDEXES) in ratios}
+    """H10: whether indexes on SSDs made any query slower here, and what would and what would not turn the order round."""
+    found, bars = _orders(run, pair), _published_orders()
     if not found:
         return nothing(PLACEMENT, pair)
-    slower = [QUERIES[PLACEMENT][query].lower() for query, ratio in found.items() if ratio > 1]
-    bars = survey_seconds(PLACEMENT)
-    published = listed(
-        f"{percent(bars[query, INDEXES] / bars[query, 'all_hdd'] - 1)} ({words.lower()})"
-        for query, words in QUERIES[PLACEMENT].items()
-        if (query, INDEXES) in bars
+    slower = [QUERIES[PLACEMENT][query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
+    blocks = (
+        "Both places are asked for the same blocks in every pair, by one asserted plan"
+        if all(row["same_blocks"] for row in found.values())
+        else "The two places are not asked for the same blocks in every pair"
     )
-    left = listed(f"{percent(ratio)} ({QUERIES[PLACEMENT][query].lower()})" for query, ratio in found.items())
-    spared = percents(max(0.0, 1 - ratio) for ratio in found.values())
+    few = [
+        f"{QUERIES[PLACEMENT][query].lower()} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
+        for query, row in found.items()
+        if query in bars and row["index_share"] is not None and _spared(row["cold"], bars[query]) > row["index_share"]
+    ]
+    caches = (
+        f"For the published order more must have been spared than the reads of indexes took in {listed(few)}: there, blocks of tables "
+        "must have been cached as well."
+        if few
+        else "For the published order less must have been spared than the reads of indexes took."
+    )
     return Sentence(
-        f"With the indexes on the SSDs the median here is slower in {listed(slower) or 'none of the queries'}; what is left of the time is "
-        f"{left}. In the source's bars, as inferred, it is slower by {published}. {_few_index_blocks(run, pair)}"
-        "The same blocks are asked of the storage on every placement, by the server's own counts and by one asserted plan, and a block "
-        "that is asked for alone comes sooner from an SSD than from a disk. So neither plan nor blocks nor devices give the source's "
-        f"order. A difference of caches would: had the disks been timed while {spared} of their time was spared by what was cached, and "
-        "the SSDs after files had been moved, and so cold, the order would turn. Whether it was so the source does not say; it tells "
-        "nothing of caches."
+        f"Cold on both, the indexes on the SSDs are slower in {listed(slower) or 'none of the queries'}. {blocks}.\n\n"
+        f"{_in_sequence(run, pair)}\n\n"
+        f"*Caches* turn the order, if only the disks had them: files that were just moved to the SSDs are cold, those that stayed are not. "
+        f"{caches} The source tells nothing of caches, so that this is what could explain it, not what did.{_few_index_blocks(run, pair)}"
+    )
+
+
+def _low(ratios: Sequence[float]) -> float:
+    """Lower end of the interval, or the mean where there is none."""
+    found = geometric_estimate(ratios)
+    return found.low if found.low is not None else found.value or 0.0
+
+
+def _in_sequence(run: Run, pair: str) -> str:
+    """The author's own guess, that disks are good at reading in sequence: the simulated ways of reading a whole table, disks over SSDs."""
+    arms = [arm for arm in hunted(run, pair, SCAN) if {"hdd", "ssd"} <= arm["seconds"].keys()]
+    if not arms:
+        return "*Reading in sequence*, the author's own guess, was not simulated."
+    ahead = dict[str, str]()
+    for place in ("ssd_raid5", "ssd"):
+        ratios = {arm["arm"]: fmean(arm["seconds"][place]) / fmean(arm["seconds"]["hdd"]) for arm in arms if place in arm["seconds"]}
+        quicker = [f"*{name}* ({number(ratio)})" for name, ratio in ratios.items() if ratio > 1]
+        ahead[place] = listed(quicker) if len(quicker) <= FEW else f"{count(len(quicker))} of them (up to {number(max(ratios.values()))})"
+    meaning = (
+        "There an index that is read from end to end in its order is slower on the SSDs, as the author found. The queries here look keys "
+        "up, which is no such reading; whether his did the source does not say."
+        if ahead["ssd_raid5"]
+        else "The source put its indexes on that array, so that this explains nothing."
+    )
+    return (
+        f"*Reading in sequence*, the author's own guess: of the {count(len(arms))} ways to read a whole table that were simulated "
+        f"(@sec-survey-arrays-hunt; in brackets, the time of the SSDs over that of the disks), the disks are quicker than "
+        f"{PLACES[ARRAYS]['ssd']} in {ahead['ssd'] or 'none'}, and than {PLACES[ARRAYS]['ssd_raid5']} in "
+        f"{ahead['ssd_raid5'] or 'none'}. {meaning}"
     )
 
 
 def _few_index_blocks(run: Run, pair: str) -> str:
     """What the gain of indexes rests on in the join that reads a whole table."""
-    rows = run.query(
-        "select median(index_reads), median(all_reads) from survey_placement "
-        "where pair = ? and arm = ? and placement = 'all_hdd' and query = 'join_single'",
-        [pair, arm_of(run, pair, PLACEMENT)],
-    ).rows()
-    index_reads, all_reads = rows[0]
-    if index_reads is None:
+    record = run.record(PLACEMENT, pair)
+    reads = record.facts.get("touched", {}).get("join_single") if record else None
+    if not reads or record is None:
         return ""
+    of_indexes = sum(blocks for name, blocks in reads.items() if name in record.facts["on_ssd"][INDEXES])
     return (
-        f"In the join by a single index, {count(round(index_reads))} of {count(round(all_reads))} blocks are of indexes; the larger the "
-        "tables, the less of the time they are, so that at the source's size their place can hardly matter to it. "
+        f"\n\nIn the join by a single index, {count(of_indexes)} of {count(sum(reads.values()))} blocks are of indexes. The larger the "
+        "tables, the less of the time they are, so that at the source's size their place can hardly matter to it."
     )

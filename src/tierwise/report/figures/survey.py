@@ -1,5 +1,6 @@
 """Charts of source H's questions: times of every query by place, and the hunt for the published scan."""
 
+import math
 from collections.abc import Iterable, Mapping
 from statistics import fmean
 from typing import Any, Final
@@ -43,8 +44,8 @@ SCAN: Final = "non_indexed"
 
 
 def nothing(study: str, pair: str) -> Sentence:
-    """In place of what has no rows."""
-    return Sentence(f"This run measured no query of `{study}` on the pair `{pair}`, so there is nothing to show.")
+    """In place of what has no rows, or flagged ones alone."""
+    return Sentence(f"No unflagged query of `{study}` in this run is about the pair `{pair}`, so there is nothing to show.")
 
 
 def query_of(study: str) -> str:
@@ -56,7 +57,7 @@ def times(run: Run, pair: str, study: str) -> Figure | Sentence:
     """Every observation, by place; a panel for each query, form and way of I/O."""
     form = "form" if study == ARRAYS else "'printed' as form"
     rows = run.query(
-        f"select query, {form}, arm, {COLUMN[study]} as place, block + 1 as block, elapsed_s, flagged from {study} where pair = ?", [pair]
+        f"select query, {form}, arm, {COLUMN[study]} as place, block + 1 as block, elapsed_s, flags from {study} where pair = ?", [pair]
     )
     if rows.is_empty():
         return nothing(study, pair)
@@ -71,8 +72,9 @@ def times(run: Run, pair: str, study: str) -> Figure | Sentence:
         if not (part := rows.filter(query=query, form=form, arm=arm)).is_empty()
     ]
     caption = (
-        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median. The data are scaled down, so times are to "
-        f"be compared within a panel alone. {run.note(pair, len(rows), 'queries', query_of(study))}"
+        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median, a ring marks a flagged observation. The "
+        "data are scaled down, so times are to be compared within a panel alone. "
+        f"{run.note(pair, len(rows), 'queries', query_of(study))}"
     )
     return Figure(parts.stacked(panels, "Times of each query by place of the files."), caption, width_px + parts.BESIDE_PX, rows)
 
@@ -85,19 +87,22 @@ def _title(study: str, query: str, form: str, arm: str) -> str:
 def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int) -> alt.LayerChart:
     low, high = _range(rows["elapsed_s"])
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    x = alt.X("elapsed_s:Q", title=None, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"))
+    unit = "datum.value >= 1 ? format(datum.value, '~g') + ' s' : format(1000 * datum.value, '~g') + ' ms'"
+    x = alt.X("elapsed_s:Q", title=None, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), labelExpr=unit))
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
-    tips = [alt.Tooltip("row:N", title="place"), "block:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds")]
+    tips = [alt.Tooltip("row:N", title="place"), "block:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
     colour = alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS[: len(order)]), legend=None)
     dots = alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
     median = alt.Chart(rows).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("median(elapsed_s):Q", scale=scale), y=y)
-    return alt.LayerChart(layer=[median, dots], width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
+    rings = alt.Chart(rows).transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK)
+    layers = [median, rings.encode(x=x, y=y), dots]
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
 
 
-def hunted(run: Run, pair: str, query: str) -> list[dict[str, Any]]:
-    """What the manifest keeps of `query`, as printed, at the published size: one entry an arm; empty where nothing was simulated."""
+def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[str, Any]]:
+    """What the manifest keeps of `query` in `form` at the published size: one entry an arm; empty where nothing was simulated."""
     record = run.record(ARRAYS, pair)
-    return [arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == "printed" and arm["seconds"]]
+    return [arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == form and arm["seconds"]]
 
 
 def hunt(run: Run, pair: str) -> Figure | Sentence:
@@ -145,8 +150,12 @@ def hunt(run: Run, pair: str) -> Figure | Sentence:
 
 
 def _range(values: Iterable[float]) -> tuple[float, float]:
+    """Of a log axis that holds `values`, with a tick on either side of them."""
     known = list(values)
-    return min(known) / 1.4, max(known) * 1.4
+    decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
+    ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]
+    low, high = max(tick for tick in ticks if tick < min(known)), min(tick for tick in ticks if tick > max(known))
+    return low / 1.02, high * 1.02
 
 
 def medians(run: Run, pair: str, study: str, value: str) -> Mapping[tuple[str, str], float]:

@@ -1,0 +1,49 @@
+-- The heat of source H's relations, in two workloads: light curves, and joins of Source and Detection. A job is one of each query that was
+-- asked. One row for each query from empty caches and relation that the workload reads; what it never reads is left where it lies. The rows
+-- count blocks; which of them were asked for together, and follow each other, stands in the trace of the trial, if one was recorded. The
+-- source's hybrid has its SSDs as an array: the tier that the cell names stands for ssd.
+create temp view survey_placement_heat as
+with
+queries as (
+    select
+        *,
+        cell ->> 'query' as query,
+        cell ->> 'ssd' as fast,
+        if(starts_with(cell ->> 'query', 'join'), 'joins', 'light curves') as workload,
+        list_sum([io.intended_s for io in tier_io]) as devices_s,
+        unnest(relation_io) as io
+    from timings
+    where study = 'survey_placement' and cell ->> 'query' <> 'move'
+)
+select
+    run_id,
+    pair,
+    arm,
+    substrate,
+    workload,
+    1.0::double as slowdown,
+    replace(query, '_', ' ') as query,
+    map {
+        'all_hdd': 'all hdd', 'index_ssd': 'indexes ssd', 'source_ssd': 'Source ssd', 'detection_ssd': 'Detection ssd'
+    }[cell ->> 'placement'] as placement,
+    fast as ssd,
+    trial,
+    block,
+    step,
+    1.0::double as jobs,
+    1 as depth,
+    elapsed_s,
+    devices_s,
+    len(flags) > 0 as flagged,
+    null::varchar as data_set,
+    io.relation as relation,
+    io.relation_class as relation_class,
+    if(io.tier = fast, 'ssd', io.tier) as tier,
+    io.reads::double as reads,
+    null::double as sequential_reads,
+    8192 * io.reads::double as read_bytes,
+    0.0::double as writes,
+    0.0::double as write_bytes,
+    io.io_s as io_s
+from queries
+qualify sum(io.reads) over (partition by run_id, pair, arm, workload, io.relation) > 0;
