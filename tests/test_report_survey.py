@@ -69,6 +69,7 @@ def verdict(run: Run, claim: str) -> str:
 
 def test_orders_are_judged_and_inferred_numbers_are_not(run: Run) -> None:
     assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(("H8", "H9", "H10", "H12"), "confirmed")
+    assert {claim.id: claim.bounds_text for claim in run.verdicts}["H9"] == "each of the 8 ratios above 1"
     assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {"reported"}
     assert not [claim.id for claim in load_claims().claims if claim.id in INFERRED and (claim.bounds or claim.orders)]
 

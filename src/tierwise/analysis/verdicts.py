@@ -14,6 +14,8 @@ from tierwise.analysis.views import open_views
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 
+FEW_ORDERS: Final = 3
+"""So many are spelled out as bounds; of more the ratios name them."""
 TABLE_COLUMNS: Final[dict[str, Any]] = {
     "id": pl.String,
     "source": pl.String,
@@ -151,6 +153,8 @@ def _verdict(claim: Claim, own: Judgement, manifest: Manifest | None = None, her
 
 def _bounds_text(claim: Claim) -> str:
     """The published bounds in words; a star marks those that the text does not give itself."""
+    if len(claim.orders) > FEW_ORDERS:
+        return f"each of the {len(claim.orders)} ratios above 1"
     if claim.orders:
         return ", ".join(f"{order.greater} > {order.than}" for order in claim.orders)
     if claim.bounds is None:

@@ -41,11 +41,12 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Placements of each workload, and those of source H, whose jobs are whole batteries of queries; the quickest first."""
+        """Placements of each workload, the quickest first, and of source H's batteries where they have no such workload."""
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
         surveys = survey_strategies(self.run.connection, source_pair("H"), book)
-        return placed | {BATTERIES[study]: every for study, every in surveys.items()}
+        known = {workload.study for workload in self.workloads}
+        return placed | {BATTERIES[study]: every for study, every in surveys.items() if study not in known}
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
