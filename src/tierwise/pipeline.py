@@ -3,8 +3,10 @@
 import os
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tierwise.bench.loop import gather_inputs
@@ -22,6 +24,8 @@ from tierwise.timings.manifest import Manifest, load_manifest
 
 REFERENCE: Final = "reference"
 """The name of the run that ships with the checkout, instead of its id."""
+KERNELS: Final = 2
+"""So many chapters are made at once: each is one process for most of its time. Nothing is being measured then."""
 
 
 def make_report(*, profile: str, tiers: str, seed: int, census: str, sky: str, fresh: bool, engine: str, run_id: str = "") -> Path:
@@ -108,10 +112,16 @@ def _show(run: Manifest) -> Path:
     executed = folder / "notebooks"
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
     progress = Progress("chapters", len(notebooks))
-    for notebook in notebooks:
-        execute(notebook, run.run_id, {"RUN_ID": run.run_id})
-        freshness.keep(notebook, folder, executed)
-        progress.step(note=notebook.stem)
+    with ThreadPoolExecutor(KERNELS) as pool:
+        waiting = {pool.submit(execute, notebook, run.run_id, {"RUN_ID": run.run_id}): notebook for notebook in notebooks}
+        try:
+            for done in as_completed(waiting):
+                done.result()
+                freshness.keep(waiting[done], folder, executed)
+                progress.step(note=waiting[done].stem)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # those that run are waited for, no other is begun
+            raise
     return executed
 
 
@@ -131,16 +141,17 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
     kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
     say(f"notebook {notebook.stem}")
     try:
-        execute_notebook(
-            notebook,
-            part,
-            parameters={name: parameters[name] for name in inspect_notebook(str(notebook)) if name in parameters},
-            kernel_name="python3",
-            progress_bar=False,
-            cwd=paths.home(),
-            config=Config({"KernelManager": {"transport": "ipc"}}),  # sockets of the user's own, not TCP ports of the machine
-            extra_arguments=["--log-level=CRITICAL"],
-        )
+        with TemporaryDirectory(prefix="tierwise-kernel-") as sockets:  # the user's own, each kernel's its own, no TCP ports of the machine
+            execute_notebook(
+                notebook,
+                part,
+                parameters={name: parameters[name] for name in inspect_notebook(str(notebook)) if name in parameters},
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=paths.home(),
+                config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+                extra_arguments=["--log-level=CRITICAL"],
+            )
     except PapermillExecutionError as error:
         failed = kept.with_name(f"failed-{notebook.name}")
         shutil.move(part, failed)
