@@ -57,7 +57,6 @@ def told() -> str:
 @pytest.fixture(scope="module")
 def excerpt() -> str:
     """A real answer: seven rows."""
-    pytest.importorskip("pyvo", reason="it asks the archive")
     return shared("realdata", "twomass", "irsa_fp_psc_polygon.xml").read_text(encoding="utf-8")
 
 

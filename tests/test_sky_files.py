@@ -32,7 +32,6 @@ def packed(rows: pl.DataFrame, path: Path) -> None:
 
 
 def by_astropy(rows: pl.DataFrame, path: Path) -> None:
-    pytest.importorskip("astropy", reason="writes VOTable and FITS")
     import numpy as np
     from astropy.table import MaskedColumn, Table
 
@@ -66,7 +65,6 @@ def test_every_format_gives_the_same_rows(
 
 
 def test_a_real_answer_of_the_archive_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("astropy", reason="it is a VOTable")
     data = sky.acquire(f"file:{shared(*EXCERPT)}", fraction=1, seed=1, folder=tmp_path)
     rows = pl.read_parquet(data.parquet)
     assert rows.columns == sky.PSC.columns
@@ -80,7 +78,6 @@ def test_a_real_answer_of_the_archive_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_without_positions_is_refused(tmp_path: Path) -> None:
-    pytest.importorskip("astropy", reason="it is a FITS file")
     with pytest.raises(InputError, match=r"Orion_A_2mass\.fits: columns is \['jmag', .*: the column ra is missing"):
         sky.acquire(f"file:{shared('realdata', 'twomass', 'Orion_A_2mass.fits')}", fraction=1, seed=1, folder=tmp_path)
     assert list(tmp_path.iterdir()) == []

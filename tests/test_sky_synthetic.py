@@ -58,7 +58,6 @@ def field() -> pl.DataFrame:
 def fields() -> pl.DataFrame:
     """That field and a larger one, which are what the facts were distilled from."""
     shared(*REAL)
-    pytest.importorskip("astropy", reason="one of them is a FITS file")
     one, other = runpy.run_path(str(paths.home() / "scripts" / "distil_sky.py"))["read_fields"]()
     both: pl.DataFrame = pl.concat([one, other.select(one.columns)])
     return both
@@ -186,7 +185,6 @@ def test_errors_and_quality_are_those_of_the_real_field(uncrowded: dict[str, sta
 
 def test_the_facts_are_what_the_script_distils_from_the_real_excerpts() -> None:
     shared(*REAL)
-    pytest.importorskip("astropy", reason="reads a FITS file")
     committed = (paths.data() / "datasets" / "twomass.toml").read_text(encoding="utf-8")
     made = runpy.run_path(str(paths.home() / "scripts" / "distil_sky.py"))["text"]()
     numbers = [[float(word) for word in re.findall(r"-?\d+\.?\d*(?:e[+-]\d+)?", text)] for text in (made, committed)]

@@ -9,7 +9,7 @@ from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_row
 from tierwise.advisor.claims import judge_all
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.survey_moves import foretold_s, moves_of, plans_of, published_plans
-from tierwise.advisor.survey_strategies import survey_strategies
+from tierwise.advisor.survey_strategies import catalog_strategies
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
@@ -102,16 +102,16 @@ def test_at_the_published_size_substrates_are_mixed_and_nothing_is_judged(tmp_pa
     assert {sum(plan.relations.values()) for plan in plans.values()} == {120 * MIB}
 
 
-def test_source_hs_places_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
+def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]))
     with open_views(tmp_path, RUN_ID) as connection:
-        found = survey_strategies(connection, PAIR, load_book(THEN))
-    assert [one.name for one in found["survey_placement"]] == ["detection_ssd", "source_ssd", "all_hdd", "index_ssd"]
-    fastest = found["survey_arrays"][0]
+        found = catalog_strategies(connection, PAIR, load_book(THEN))
+    assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
+    fastest = found[0]
     assert (fastest.name, fastest.substrate, fastest.job_s.pairs) == ("ssd_raid5", Substrate.EMULATED, 5)
     assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
-    money = {one.name: one.cost_a_year for one in found["survey_placement"]}
-    assert money["index_ssd"] == money["detection_ssd"] != money["all_hdd"]
+    money = {one.name: one.cost_a_year for one in found}
+    assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]
 
 
 def told(shown: Table | Sentence) -> str:

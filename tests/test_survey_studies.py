@@ -10,6 +10,7 @@ import pytest
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.runs import complete, open_run
+from tierwise.bench.study import Study
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
@@ -141,9 +142,9 @@ def test_a_pair_without_disks_is_refused(study: object) -> None:
         study.trials(load_profile("smoke"), alone)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("study", [survey_arrays, survey_placement])
-def test_other_rows_on_another_place_are_an_error(study: object) -> None:
+@pytest.mark.parametrize("study", [survey_arrays.STUDY, survey_placement.STUDY])
+def test_other_rows_on_another_place_are_an_error(study: Study) -> None:
     rows = pl.DataFrame({"operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
-    with pytest.raises(EvidenceError, match=r"found \[3, 4\] rows on different"):
-        study.check(rows)  # type: ignore[attr-defined]
-    study.check(rows.head(1))  # type: ignore[attr-defined]
+    with pytest.raises(EvidenceError, match=r"different numbers of rows on different placements: \[3, 4\]"):
+        study.check(rows)
+    study.check(rows.head(1))

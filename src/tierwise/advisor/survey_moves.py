@@ -61,16 +61,17 @@ def record_of(connection: duckdb.DuckDBPyConnection, pair: str) -> Record | None
 def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     """The moves that were timed, without flagged ones; none where the study did not end, and so recorded no sizes."""
     record = record_of(connection, pair)
+    if record is None:
+        return []
     rows = connection.execute(MOVES, [pair]).fetchall()
     found = []
-    for placement in MOVED if record else ():
+    for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
         if not own:
             continue
         substrate = Substrate.of({Substrate(row[3]) for row in own})
         there, back, device_s = (Times({row[2]: row[column] for row in own}, substrate) for column in (4, 5, 6))
-        assert record is not None, "there are placements only with a record"
-        sizes = sizes_of(record, placement)
+        sizes = {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
         found.append(Moved(placement, own[0][1], sizes, there, back, device_s))
     return found
 
@@ -87,13 +88,8 @@ def foretold_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -
     `None` where a tier is a real directory, of which there is no model.
     """
     record = record_of(connection, pair)
-    copies = _copies(record, moved.sizes_bytes, moved.ssd) if record else ()
+    copies = _copies(record, moved.sizes_bytes, moved.ssd) if record else None
     return sum(times.mean_s for times in copies) if copies else None
-
-
-def sizes_of(record: Record, placement: str) -> dict[str, int]:
-    """Relation -> bytes of what `placement` has on the SSDs."""
-    return {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
@@ -119,10 +115,10 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
     """(placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are inferred."""
-    record, bars = record_of(connection, pair), survey_seconds(STUDY)
-    found = {}
-    for moved in moves if record else ():
-        assert record is not None, "there are moves only with a record"
+    record, bars, found = record_of(connection, pair), survey_seconds(STUDY), {}
+    if record is None:
+        return {}
+    for moved in moves:
         sizes = {MOVED[moved.placement]: round(sum(moved.sizes_bytes.values()) * record.stretch)}
         for way in Way:
             copies = _copies(record, sizes, moved.ssd, way=way, stretch=1.0)
@@ -138,10 +134,11 @@ def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Seq
 
 def _copies(
     record: Record, sizes: Mapping[str, int], ssd: str, *, way: Way = Way.SERVER, stretch: float | None = None
-) -> tuple[Times, Times] | tuple[()]:
+) -> tuple[Times, Times] | None:
+    """There and back by the devices' models; `None` where a tier is a real directory, of which there is none."""
     tiers = record.pair.get("tiers") or {}
     if any("device" not in tiers.get(tier, {}) for tier in (SLOW, ssd)):
-        return ()
+        return None
     slow, fast = (_maker(str(tiers[tier]["device"]), record.stretch if stretch is None else stretch) for tier in (SLOW, ssd))
     there, back = (Times.simulated(partial(copies_s, sizes, way, ends)) for ends in ((slow, fast), (fast, slow)))
     return there, back

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import polars as pl
 
 from tierwise.bench.lab import Lab
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import IoArm, Substrate
@@ -46,6 +47,18 @@ class Placement:
 
 def no_check(rows: pl.DataFrame) -> None:
     """A study without a rule of its own."""
+
+
+def same_answers(rows: pl.DataFrame) -> None:
+    """A statement gives the same number of rows wherever its relations lie, and in every cache state.
+
+    Raises:
+        EvidenceError: it does not; then it did different work, and its times say nothing.
+    """
+    answers = rows.group_by("operation").agg(pl.col("result_rows").unique())
+    for operation, found in answers.iter_rows():
+        if len(found) != 1:
+            raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
 def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study whose rows speak for themselves

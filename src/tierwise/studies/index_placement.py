@@ -11,13 +11,11 @@ from dataclasses import asdict, replace
 from itertools import product
 from typing import Any, Final
 
-import polars as pl
-
 from tierwise.bench.lab import Lab
-from tierwise.bench.study import Placement, Study, Trial
+from tierwise.bench.study import Placement, Study, Trial, same_answers
 from tierwise.bench.variants import PUBLISHED, Scan, Variant
 from tierwise.core import paths
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
@@ -290,14 +288,6 @@ def _planner(connection: Connection, lab: Lab) -> dict[str, Any]:
     }
 
 
-def check(rows: pl.DataFrame) -> None:
-    """The same count on every placement, in every cache state and variant."""
-    answers = rows.group_by("operation").agg(pl.col("result_rows").unique())
-    for operation, found in answers.iter_rows():
-        if len(found) != 1:
-            raise EvidenceError(f"{operation!r} gave different counts on different placements: {sorted(found)}")
-
-
 STUDY: Final = Study(
     name="index_placement",
     source="M",
@@ -307,6 +297,6 @@ STUDY: Final = Study(
     prepare=prepare,
     measure=measure,
     describe=describe,
-    check=check,
+    check=same_answers,
     placement=placement,
 )

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any, Final
 
-import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
 from tierwise.bench.scan_hunt import Hunt, Query, published_size
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
@@ -184,13 +183,6 @@ def describe(lab: Lab) -> dict[str, Any]:
     }
 
 
-def check(rows: pl.DataFrame) -> None:
-    """The same number of rows on every subsystem."""
-    for (operation,), answers in rows.group_by("operation"):
-        if answers["result_rows"].n_unique() != 1:
-            raise EvidenceError(f"{str(operation)[:80]!r}... found {sorted(answers['result_rows'].unique())} rows on different subsystems")
-
-
 STUDY: Final = Study(
     name=NAME,
     source="H",
@@ -200,5 +192,5 @@ STUDY: Final = Study(
     prepare=prepare,
     measure=measure,
     describe=describe,
-    check=check,
+    check=same_answers,
 )

@@ -15,9 +15,9 @@ from pydantic import Field
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
@@ -301,13 +301,6 @@ def _io_share(rows: pl.DataFrame) -> dict[str, float]:
     return {relation: io_s / total_s for relation, io_s in sorted(each.rows()) if io_s} if total_s else {}
 
 
-def check(rows: pl.DataFrame) -> None:
-    """The same number of rows on every placement."""
-    for (operation,), answers in rows.group_by("operation"):
-        if answers["result_rows"].n_unique() != 1:
-            raise EvidenceError(f"{str(operation)[:80]!r}... found {sorted(answers['result_rows'].unique())} rows on different placements")
-
-
 STUDY: Final = Study(
     name=NAME,
     source="H",
@@ -317,6 +310,6 @@ STUDY: Final = Study(
     prepare=prepare,
     measure=measure,
     describe=describe,
-    check=check,
+    check=same_answers,
     summarise=summarise,
 )

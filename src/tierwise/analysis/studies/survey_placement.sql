@@ -48,7 +48,7 @@ select
     cell ->> 'placement' as placement,
     cell ->> 'ssd' as ssd,
     block,
-    min(substrate) as substrate,
+    if(min(substrate) = max(substrate), min(substrate), 'mixed') as substrate,
     sum(elapsed_s) filter (cell ->> 'way' = 'there') as there_s,
     sum(elapsed_s) filter (cell ->> 'way' = 'back') as back_s,
     sum(list_sum([io.intended_s for io in tier_io])) as device_s,

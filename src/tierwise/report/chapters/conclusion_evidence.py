@@ -6,7 +6,7 @@ from typing import Final
 
 from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
-from tierwise.advisor.survey_strategies import survey_strategies
+from tierwise.advisor.survey_strategies import catalog_strategies
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
@@ -22,11 +22,10 @@ from tierwise.report.prices import book_of
 from tierwise.report.run import Run, source_pair
 
 NOTHING: Final = "not measured"
-BATTERIES: Final = {"survey_arrays": "Source H's queries on a catalog", "survey_placement": "Source H's queries on a survey"}
+CATALOG: Final = "Source H's queries on a catalog"
 PLACES: Final = {
     **NAMES,
     **{place: f"all on {words}" for place, words in survey.PLACES[survey.ARRAYS].items()},
-    **survey.PLACES[survey.PLACEMENT],
 }
 """Name of a strategy -> what a reader calls it."""
 
@@ -41,12 +40,11 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Placements of each workload, the quickest first, and of source H's batteries where they have no such workload."""
+        """Placements of each workload, and source H's subsystems for its catalog, which lies on one as a whole; the quickest first."""
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
-        surveys = survey_strategies(self.run.connection, source_pair("H"), book)
-        known = {workload.study for workload in self.workloads}
-        return placed | {BATTERIES[study]: every for study, every in surveys.items() if study not in known}
+        catalog = catalog_strategies(self.run.connection, source_pair("H"), book)
+        return placed | ({CATALOG: catalog} if catalog else {})
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
