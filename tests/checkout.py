@@ -1,4 +1,4 @@
-"""The command line as a reader calls it, with folders of the tests' own for work, rows and site."""
+"""The command line as a reader calls it, with folders of the tests' own for what it writes."""
 
 import os
 import random
@@ -34,12 +34,12 @@ def seed() -> int:
 
 @dataclass(frozen=True)
 class Home:
-    """Folders of the tests' own for work, rows and site, beside the checkout's inputs."""
+    """Folders of the tests' own for work, rows, site and temporary files, beside the checkout's inputs."""
 
     folder: Path
 
     def environment(self, **more: str) -> dict[str, str]:
-        ours = {"TIERWISE_WORK": "work", "TIERWISE_RAW": "raw", "TIERWISE_SITE": "site"}
+        ours = {"TIERWISE_WORK": "work", "TIERWISE_RAW": "raw", "TIERWISE_SITE": "site", "TMPDIR": "tmp"}
         return {**os.environ, **{name: str(self.folder / place) for name, place in ours.items()}, "PROFILE": "smoke", **more}
 
     def command(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
@@ -124,6 +124,7 @@ def new_home() -> Iterator[Home]:
     """Folders that the server's account can enter; gone at the end, which must find nothing mounted there."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-pipeline-", dir="/var/tmp"))
     folder.chmod(0o755)  # the server's account must pass
+    (folder / "tmp").mkdir(mode=0o755)
     home = Home(folder)
     yield home
     assert not home.mounts()

@@ -200,6 +200,7 @@ def test_nothing_is_left_behind(home: Home, smoke: Manifest) -> None:
     assert home.processes() == []
     assert home.mounts() == []
     assert not list((home.folder / "raw").rglob("*.part"))
+    assert list((home.folder / "tmp").iterdir()) == []
     sockets = re.findall(r"\S*/tierwise-\S*", Path("/proc/net/unix").read_text(encoding="utf-8"))
     assert [path for path in sockets if str(home.folder) in path] == []
 

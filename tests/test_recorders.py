@@ -15,9 +15,9 @@ import polars as pl
 import psutil
 import pytest
 
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
-from tierwise.recorders import bpftrace, strace_reads
+from tierwise.recorders import bpftrace, strace_reads, watching
 from tierwise.recorders.choice import RECORDERS, choose
 from tierwise.recorders.command import as_text, trace
 from tierwise.recorders.reads import COUNTS, counted, data_files, find_server
@@ -248,6 +248,16 @@ def test_a_tracer_that_was_killed_is_told_and_no_file_is_written(server: Cluster
     assert list(tmp_path.iterdir()) == []
     with server.connect() as connection:
         assert connection.execute(LOAD).fetchone() == (32000,), "the server goes on"
+
+
+def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "PATIENCE_S", 0.5)
+    deaf = ["sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.1; done"]
+    with pytest.raises(EvidenceError, match=r"did not end within 0.5 s of being asked to: what it saw is lost"):  # noqa: PT012, SIM117
+        with watching.watching(deaf) as watcher:
+            watcher.wait_until_ready(b"ready", watcher.said)
+            watcher.last_words()
+    assert watcher.ended
 
 
 def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.runs import complete, open_run
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
@@ -141,7 +141,7 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
     kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
     say(f"notebook {notebook.stem}")
     try:
-        with TemporaryDirectory(prefix="tierwise-kernel-") as sockets:  # the user's own, each kernel's its own, no TCP ports of the machine
+        with scratch_folder("tierwise-kernel-") as private:  # its key and sockets: no TCP ports of the machine
             execute_notebook(
                 notebook,
                 part,
@@ -149,7 +149,7 @@ def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
                 kernel_name="python3",
                 progress_bar=False,
                 cwd=paths.home(),
-                config=Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}}),
+                config=Config({"KernelManager": {"transport": "ipc", "connection_file": f"{private}/kernel.json"}}),
                 extra_arguments=["--log-level=CRITICAL"],
             )
     except PapermillExecutionError as error:

@@ -1,9 +1,17 @@
-"""Files that are whole or absent."""
+"""Files that are whole or absent, and folders for what nobody keeps."""
 
+import fcntl
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
+
+YOUNG_S: Final = 10.0
+"""A scratch folder without a lock may be one whose maker is about to lock it."""
 
 
 @contextmanager
@@ -32,3 +40,35 @@ def write_whole(path: Path, text: str) -> None:
     """Write `text` to `path` so that it is never seen half written."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
+    """A private folder, gone at the end; below `within`, else among the system's temporary files, where a socket's path is short enough.
+
+    While it is used it is locked (`flock`, which keeps systemd-tmpfiles away too). What a killed process of the same user left
+    there with that prefix goes first.
+    """
+    parent = within or Path(tempfile.gettempdir())
+    for left in parent.glob(f"{prefix}*/"):
+        with suppress(FileNotFoundError):
+            of = left.stat()
+            if of.st_uid == os.geteuid() and time.time() - of.st_ctime > YOUNG_S:
+                with _locking(left) as free:
+                    if free:
+                        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _locking(Path(name)):
+        yield Path(name)
+
+
+@contextmanager
+def _locking(folder: Path) -> Iterator[bool]:
+    """Hold the lock of `folder`; whether it was free."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield True
+    except BlockingIOError:
+        yield False
+    finally:
+        os.close(handle)

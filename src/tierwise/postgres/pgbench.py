@@ -3,8 +3,8 @@
 import math
 import signal
 import subprocess
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from typing import Final, Self
 
 import polars as pl
 
+from tierwise.core.files import scratch_folder
 from tierwise.core.words import Layout
 from tierwise.postgres.cluster import DATABASE, PORT, SUPERUSER, Cluster
 from tierwise.postgres.settings import Connection
@@ -168,12 +169,13 @@ class Load:
         self.transactions = pl.DataFrame(schema=TRANSACTIONS)
 
     def __enter__(self) -> Self:
-        self._folder = tempfile.TemporaryDirectory(prefix="tierwise-pgbench-")
-        scripts = self._write_scripts(Path(self._folder.name)) if isinstance(self._script, Mix) else [f"--builtin={self._script}"]
-        log = ["--log", f"--log-prefix={self._folder.name}/log"] if self._logged else []
+        self._held = ExitStack()
+        self._folder = self._held.enter_context(scratch_folder("pgbench-", within=self._cluster.folder))
+        scripts = self._write_scripts() if isinstance(self._script, Mix) else [f"--builtin={self._script}"]
+        log = ["--log", f"--log-prefix={self._folder}/log"] if self._logged else []
         self._process = subprocess.Popen(
             command(self._cluster, [*self._options, *scripts, *log]),
-            cwd=self._folder.name,
+            cwd=self._folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -189,19 +191,19 @@ class Load:
                 self._process.kill()
                 self._process.communicate()
         finally:
-            self._folder.cleanup()
+            self._held.close()
 
     @property
     def running(self) -> bool:
         """Whether it has not ended by itself."""
         return self._process.poll() is None
 
-    def _write_scripts(self, folder: Path) -> list[str]:
+    def _write_scripts(self) -> list[str]:
         assert isinstance(self._script, Mix)
         options = []
         for name, (text, weight) in self._script.scripts(self._accounts).items():
-            (folder / f"{name}.sql").write_text(text, encoding="utf-8")
-            options.append(f"--file={folder / name}.sql@{weight}")
+            (self._folder / f"{name}.sql").write_text(text, encoding="utf-8")
+            options.append(f"--file={self._folder / name}.sql@{weight}")
         return options
 
     def _end(self) -> None:
@@ -210,7 +212,7 @@ class Load:
         if self._process.returncode:
             raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
         if self._logged:
-            self.transactions = _read_logs(Path(self._folder.name))
+            self.transactions = _read_logs(self._folder)
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:

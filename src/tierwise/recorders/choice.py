@@ -32,18 +32,19 @@ RECORDERS: Final = {
         bpftrace.obstacle,
         bpftrace.recorded,
         bpftrace.counting,
-        "about 1 us of processor time a read, 0.5 where it only counts; a table read whole from memory takes up to 1.6 times as long, "
-        "a load on disks hardly longer; up to 200 MB of memory",
+        "1 to 2 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks as long as without; a table "
+        "read whole from memory 1.4 times, 1.2 where it only counts; up to 200 MB of memory",
     ),
     strace_reads.NAME: ReadRecorder(
         strace_reads.obstacle,
         strace_reads.recorded,
         None,
-        "two stops a read; rows read from memory take 2 times, whole tables 9 times as long, a load on disks up to 1.6 times",
+        "two stops a read; rows read from memory take 2.7 times as long, whole tables 10 to 65 times, a load on disks 1.6 times",
     ),
 }
-"""The best one first. Overheads as ``benchmarks/recorders.py`` found them on a busy machine of two cores; what counting costs a read, of
-one process that did nothing else; memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
+"""The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
+10 times where an emulated tier kept the processors awake, and 65 where they fell asleep at each stop; memory of bpftrace (about 115 MB)
+and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
 
 
 def choose(name: str) -> str:

@@ -5,13 +5,13 @@ import re
 import shutil
 import signal
 import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from tierwise.core.errors import MissingError
+from tierwise.core.files import scratch_folder
 
 Operation = Literal["read", "write", "flush"]
 
@@ -72,8 +72,8 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
         MissingError: strace is not permitted to attach.
     """
     transfers: list[Transfer] = []
-    with tempfile.TemporaryDirectory(prefix="tierwise-strace-") as folder:
-        said = Path(folder, "calls")
+    with scratch_folder("tierwise-strace-") as folder:
+        said = folder / "calls"
         command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", str(said)]
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}) as strace:
             assert strace.stderr is not None

@@ -53,7 +53,7 @@ class Watcher:
         raise TierwiseError(f"it was not ready after {START_S:.0f} s: {self.complaint}")
 
     def stop(self) -> None:
-        """Have it say the rest and end."""
+        """Have it say the rest and end; `EvidenceError` if it does not."""
         if not self.ended:
             self._process.send_signal(signal.SIGINT)
         try:
@@ -61,6 +61,9 @@ class Watcher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+            raise EvidenceError(
+                f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost"
+            ) from None
 
     def last_words(self, most_bytes: int = -1) -> bytes:
         """What it said, but no more than `most_bytes` (-1: all); it has been stopped then.

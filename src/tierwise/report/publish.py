@@ -2,13 +2,13 @@
 
 import hashlib
 import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.files import scratch_folder
 from tierwise.report import versions
 from tierwise.report.facts import Facts
 from tierwise.report.site import LATEST
@@ -65,8 +65,8 @@ def publish(target: Path, version: str = LATEST) -> Published:
     samples = _checked(run).samples
     dirty = "-dirty" in facts.version
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".publish-", dir=target.parent) as scratch:
-        made = Path(scratch) / "made"
+    with scratch_folder(".tierwise-publish-", within=target.parent) as scratch:
+        made = scratch / "made"
         shutil.copytree(paths.site() / facts.version, made, symlinks=True)
         _copy_run(run, made / RUN)
         for name in DOCUMENTS:

@@ -1,13 +1,10 @@
 """Build one version of the report: whole, under ``report/_site``, or not at all."""
 
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.files import scratch_folder
 from tierwise.report import quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
 from tierwise.report.facts import gather
@@ -34,7 +31,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     earlier = versions.before(version)
     made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
-    with _build_folder() as build:
+    with scratch_folder("build-", within=_beside()) as build:
         variables = {**run.facts(), "engine": chosen.name, "date": site.today(), "version": version}
         book = assemble(build / "book", executed, variables, made)
         chosen.build(book, build / "site")
@@ -50,16 +47,11 @@ def choose(engine: str) -> Engine:
     return quarto.QuartoEngine() if wants_quarto else PlainEngine()
 
 
-@contextmanager
-def _build_folder() -> Iterator[Path]:
+def _beside() -> Path:
     """A folder beside ``_site``, on the same file system, so that a finished site is put in place by one rename."""
     beside = paths.site().with_name("_build")
     beside.mkdir(parents=True, exist_ok=True)
-    build = Path(tempfile.mkdtemp(dir=beside))
-    try:
-        yield build
-    finally:
-        shutil.rmtree(build)
+    return beside
 
 
 def _put(built: Path, version: str, old: Path) -> Path:

@@ -8,7 +8,6 @@ of which tables some rows are missing.
 
 import random
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.core.errors import InputError
+from tierwise.core.files import scratch_folder
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.private import check_nothing_private
 from tierwise.timings.store import TIMINGS, read_rows
@@ -45,8 +45,8 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
     if target.exists() and not replace:
         raise InputError(f"run {run.name}", rule=f"is already in {raw.name}", remedy="remove that folder first")
     raw.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".export-", dir=raw) as scratch:
-        made = Path(scratch) / run.name
+    with scratch_folder(".export-", within=raw) as scratch:
+        made = scratch / run.name
         made.mkdir()
         samples = {**_copy_rows(run, made, seed), **_copy_tables(run, made, seed)}
         manifest.model_copy(update={"samples": samples}).save(made)
