@@ -31,9 +31,10 @@ publish: $(ENV)/.ready
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference
 
-# Run the tests (at most 25 minutes on two cores)
+# Run the tests, those that measure by themselves (at most 25 minutes on two cores)
 test: $(ENV)/.ready
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2
+	$(BIN)/python -m pytest -m "slow and not soak"
 
 # Check format, lint, types, imports between packages, stripped notebooks
 check: $(ENV)/.ready

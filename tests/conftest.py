@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from browsing import chromium
 from report_built import built, by_quarto, in_place
@@ -16,6 +18,18 @@ from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
 
 __all__ = ["built", "by_quarto", "chromium", "in_place"]
+
+
+class FileByFile(LoadFileScheduling):
+    """Where tests run in two processes, one runs all of a file, and one all of the report's files: what takes long is made once."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file: str = super()._split_scope(nodeid)
+        return "report" if file.startswith("tests/test_report") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileByFile:
+    return FileByFile(config, log)
 
 
 @pytest.fixture(scope="session")

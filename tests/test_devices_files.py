@@ -36,14 +36,14 @@ def test_every_pair_names_devices_that_exist(name: str) -> None:
             load_device(tier.device)
 
 
-NAMES = {
+NAMES = [
     "mtron-3025 sata-7k2-x6",  # M
     "intel-x25-e intel-x25-e-raid1 sas-10k sas-10k-raid10",  # L
     "intel-s3700 sas-10k-raid10",  # V
     "crucial-h crucial-h-raid5-x6 hdd-1tb-raid5-x7 hdd-1tb-raid0",  # H
     "st3000dm001 crucial-m4",  # R
     "exos-x24-24tb kingston-dc600m micron-7450 micron-9550 aws-gp3 aws-io2 aws-st1",  # today
-}
+]
 
 
 @pytest.mark.parametrize("names", NAMES)

@@ -61,9 +61,7 @@ class Watcher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-            raise EvidenceError(
-                f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost"
-            ) from None
+            raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost") from None
 
     def last_words(self, most_bytes: int = -1) -> bytes:
         """What it said, but no more than `most_bytes` (-1: all); it has been stopped then.
