@@ -33,8 +33,8 @@ reference: $(ENV)/.ready
 
 # Run the tests, those that measure by themselves (at most 25 minutes on two cores)
 test: $(ENV)/.ready
-	$(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2
-	$(BIN)/python -m pytest -m "slow and not soak"
+	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 || failed=1; \
+	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
 
 # Check format, lint, types, imports between packages, stripped notebooks
 check: $(ENV)/.ready
