@@ -68,6 +68,17 @@ def test_two_cells_of_different_length_come_to_as_many_lines() -> None:
     assert 2 * short == pytest.approx(long, abs=3)
 
 
+def test_one_very_long_cell_does_not_starve_the_columns_of_every_other_row() -> None:
+    by_row = [("a " * 100, "b " * 20)] * 9 + [("a " * 20, "b " * 200)]
+    often, once = shares(list(zip(*by_row, strict=True)))
+    assert often > once
+
+
+def test_where_all_fits_on_a_line_the_longest_has_the_most_room() -> None:
+    short, long = shares([("x", "one word"), ("y", "some words, not many")])
+    assert (short < long, short + long) == (True, LINE)
+
+
 def test_a_study_without_a_server_has_no_settings() -> None:
     manifest = make_manifest(make_rows())
     simulated = manifest.studies[0].model_copy(update={"name": "simulated", "settings": {}, "server_version": ""})

@@ -11,6 +11,7 @@ from itertools import zip_longest
 from typing import Any, Final
 
 import altair as alt
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import vl_convert
@@ -104,11 +105,13 @@ class Table:
 
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Characters of a line for each of `columns` (their cells): what its longest word needs, the rest where most lines would stand."""
+    """Characters of a line for each of `columns` (their cells): what its longest word needs, the rest where it saves most lines."""
     plain = [[MARKUP.sub("", MARK.sub(lambda mark: mark[0].replace(" ", NBSP), cell)) for cell in cells] for cells in columns]
-    widths = [max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain]
-    wishes = [max(map(len, cells)) + PADDING for cells in plain]
-    for _ in range(sum(widths), LINE):
-        fullest = max(range(len(widths)), key=lambda column: wishes[column] / widths[column])
-        widths[fullest] += 1
-    return widths
+    widths = np.array([max(len(word) for cell in cells for word in cell.split(" ")) + PADDING for cells in plain])
+    lengths = np.array([[len(cell) + PADDING for cell in cells] for cells in plain])
+    for _ in range(widths.sum(), LINE):
+        lines = lengths / widths[:, None]
+        decides = (lines > 1) & (lines == lines.max(axis=0))  # the cells that make their row higher than a line
+        saved = (decides * lines / widths[:, None]).sum(axis=1)
+        widths[(saved if saved.any() else lines.max(axis=1)).argmax()] += 1
+    return [int(width) for width in widths]
