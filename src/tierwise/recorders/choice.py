@@ -32,7 +32,7 @@ RECORDERS: Final = {
         bpftrace.obstacle,
         bpftrace.recorded,
         bpftrace.counting,
-        "1 to 2 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks as long as without; a table "
+        "0.5 to 4 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks at most 1.02 times; a table "
         "read whole from memory 1.4 times, 1.2 where it only counts; up to 200 MB of memory",
     ),
     strace_reads.NAME: ReadRecorder(
@@ -43,8 +43,8 @@ RECORDERS: Final = {
     ),
 }
 """The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
-10 times where an emulated tier kept the processors awake, and 65 where they fell asleep at each stop; memory of bpftrace (about 115 MB)
-and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
+10 times there, where an emulated tier keeps the processors awake, and 65 for the same load without one, where they sleep at each stop;
+memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
 
 
 def choose(name: str) -> str:

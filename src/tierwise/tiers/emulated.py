@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -15,7 +16,6 @@ import polars as pl
 
 import tierwise
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.core.files import scratch_folder
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.devices.model import Operation
@@ -255,14 +255,16 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
 
     for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
         signal.signal(number, interrupt)
-    with scratch_folder("tierwise-emulate-") as state:
-        mount = Mount(device, backing, mountpoint, state, stretch=stretch, seed=0)
+    with tempfile.TemporaryDirectory(prefix="tierwise-") as state:
+        mount = Mount(device, backing, mountpoint, Path(state), stretch=stretch, seed=0)
         try:
             mount.start(cache=cache)
             mount.call("delays", on=True)
             print(f"{mountpoint} is ready as {device}; end it with Ctrl-C, kill {os.getpid()}, or umount {mountpoint}", flush=True)
             if code := mount.wait():
-                raise TierwiseError(f"{mountpoint}: its daemon ended with {code}: {(state / 'daemon.log').read_text(encoding='utf-8')}")
+                raise TierwiseError(
+                    f"{mountpoint}: its daemon ended with {code}: {(Path(state) / 'daemon.log').read_text(encoding='utf-8')}"
+                )
         except KeyboardInterrupt:
             mount.end()
         finally:
