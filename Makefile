@@ -1,5 +1,6 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
 #   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (a run id, or reference)   TO (publish's folder)
+#   RETRY=1 (adds whole blocks, once, for what was rejected; the earlier rows stay)
 #   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
 
@@ -9,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference test check lab bench soak quarto clean help
 
 PROFILE ?= quick
-export PROFILE TIERS SEED CENSUS SKY FRESH RUN ENGINE TO PG_BIN PYTHON
+export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO PG_BIN PYTHON
 
 # Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
@@ -48,7 +49,7 @@ check: $(ENV)/.ready
 lab: $(ENV)/.ready
 	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
 
-# Run every benchmark of benchmarks/, one after the other
+# Run every benchmark of benchmarks/, one after the other; those of benchmarks/by_name take over ten minutes, and are run by name
 bench: $(ENV)/.ready
 	$(BIN)/python -m pip install --quiet --no-deps --only-binary :all: --require-hashes -r benchmarks/requirements.txt || echo "bench: without libCacheSim"
 	for file in benchmarks/*.py; do echo "$$file"; $(BIN)/python "$$file" || exit; done

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import DeviceModel, Operation
-from tierwise.devices.spec import ArraySpec, CloudSpec, Flag, HddSpec, Level, Parameter, SsdSpec, WriteCache
+from tierwise.devices.parameter import Flag, Parameter
+from tierwise.devices.spec import ArraySpec, HddSpec, Level, SsdSpec, WriteCache
+from tierwise.devices.volume import CloudSpec
 
 Request = tuple[Operation, int, int]
 """What is asked: operation, address, size."""

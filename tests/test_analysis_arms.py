@@ -15,8 +15,9 @@ from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, judge
 from tierwise.analysis.views import open_views
 from tierwise.core.words import IoArm, Substrate
 
-NEEDS_FULL = "undecided (needs PROFILE=full)"
 CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
+
+DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
 
 def everywhere(ratio: float) -> Ratios:
@@ -70,7 +71,7 @@ def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm
 def test_io_arms_of_the_published_protocol_that_disagree_leave_each_arm_its_own_verdict(tmp_path: Path) -> None:
     as_published = make_rows(ratios=everywhere(0.05))
     verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
-    assert verdict.verdict == "undecided (the I/O arms disagree: buffered contradicted, direct confirmed)"
+    assert verdict.verdict == DISAGREE
     assert {name: arm.verdict for name, arm in verdict.arms.items()} == dict.fromkeys(
         ["grown/buffered", "published/buffered"], "contradicted"
     )
@@ -83,7 +84,10 @@ def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> 
     arm = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("FL", "NV"), ratios=everywhere(0.05)))["M1"].arms[
         "heap-cached"
     ]
-    assert (arm.verdict, arm.reason, [state.state for state in arm.states]) == (NEEDS_FULL, "not every state was measured", ["FL", "NV"])
+    assert (arm.verdict, [state.state for state in arm.states]) == (
+        "undecided (2 of 3 cases were measured; needs PROFILE=full)",
+        ["FL", "NV"],
+    )
 
 
 def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: Path) -> None:
@@ -94,8 +98,8 @@ def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: P
 
 def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
     arm = saved(tmp_path, make_rows(), make_rows(variant="grown", blocks=4))["M1"].arms["grown"]
-    assert (arm.verdict, arm.interval, arm.pairs) == (NEEDS_FULL, None, 4)
-    assert arm.estimate is not None
+    assert (arm.estimate, arm.interval, arm.pairs) == (None, None, 4)
+    assert arm.verdict == "undecided (clean pairs in FL: 4, an answer needs 5; needs PROFILE=full)"
 
 
 def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.rules import Series, StateVerdict, Verdict, combine, deciding, judge_series, order_series
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.rules import Outcome, Series, StateVerdict, Verdict, combine, deciding, judge_series, order_series
 from tierwise.core.words import IoArm, Substrate
 
 CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
@@ -70,9 +71,9 @@ def test_a_bound_belongs_to_its_interval_unless_it_is_strict() -> None:
     assert Bounds(lower=1, upper=2).exclude(2.001, 3)
 
 
-def test_four_pairs_show_an_estimate_and_decide_nothing() -> None:
+def test_four_pairs_estimate_and_decide_nothing() -> None:
     judged = judge_series(bounded(0.03, 0.10), series([0.06] * 4))
-    assert judged.estimate == pytest.approx(0.06)
+    assert judged.estimate is None
     assert (judged.low, judged.high, judged.pairs, judged.verdict) == (None, None, 4, UNDECIDED)
 
 
@@ -157,7 +158,7 @@ def state(
 )
 def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Verdict], verdict: Verdict) -> None:
     states = [state(one, name=str(number)) for number, one in enumerate(verdicts)]
-    assert combine(states, expected=3)[0] is verdict
+    assert combine(states, expected=3).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -172,15 +173,30 @@ def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Ve
 )
 def test_both_arms_must_agree(direct: Verdict, buffered: Verdict, verdict: Verdict) -> None:
     states = [state(direct), state(buffered, arm=IoArm.BUFFERED)]
-    assert combine(states, expected=1)[0] is verdict
+    assert combine(states, expected=1).verdict is verdict
 
 
-def test_the_reason_of_an_undecided_claim_is_said() -> None:
-    assert combine([state(UNDECIDED, name="PR", pairs=4), state(CONFIRMED)], 2)[1] == "4 pairs in PR, an interval needs 5"
-    assert combine([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2)[1] == "neither inside nor outside: PR"
-    assert combine([state(CONFIRMED)], 2)[1] == "not every state was measured"
-    disagreeing = [state(CONFIRMED), state(CONTRADICTED, arm=IoArm.BUFFERED)]
-    assert combine(disagreeing, 1)[1] == "the I/O arms disagree: buffered contradicted, direct confirmed"
+def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
+    few = state(UNDECIDED, name="PR", pairs=4)
+    for states, expected, cause, reason in (
+        ([few, state(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean pairs in PR: 4, an answer needs 5"),
+        ([few.model_copy(update={"flagged": 1}), state(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 pairs rejected in PR"),
+        (
+            [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
+            1,
+            Cause.FEW_BLOCKS,
+            "3 of 4 pairs rejected for CPU in PR",
+        ),
+        ([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),
+        ([state(CONFIRMED)], 2, Cause.MISSING, "1 of 2 cases were measured"),
+        (
+            [state(CONFIRMED), state(CONTRADICTED, arm=IoArm.BUFFERED)],
+            1,
+            Cause.DISAGREE,
+            "the I/O arms disagree: buffered contradicted, direct confirmed",
+        ),
+    ):
+        assert combine(states, expected) == Outcome(UNDECIDED, cause, reason)
 
 
 def test_the_deciding_state_is_the_furthest_outside() -> None:

@@ -2,10 +2,12 @@
 
 import math
 
+import duckdb
 import numpy as np
+import polars as pl
 import pytest
 
-from tierwise.analysis.statistics import MINIMUM_PAIRS, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import MACRO, MINIMUM_PAIRS, enough, estimable, geometric_estimate, paired_ratios
 
 
 def test_an_example_by_hand() -> None:
@@ -28,10 +30,21 @@ def test_the_unit_scales_and_the_reciprocal_mirrors() -> None:
 
 
 @pytest.mark.parametrize("pairs", range(1, MINIMUM_PAIRS))
-def test_fewer_than_five_pairs_give_an_estimate_without_an_interval(pairs: int) -> None:
+def test_fewer_than_five_pairs_give_no_answer_at_all(pairs: int) -> None:
     estimate = geometric_estimate([0.5] * pairs)
-    assert estimate.value == pytest.approx(0.5)
-    assert (estimate.interval, estimate.pairs) == (None, pairs)
+    assert (estimate.value, estimate.interval, estimate.pairs) == (None, None, pairs)
+    assert not enough(pairs)
+
+
+def test_sentences_charts_and_sql_go_by_one_rule() -> None:
+    rows = pl.DataFrame({"of": ["few"] * 4 + ["enough"] * 5, "value": [1.0] * 9})
+    assert set(estimable(rows, ["of"])["of"]) == {"enough"}
+    connection = duckdb.connect()
+    connection.execute(MACRO)
+    asked = "select x, if(enough(y), median(y), null) from (values ('few', [1, 1, 1, 1, null]), ('enough', [1, 1, 1, 1, 1])) v(x, l)"
+    found = dict(connection.execute(f"{asked}, unnest(l) as u(y) group by x").fetchall())
+    assert found == {"few": None, "enough": 1.0}
+    connection.close()
 
 
 def test_no_pairs_give_nothing() -> None:

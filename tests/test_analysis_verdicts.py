@@ -8,13 +8,14 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run, tally_lines
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.core.words import IoArm, Substrate
-from tierwise.timings.manifest import Manifest
+from tierwise.timings.manifest import Manifest, Retry, load_manifest
 
-NEEDS_FULL = "undecided (needs PROFILE=full)"
+MORE = "PROFILE=full or more blocks"
 AS_PUBLISHED = {
     ("cold", "FL"): 0.09,
     ("cold", "PR"): 0.05,
@@ -26,6 +27,8 @@ AS_PUBLISHED = {
     ("hot", "PR"): 0.78,
     ("hot", "NV"): 0.025,
 }
+
+DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
@@ -84,18 +87,22 @@ def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Pa
     assert state.estimate == pytest.approx((times["ssd"] / times["hdd"]).product() ** (1 / 5))
 
 
-def test_an_interval_across_a_bound_is_undecided_and_names_the_profile_that_decides(tmp_path: Path) -> None:
+def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.reason, verdict.deciding_state) == (NEEDS_FULL, "neither inside nor outside: NV", "NV")
+    assert verdict.verdict == f"undecided (the interval holds a bound: NV; needs {MORE})"
+    assert (verdict.cause, verdict.cure, verdict.deciding_state) == (Cause.STRADDLES, MORE, "NV")
 
 
 def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05, profile="full")
-    assert words(judge(tmp_path))["M1"] == "undecided (neither inside nor outside: NV)"
+    assert words(judge(tmp_path))["M1"] == "undecided (the interval holds a bound: NV; needs more blocks)"
 
 
-@pytest.mark.parametrize(("other", "verdict"), [(0.04, "confirmed"), (0.3, "contradicted"), (0.09, NEEDS_FULL)])
+@pytest.mark.parametrize(
+    ("other", "verdict"),
+    [(0.04, "confirmed"), (0.3, "contradicted"), (0.09, f"undecided (the interval holds a bound: FL/NV; needs {MORE})")],
+)
 def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, other: float, verdict: str) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "NV"): other}, sigma=0.03)
     claim = by_id(judge(tmp_path))["M2"]
@@ -107,9 +114,9 @@ def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, o
 def test_four_pairs_give_no_interval_and_no_verdict(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED, blocks=4)
     for verdict in judge(tmp_path)[:5]:
-        assert (verdict.verdict, verdict.low, verdict.high, verdict.pairs) == (NEEDS_FULL, None, None, 4)
-        assert verdict.estimate is not None
-        assert "an interval needs 5" in verdict.reason
+        assert (verdict.estimate, verdict.low, verdict.high, verdict.pairs) == (None, None, None, 4)
+        assert (verdict.cause, verdict.cure) == (Cause.FEW_BLOCKS, "PROFILE=full")
+        assert "an answer needs 5" in verdict.reason
 
 
 def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -128,13 +135,31 @@ def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(rows, on_hdd | on_other))
     verdict = by_id(judge(tmp_path))["M1"]
     assert [(state.pairs, state.flagged) for state in verdict.states] == [(4, 1), (5, 0), (5, 0)]
-    assert verdict.verdict == NEEDS_FULL
+    assert verdict.verdict == "undecided (1 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
+
+
+def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED)
+    folder = save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
+    retry = Retry(blocks={"index_placement/source-m": 1}, rejected={"index_placement/source-m": 6})
+    load_manifest(folder).model_copy(update={"retry": retry}).save(folder)
+    assert by_id(judge(tmp_path))["M1"].cure == "a quieter machine"
+
+
+def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tmp_path: Path) -> None:
+    rows = make_rows(ratios=AS_PUBLISHED)
+    save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
+    lines = tally_lines(judge(tmp_path))
+    assert lines[0].startswith("claims: ")
+    assert any("M1" in line and "observations were rejected (needs RETRY=1 or a quieter machine)" in line for line in lines)
+    assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
 
 def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.estimate, verdict.pairs, verdict.flagged) == (NEEDS_FULL, None, 0, 15)
+    assert (verdict.cause, verdict.estimate, verdict.pairs, verdict.flagged) == (Cause.REJECTED, None, 0, 15)
+    assert verdict.verdict == "undecided (5 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
 def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
@@ -146,7 +171,7 @@ def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
 def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict == "undecided (the I/O arms disagree: buffered contradicted, direct confirmed)"
+    assert verdict.verdict == DISAGREE
     assert verdict.deciding_arm is IoArm.BUFFERED
 
 
@@ -199,8 +224,8 @@ def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> 
     rows = make_rows(ratios=AS_PUBLISHED)
     save_run(tmp_path, rows.filter(~(pl.col("trial").str.contains("start=PR") & (pl.col("cache") == "cold"))))
     verdicts = by_id(judge(tmp_path))
-    assert (verdicts["M1"].verdict, verdicts["M1"].reason) == (NEEDS_FULL, "not every state was measured")
-    assert verdicts["M2"].verdict == NEEDS_FULL
+    assert verdicts["M1"].verdict == "undecided (2 of 3 cases were measured; needs PROFILE=full)"
+    assert verdicts["M2"].verdict == "undecided (1 of 2 cases were measured; needs PROFILE=full)"
     assert verdicts["M3"].verdict == "confirmed"
 
 

@@ -1,6 +1,8 @@
 """``tierwise cost``: the answer in the shell, with the project's own prices and devices."""
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -131,6 +133,8 @@ def test_the_table_shows_all_parts() -> None:
         (("--price", "ram=-1"), "--price: ram is -1.0: must be above zero, in USD per 32 GiB"),
         (("--life-years", "0"), "--life-years is 0.0"),
         (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
+        (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first one is of 2021"),
+        (("--device", "gp3:10GiB,11000IOPS"), "11,000 IOPS is not sold: 3,000 to 5,000 IOPS (IOPS per GiB)"),
         (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
     ],
 )
@@ -143,3 +147,23 @@ def test_what_cannot_be_is_refused(options: tuple[str, ...], told: str) -> None:
 def test_a_named_device_without_a_price_is_an_error() -> None:
     with pytest.raises(MissingError, match="price of aws-io2-size on 2026-06-30 is missing"):
         run(*DAY, "--device", "aws-io2")
+
+
+def test_todays_devices_come_first_of_either_kind_the_cheapest_io(today: dict[str, Any]) -> None:
+    rows = [(not row["today"], row["per_iops"]) for row in today["devices"]]
+    assert rows == sorted(rows)
+    assert {"exos-x24-24tb", "kingston-dc600m"} <= {row["device"] for row in today["devices"] if row["today"]}
+    assert not by(today["devices"], "device")["crucial-m4"]["today"]
+
+
+def test_a_volume_is_named_short_and_provisioned_in_its_name() -> None:
+    found = by(asked("--device", "gp3", "--device", "gp3:500GiB,6000IOPS")["devices"], "device")
+    assert found["gp3"]["cost_a_year"] == pytest.approx(12 * 1024 * 0.08)
+    assert found["gp3:500GiB,6000IOPS"]["cost_a_year"] == pytest.approx(12 * (500 * 0.08 + 3000 * 0.005))
+    assert found["gp3:500GiB,6000IOPS"]["iops"] == pytest.approx(6000, rel=0.01)
+
+
+def test_bad_input_is_one_line_and_ends_with_two() -> None:
+    for options in (("cost", "--on", "1800-01-01"), ("volumes", "--gib", "-5", "--iops", "1", "--mibs", "1")):
+        done = subprocess.run([sys.executable, "-m", "tierwise", *options], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done

@@ -10,6 +10,7 @@ from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill, volume_bill
 from tierwise.costs.iops import device_iops, simulated_iops
+from tierwise.devices.instances import load_instances, price_item
 
 NOW = book(
     price("ssd-m4-128gb", 100),
@@ -30,7 +31,7 @@ WATT_YEAR = 0.10 * 24 * 365.25 / 1000 * 1.5
 
 
 def month(volume: str, size_gib: float, iops: float, mib_s: float = 0.0, prices: Book = NOW) -> float:
-    return volume_bill(load_hardware().volumes[volume], size_gib * GIB, iops, mib_s * MIB).cost(prices) / 12
+    return volume_bill(volume, size_gib * GIB, iops, mib_s * MIB).cost(prices) / 12
 
 
 def test_a_bill_adds_up_and_is_linear_in_each_price() -> None:
@@ -68,10 +69,22 @@ def test_an_array_is_its_drives_and_holds_what_its_level_leaves() -> None:
 
 def test_every_price_that_the_hardware_names_stands_in_the_projects_book() -> None:
     hardware = load_hardware()
-    named = {part.price for parts in (hardware.drives, hardware.servers, hardware.instances) for part in parts.values()}
-    named |= {volume.size for volume in hardware.volumes.values()}
+    named = {part.price for parts in (hardware.drives, hardware.servers) for part in parts.values()}
+    named |= {volume.size for volume in hardware.volumes.values() if volume.size}
     named |= {step.price for volume in hardware.volumes.values() for step in (*volume.iops, *volume.throughput_mib_s)}
     assert named <= {row.item for row in load_book(TODAY).prices}
+
+
+@pytest.mark.parametrize("provider", ["aws", "azure", "gcp"])
+def test_every_machine_stands_in_the_projects_book(provider: str) -> None:
+    there = load_instances(provider)
+    assert there is not None
+    assert {price_item(provider, name) for name in there.instances} <= {row.item for row in load_book(TODAY).prices}
+
+
+def test_a_volume_whose_price_was_read_on_no_page_says_so() -> None:
+    with pytest.raises(MissingError, match="price of azure-local-ssd is missing: it was read on no page"):
+        device_bill("azure-local-ssd", NOW)
 
 
 def test_a_device_without_a_price_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from drives import DISK, FLASH, TURN_S, anywhere, apart, array_of, drive, in_ord
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.model import Operation, build
-from tierwise.devices.spec import ArraySpec, CloudSpec, load_device
+from tierwise.devices.spec import ArraySpec, load_device
+from tierwise.devices.volume import CloudSpec
 
 READ, WRITE, FLUSH = Operation
 SINGLE = FLASH.model_copy(update={"channels": p(1, "1")})

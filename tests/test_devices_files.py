@@ -16,6 +16,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import EmulatedTier, load_pair
 from tierwise.core.words import Substrate
 from tierwise.devices.model import build
+from tierwise.devices.parameter import ASSUMED, Parameter, sourced
 from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 
 DEVICES = sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
@@ -42,7 +43,8 @@ NAMES = [
     "intel-s3700 sas-10k-raid10",  # V
     "crucial-h crucial-h-raid5-x6 hdd-1tb-raid5-x7 hdd-1tb-raid0",  # H
     "st3000dm001 crucial-m4",  # R
-    "exos-x24-24tb kingston-dc600m micron-7450 micron-9550 aws-gp3 aws-io2 aws-st1",  # today
+    "exos-x24-24tb exos-x24-raid10-x4 kingston-dc600m kingston-dc600m-raid10-x4 micron-7450 micron-9550 local-nvme",  # today
+    "aws-gp3 aws-io2 aws-st1 aws-local-ssd azure-premium-ssd-v2 azure-local-ssd gcp-hyperdisk-balanced gcp-local-ssd",
 ]
 
 
@@ -51,8 +53,9 @@ def test_the_devices_of_each_source_and_of_today_are_there(names: str) -> None:
     assert set(names.split()) <= set(DEVICES)
 
 
-FITTED = {"crucial-m4": ["max_read_iops"], "st3000dm001": ["settle"]}
-"""On source R's logs at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these."""
+FITTED = {"crucial-m4": ["max_read_iops"], "st3000dm001": ["settle"], "local-nvme": ["ordered_read_latency", "read_latency"]}
+"""The first two on source R's logs at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on two figures that
+were given, on which no claim rests."""
 
 
 @pytest.mark.parametrize("name", DEVICES)
@@ -60,7 +63,7 @@ def test_what_was_fitted_on_a_source_names_its_claim(name: str) -> None:
     table = tomllib.loads((paths.data() / "devices" / f"{name}.toml").read_text(encoding="utf-8"))
     fitted = {place: parameter["fitted_on"] for place, parameter in parameters(table) if "fitted_on" in parameter}
     assert sorted(fitted) == FITTED.get(name, [])
-    assert all(re.match(r"[MLVHR][0-9]+: ", claims) for claims in fitted.values())
+    assert all(re.match(r"[MLVHR][0-9]+: |given: ", claims) for claims in fitted.values())
 
 
 def test_source_m_is_judged_on_two_emulated_tiers() -> None:
@@ -86,6 +89,29 @@ def test_the_local_pair_judges_no_source() -> None:
     pair = load_pair("local")
     assert pair.source is None
     assert pair.substrate is Substrate.MIXED
+
+
+@pytest.mark.parametrize("name", ["today-server", "today-aws", "today-azure", "today-gcp"])
+def test_the_pairs_of_today_judge_no_source_and_are_measured_only_where_asked_for(name: str) -> None:
+    pair = load_pair(name)
+    assert pair.source is None
+    assert set(pair.tiers) == {"hdd", "ssd"}
+    assert pair.substrate is Substrate.EMULATED
+
+
+CHOSEN = {"capacity", "max_iops", "members", "level", "battery_backed"}
+"""What a buyer chooses, or says yes or no: nothing that a page could state within a band."""
+RENTED = [name for name in DEVICES if name.startswith(("aws-", "azure-", "gcp-"))]
+
+
+@pytest.mark.parametrize("name", RENTED)
+def test_what_no_page_states_has_a_band_and_what_one_does_its_date(name: str) -> None:
+    for place, one in sourced(load_device(name)):
+        if one.source != ASSUMED:
+            assert one.date, f"{place} of {name} was read of no day"
+        elif place not in CHOSEN:
+            assert isinstance(one, Parameter)
+            assert one.low is not None, f"{place} of {name} is assumed without a band"
 
 
 def test_an_array_carries_its_member() -> None:
@@ -162,6 +188,21 @@ def test_a_volume_that_bursts_below_its_baseline_is_told_too(devices: Path) -> N
     good = (Path(__file__).parent.parent / "data" / "devices" / "aws-st1.toml").read_text(encoding="utf-8")
     (devices / "mine.toml").write_text(good.replace("value = 80,", "value = 800,"), encoding="utf-8")
     with pytest.raises(InputError, match=r"data/devices/mine\.toml: burst is .*its baseline must be below max_rate"):
+        load_device("mine")
+
+
+def test_a_volume_without_limits_is_told_too(devices: Path) -> None:
+    good = (Path(__file__).parent.parent / "data" / "devices" / "aws-gp3.toml").read_text(encoding="utf-8")
+    (devices / "mine.toml").write_text(good.partition("[limits]")[0], encoding="utf-8")
+    with pytest.raises(InputError, match=r"data/devices/mine\.toml: limits: Field required"):
+        load_device("mine")
+
+
+@pytest.mark.parametrize("band", ["low = 1.5, high = 2", "low = 0.5", "low = 3, high = 2"])
+def test_a_value_outside_its_band_is_told_too(devices: Path, band: str) -> None:
+    good = (Path(__file__).parent.parent / "data" / "devices" / "aws-gp3.toml").read_text(encoding="utf-8")
+    (devices / "mine.toml").write_text(good.replace("low = 0.5, high = 2", band), encoding="utf-8")
+    with pytest.raises(InputError, match=r"data/devices/mine\.toml: read_latency is .*(in its band|go together)"):
         load_device("mine")
 
 

@@ -13,8 +13,9 @@ from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.geometry import Spiral, Zone, Zoned
 from tierwise.devices.hdd import Electronics, Hdd, Mechanics
 from tierwise.devices.model import Operation, build
+from tierwise.devices.parameter import Flag
 from tierwise.devices.seek import measured_curve
-from tierwise.devices.spec import Flag, HddSpec
+from tierwise.devices.spec import HddSpec
 
 READ, WRITE, FLUSH = Operation
 

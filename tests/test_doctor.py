@@ -42,7 +42,18 @@ def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
 
 def test_everything_that_the_study_uses_is_looked_for(examine: Examine) -> None:
     tools = {"Python", "PostgreSQL", "FUSE", "Chromium", "fio", "strace", "bpftrace", "Quarto", "Typst", "Pandoc"}
-    machine = {"system", "work folder", "direct I/O", "cores", "memory", "memory cgroup", "drop_caches", "kernel tracing"}
+    machine = {
+        "system",
+        "work folder",
+        "direct I/O",
+        "cores",
+        "memory",
+        "quiet",
+        "memory cgroup",
+        "counted time",
+        "drop_caches",
+        "kernel tracing",
+    }
     space = {"space for smoke", "space for quick", "space for full"}
     assert examine().keys() == tools | machine | space
 

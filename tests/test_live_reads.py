@@ -153,27 +153,28 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     table = chapter.beside_its_model(shown)
     assert isinstance(table, Table)
     assert [row[1] for row in table.rows] == ["measured", "simulated", "emulated", "simulated", "simulated", "emulated", "simulated"]
-    assert table.rows[1][-1].endswith("%")
+    assert {row[-1] for row in table.rows} == {"\N{EN DASH}"}, "two blocks are no answer"
     assert "found 0 pages" in chapter.proved(shown).text
     assert isinstance(chapter.nothing(shown), Sentence)
 
 
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
     (reference,) = paths.reference().glob("[!.]*/")
-    shutil.copytree(reference, tmp_path / reference.name)
     told = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
     late = told & (pl.col("block") == pl.col("block").filter(told).min())
-    rows = read_rows(reference).with_columns(
+    calm = read_rows(reference).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
+    noisy = calm.with_columns(
         flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
         result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
     )
-    rows.write_parquet(tmp_path / reference.name / "timings.parquet")
-    whole, part = (chapter.beside_its_model(open_shown(reference.name, raw)) for raw in (paths.reference(), tmp_path))
+    for name, rows in (("calm", calm), ("noisy", noisy)):
+        shutil.copytree(reference, tmp_path / name / reference.name)
+        rows.write_parquet(tmp_path / name / reference.name / "timings.parquet")
+    whole, part = (chapter.beside_its_model(open_shown(reference.name, tmp_path / name)) for name in ("calm", "noisy"))
     assert isinstance(whole, Table)
     assert isinstance(part, Table)
     assert "Of 15 live runs 1 are flagged" in part.caption
     assert "flagged" not in whole.caption
-    reads, before = (int(table.rows[2][5].replace(",", "")) for table in (part, whole))
-    assert reads == pytest.approx(before, rel=0.5), "a thousandfold run would show"
-    assert part.rows[2][6] == "\N{EN DASH}", "four blocks give no interval"
+    assert int(whole.rows[2][5].replace(",", "")) > 0
+    assert part.rows[2][5:7] == ["\N{EN DASH}"] * 2, "four blocks are no answer"
     assert [row for number, row in enumerate(part.rows) if not 2 <= number <= 4] == [*whole.rows[:2], *whole.rows[5:]]

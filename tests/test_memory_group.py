@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tierwise.core import memory_group
+from tierwise.core import control_groups, memory_group
 from tierwise.core.errors import MissingError
 from tierwise.core.units import MIB
 
@@ -15,8 +15,8 @@ SESSION = "user.slice/session.scope"
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder in place of the kernel's; what `belonging` writes says where this process is."""
-    monkeypatch.setattr(memory_group, "ROOT", tmp_path / "cgroup")
-    monkeypatch.setattr(memory_group, "OWN", tmp_path / "own")
+    monkeypatch.setattr(control_groups, "ROOT", tmp_path / "cgroup")
+    monkeypatch.setattr(control_groups, "OWN", tmp_path / "own")
     (tmp_path / "cgroup" / SESSION).mkdir(parents=True)
     return tmp_path
 

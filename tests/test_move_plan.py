@@ -120,8 +120,9 @@ def test_the_verdict_holds_the_whole_interval_against_the_jobs(move_s: float, jo
 
 
 def test_pairs_are_of_the_same_block() -> None:
-    found = plan(move={0: 10.0}, slow={0: 20.0, 1: 30.0, 3: 30.0}, fast={0: 10.0, 1: 20.0, 2: 1.0})
-    assert found.pairs == 2
+    slow = {**dict.fromkeys(range(5), 20.0), 6: 30.0}
+    found = plan(move={0: 10.0}, slow=slow, fast={**dict.fromkeys(range(5), 10.0), 7: 1.0})
+    assert found.pairs == 5
     assert found.break_even_jobs == pytest.approx(1.0)
 
 
@@ -129,7 +130,7 @@ def test_where_a_job_saves_nothing_the_move_never_pays() -> None:
     found = plan(move={0: 10.0}, slow=dict.fromkeys(range(5), 5.0), fast=dict.fromkeys(range(5), 5.1))
     assert found.break_even_jobs is None
     assert found.pays is Verdict.CONTRADICTED
-    some = plan(move={0: 10.0}, slow={0: 5.0, 1: 6.0}, fast={0: 5.1, 1: 5.0})
+    some = plan(move={0: 10.0}, slow={**dict.fromkeys(range(5), 5.0), 1: 6.0}, fast={**dict.fromkeys(range(5), 5.1), 1: 5.0})
     assert (some.break_even_jobs, some.pays, some.reason) == (None, Verdict.UNDECIDED, "a job saves nothing in some repeat")
 
 

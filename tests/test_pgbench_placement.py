@@ -16,7 +16,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.words import IoArm
 from tierwise.studies import pgbench_placement
-from tierwise.timings.store import read_rows
+from tierwise.timings.store import read_rows, without_checks
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import read_transactions
 
@@ -55,7 +55,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     run = open_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
-    rows = read_rows(paths.raw() / run.run_id)
+    rows = without_checks(read_rows(paths.raw() / run.run_id))
 
     assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
     proofs = [json.loads(proof) for proof in rows["proof"]]
@@ -93,7 +93,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
     assert len(quick) == 3
     assert {(trial.cell["size"], trial.cell["clients"], trial.cell["arm"]) for trial in quick} == {("large", 8, "direct")}
     assert load_profile("quick").blocks_of("pgbench_placement") == 5
-    assert pgbench_placement.grid(load_profile("quick")).window_s >= 20
+    assert pgbench_placement.grid(load_profile("quick")).window_s >= 4, "of the counted clock; a checkpoint is in each"
 
 
 def test_trials_differ_in_their_keys() -> None:

@@ -11,10 +11,12 @@ from typer.testing import CliRunner
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.bench.loop import gather_inputs, load_study, turns_of
+from tierwise.bench.simulation import SimulatedStudy
 from tierwise.cli import app
 from tierwise.core import studies
 from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.quiet import Noise
 from tierwise.datasets import census
 from tierwise.plan import estimate
 from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
@@ -23,6 +25,7 @@ from tierwise.plan.studies import index_placement, pgbench_placement
 from tierwise.plan.studies.index_placement import Constants, Scene, expected_rows, forecast
 
 STATES = list(census.STATES)
+QUIET = Noise(steal=0.0, late_s=1e-4, latest_s=1e-3)
 
 
 def inputs(profile: str = "quick", tiers: str = "") -> Inputs:
@@ -31,22 +34,31 @@ def inputs(profile: str = "quick", tiers: str = "") -> Inputs:
 
 @pytest.fixture(autouse=True)
 def as_fast_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine keeps the pace of the one that the constants are of."""
+    """This machine keeps the pace of the one that the constants are of, and is as quiet."""
     monkeypatch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+    monkeypatch.setattr(estimate, "listen", lambda: QUIET)
 
 
 @pytest.fixture(scope="module")
 def quick() -> Plan:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+        patch.setattr(estimate, "listen", lambda: QUIET)
         return plan_of(inputs())
 
 
 def test_every_study_is_there_on_its_sources_pair_with_its_trials(quick: Plan) -> None:
     assert {line.study for line in quick.lines} == set(studies.names())
     for line in quick.lines:
-        cells = len(load_study(line.study).trials(inputs().profile, load_pair(line.pair)))
-        assert (line.cells, line.trials) == (cells, cells * line.blocks)
+        study, asked = load_study(line.study), inputs()
+        trials = study.trials(asked.profile, load_pair(line.pair))
+        counted = [trial for trial in trials if not trial.waited]
+        executed = (
+            len(trials) * line.blocks
+            if isinstance(study, SimulatedStudy)
+            else len(turns_of(study, load_pair(line.pair), asked, line.blocks))
+        )
+        assert (line.cells, line.trials) == (len(counted), executed)
         assert load_pair(line.pair).source == load_study(line.study).source
 
 
@@ -56,31 +68,66 @@ def test_the_readers_pair_is_planned_beside_it(quick: Plan) -> None:
     assert lines[0] in quick.lines
 
 
+@pytest.mark.parametrize("pair", ["today-server", "today-aws", "today-azure", "today-gcp"])
+def test_a_pair_of_today_is_measured_where_it_is_named_and_nowhere_else(quick: Plan, pair: str) -> None:
+    assert pair not in {line.pair for line in quick.lines}
+    asked = inputs(tiers=pair)
+    assert [each.name for each in asked.pairs if each.source is None] == [pair]
+    assert set(asked.pair_files()[pair]["devices"]) == {tier.device for tier in load_pair(pair).tiers.values() if tier.kind != "directory"}
+    assert pair in {line.pair for line in plan_of(asked).lines}
+
+
 def test_the_whole_is_the_sum_of_its_minutes_and_the_most_of_its_disk() -> None:
     plan = plan_of(inputs(tiers="local"))
-    assert plan.minutes == pytest.approx(plan.report_minutes + sum(line.minutes or 0 for line in plan.lines))
+    assert plan.minutes == pytest.approx(plan.report_s / 60 + sum(line.minutes() or 0 for line in plan.lines))
     assert plan.disk_gb == max(line.disk_gb or 0 for line in plan.lines)
 
 
 def test_more_rows_blocks_and_variants_take_longer_and_more_disk() -> None:
     smoke, quick, full = (plan_of(inputs(profile)).lines[0] for profile in ("smoke", "quick", "full"))
-    assert (smoke.minutes or 0) < (quick.minutes or 0) < (full.minutes or 0)
+    assert (smoke.minutes() or 0) < (quick.minutes() or 0) < (full.minutes() or 0)
     assert (smoke.disk_gb or 0) < (quick.disk_gb or 0) < (full.disk_gb or 0)
-    assert all(full.half_widths[name] < width for name, width in quick.half_widths.items())
+    assert all(full.half_widths[name] <= width for name, width in quick.half_widths.items())
 
 
 def test_a_host_that_is_half_as_fast_takes_at_most_twice_as_long(quick: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate, "reference_work", lambda: 2 * load("host", Host).pace_s)
     slow = plan_of(inputs())
     assert slow.pace == pytest.approx(2)
-    assert quick.minutes * 1.2 < slow.minutes < quick.minutes * 2  # disks are as slow as they were
+    assert slow.minutes == quick.minutes  # at the recorded pace
+    assert quick.minutes * 1.2 < slow.minutes_now < quick.minutes * 2  # disks are as slow as they were
+
+
+def test_stolen_time_is_missing_to_what_the_host_does_and_to_nothing_else(quick: Plan) -> None:
+    stolen = replace(quick, noise=replace(QUIET, steal=0.5))
+    assert stolen.minutes_now == pytest.approx((2 * quick.host_s + quick.device_s) / 60)
+    assert stolen.minutes == quick.minutes == quick.minutes_now
+
+
+def test_both_forecasts_and_the_noise_are_told(quick: Plan) -> None:
+    noisy = replace(quick, pace=2.0, noise=Noise(steal=0.3, late_s=0.02, latest_s=0.1))
+    text = as_text(noisy)
+    assert f"at the pace of data/plan/host.toml, {noisy.minutes:.1f} in all" in text
+    assert f"as this machine is now, {noisy.minutes_now:.1f} in all" in text
+    assert "This machine is noisy: steal 30.0 %, 99 of 100 sleepers at most 20.0 ms late (the latest 100.0 ms)" in text
+    assert "many rows of what is waited for" in text
+    assert "RETRY=1" in text
+
+
+def test_the_reference_run_has_five_blocks_and_seeds_of_everything_within_six_minutes() -> None:
+    plan = plan_of(inputs("smoke"))
+    assert plan.minutes <= 6
+    assert {line.blocks for line in plan.lines} == {5}
+    tables = inputs("smoke").profile.studies
+    assert tables["survey_arrays"]["hunt"]["seeds"] == 5
+    assert inputs("quick").profile.studies["pgbench_placement"]["flip_map"]["seeds"] == 5
 
 
 def test_a_study_that_forecasts_nothing_is_listed_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(estimate, "find_spec", lambda _: None)
     plan = plan_of(inputs())
-    assert all(line.cells and line.minutes is None and line.disk_gb is None and not line.half_widths for line in plan.lines)
-    assert plan.minutes == plan.report_minutes
+    assert all(line.cells and line.minutes() is None and line.disk_gb is None and not line.half_widths for line in plan.lines)
+    assert plan.minutes == plan.report_s / 60
     assert "no forecast" in as_text(plan)
     assert "without index_placement" in sentence(plan)
 
@@ -133,7 +180,7 @@ def test_windows_wait_for_the_clock_and_the_rest_grows_with_the_data() -> None:
         return pgbench_placement.forecast(Prospect(changed, pair, trials, "synthetic", 1))
 
     as_it_is, larger, longer, alone = of(), of(scale=40), of(window_s=40), of(flip_map=None)
-    assert as_it_is.device_s >= 15 * 20
+    assert as_it_is.device_s >= 15 * 4
     assert longer.device_s > 1.8 * as_it_is.device_s
     assert longer.host_s == as_it_is.host_s
     assert larger.host_s > 1.2 * as_it_is.host_s
@@ -167,7 +214,8 @@ def test_the_table_and_the_object_say_the_same(quick: Plan) -> None:
         *(str(first[name]) for name in ("cells", "blocks", "trials")),
         f"{first['minutes']:.1f}",
     ]
-    assert "simulated" in text[-2]
+    assert text[1].split()[7] == f"{first['minutes_now']:.1f}"
+    assert any("simulated" in line for line in text[-6:])
     assert max(map(len, text)) <= 140
 
 

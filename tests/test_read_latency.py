@@ -50,7 +50,8 @@ def opened_lab(work: Path, version: str) -> Iterator[Lab]:
 
 
 def trial_of(lab: Lab, arm: IoArm) -> Trial:
-    (only,) = trials(lab.profile, lab.pair)
+    only, waited = trials(lab.profile, lab.pair)
+    assert (only.waited, waited.waited) == (False, True)
     return replace(only, arm=arm)
 
 
@@ -64,7 +65,9 @@ def window(lab: Lab, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl
 
 
 def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_counts(lab: Lab) -> None:
+    lab.waiting = False
     timing, reads = window(lab, IoArm.DIRECT, ())
+    assert timing.parts.clock == lab.clock(alone=False)
     assert timing.proof["recorder"] == EMULATOR
     assert dict(reads.schema) == READS
     counted = {io.relation: io.reads for io in timing.relation_io}
@@ -78,6 +81,7 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
 
 @pytest.mark.parametrize("recorder", [bpftrace.NAME, strace_reads.NAME])
 def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab: Lab, recorder: str) -> None:
+    lab.waiting = True
     if choose_recorder(lab, [recorder]) != recorder:
         pytest.skip(str(lab.memory["obstacles"][recorder]))
     timing, reads = window(lab, IoArm.BUFFERED, (recorder,))
@@ -96,6 +100,7 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab
 def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
     with opened_lab(workspace / "read-latency-15", "15.0") as lab:
+        lab.waiting = True
         if choose_recorder(lab, [strace_reads.NAME]) != strace_reads.NAME:
             pytest.skip(str(lab.memory["obstacles"][strace_reads.NAME]))
         timing, reads = window(lab, IoArm.BUFFERED, (strace_reads.NAME,))
@@ -123,4 +128,4 @@ def test_the_single_reads_are_kept_with_the_run(lab: Lab, tmp_path: Path) -> Non
 def test_where_nothing_can_be_mounted_there_is_nothing_to_record() -> None:
     profile = load_profile("smoke")
     assert trials(profile, load_pair(PAIR).simulated()) == ()
-    assert [trial.arm for trial in trials(profile, load_pair(PAIR))] == [IoArm.BUFFERED]
+    assert [(trial.arm, trial.waited) for trial in trials(profile, load_pair(PAIR))] == [(IoArm.BUFFERED, False), (IoArm.BUFFERED, True)]

@@ -60,7 +60,7 @@ def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) ->
     with open_views(tmp_path, RUN) as connection:
         table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)).to_arrow()
         connection.register("source", table)
-        rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source') order by all").fetchall()
+        rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source', 'source') order by all").fetchall()
     found = {space: [(bucket, zone) for name, bucket, zone in rows if name == space] for space, _, _ in rows}
     assert found["all"] == [(14, "memory"), (18, "ssd"), (22, "hdd")]  # his three zones
     assert [bucket for bucket, _ in found["ssd"]] == [18, 20]  # 250 us, and the sub-spike

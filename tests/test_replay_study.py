@@ -16,7 +16,7 @@ from tierwise.report.chapters import index_placement as chapter
 from tierwise.report.display import Table
 from tierwise.report.run import open_run as open_for_report
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.store import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace
 
 pytestmark = [
@@ -45,7 +45,7 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
         asked = replace(asked, profile=asked.profile.model_copy(update={"blocks": BLOCKS}))
         begun = open_run(asked, fresh=True)
         measure_study("index_placement", asked, raw / begun.run_id)
-        yield Emulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
+        yield Emulated(raw, complete(begun.run_id), without_checks(read_rows(raw / begun.run_id)))
 
 
 def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
@@ -83,14 +83,17 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
 
 
 def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> None:
-    """The first request to the disks, with the heap cached also the first to the index, waits for a platter, whatever was read before."""
+    """The first request to the disks, with the heap cached also the first to the index, waits for a platter, whatever was read before.
+
+    From the drive's buffer it would take 0.08 ms.
+    """
     for trial in run.manifest.studies[0].trials:
         trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
         assert trace is not None
         first = trace.filter(tier="hdd", step=0)["intended_s"].head(1).to_list()
-        assert not first or first[0] > 0.2e-3, trial
+        assert not first or first[0] > 0.12e-3, trial
         index = trace.filter(tier="hdd", step=0, relation="pob")["intended_s"].head(1).to_list()
-        assert not index or index[0] > 0.2e-3 or "published" in trial, trial
+        assert not index or index[0] > 0.12e-3 or "published" in trial, trial
 
 
 def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,12 +11,12 @@ import vl_convert
 from browsing import DRAWN, TOO_WIDE, browsing, serving
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
-from tierwise.costs.book import load_book
-from tierwise.costs.source_r import PUBLISHED, THEN, per_million, ways
+from tierwise.costs.source_r import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways
 from tierwise.report.chapters import cost as chapter
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.figures import cost as figures
 from tierwise.report.notebooks import inert
+from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
 
@@ -53,11 +53,11 @@ def sliders(spec: dict[str, Any]) -> dict[str, float]:
     return {param["name"].removeprefix("price_"): param["value"] for param in spec["params"] if isinstance(param.get("bind"), dict)}
 
 
-def test_what_the_sliders_multiply_is_the_bill(delivered: dict[str, Any]) -> None:
-    """The sum that the page does, with its sliders as they stand, is the cost that the shell would say."""
-    book, prices = load_book(THEN), sliders(delivered)
+def test_what_the_sliders_multiply_is_the_bill(run: Run, delivered: dict[str, Any]) -> None:
+    """The sum that the page does, with its sliders as they stand, is the cost that the shell would say on the day of the run."""
+    book, prices = book_of(run), sliders(delivered)
     for case in PUBLISHED:
-        three = ways(case, book)
+        three = ways(case, book, flash=FLASH_NOW, disk=DISK_NOW)
         for way, plan in (("one SSD", three.flash), ("more RAM over a disk", three.memory), ("more disks", three.disks)):
             (row,) = [row for row in points(delivered) if (row["way"], row["ratio"]) == (way, case.data_to_ram)]
             shown = sum(row[item] * value for item, value in prices.items())
@@ -70,7 +70,7 @@ def test_each_slider_stands_at_the_price_that_was_read_and_can_be_moved_both_way
     for value, bind in binds.values():
         assert bind["min"] < value < bind["max"]
         assert value / bind["step"] == pytest.approx(round(value / bind["step"]))
-    assert binds["price_ram"][0] == pytest.approx(8)  # 32 for 4 GiB
+    assert binds["price_ram"][0] == pytest.approx(7.5)  # 240 for 32 GiB, January 2026
 
 
 @pytest.mark.parametrize("figure", [figures.devices, figures.break_evens, figures.delivered])
@@ -79,6 +79,17 @@ def test_a_figure_says_run_substrate_and_input(run: Run, figure: Any) -> None:
     assert shown.chart.to_dict()["description"]
     for words in (RUN_ID, "n = ", "data/prices"):
         assert words in shown.caption
+
+
+def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run) -> None:
+    """Each is a row of the axis, and the axis drops no name: rows are farther apart than its letters are high."""
+    (layer,) = figures.devices(run).chart.to_dict()["layer"]
+    order = layer["encoding"]["y"]["sort"]
+    assert order == [row.device for row in answer_of(run).devices]
+    ages = [row.today for row in answer_of(run).devices]
+    assert ages == sorted(ages, reverse=True)
+    drawn = vl_convert.vegalite_to_svg(figures.devices(run).chart.to_json())
+    assert all(f">{name}</text>" in drawn for name in order)
 
 
 def test_every_device_with_a_price_stands_in_the_table(run: Run) -> None:
@@ -131,9 +142,9 @@ def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any],
         assert page.evaluate(TOO_WIDE) == []
         answers = page.locator("svg.marks text").filter(has_text="times as much")
         before = answers.all_text_contents()
-        assert before == ["one SSD; more RAM 2.39 times as much; more disks 92.5 times as much", before[1]]
-        dearer = page.locator(".vega-bindings .vega-bind").filter(has_text="SSD of 128 GB").locator("input")
+        assert before == ["one SSD; more RAM 1.11 times as much; more disks 110 times as much", before[1]]
+        dearer = page.locator(".vega-bindings .vega-bind").filter(has_text="SSD, USD per TB").locator("input")
         dearer.evaluate("slider => { slider.value = slider.max; slider.dispatchEvent(new Event('input')); }")
-        page.wait_for_function("told => !document.body.innerHTML.includes(told)", arg="more RAM 2.39 times")
+        page.wait_for_function("told => !document.body.innerHTML.includes(told)", arg="more RAM 1.11 times")
         assert answers.count() == len(before)
         assert answers.all_text_contents() != before

@@ -27,12 +27,12 @@ POINT = {
     "slowdown": 1.0,
     "substrate": "simulated",
     "tps": {
-        "all_hdd": [100.0, 100.0],
-        "index_ssd": [120.0, 120.0],
-        "table_ssd": [500.0, 500.0],
-        "all_ssd": [900.0, 900.0],
-        "heat": [300.0, 300.0],
-        "dm_cache": [130.0, 130.0],
+        "all_hdd": [100.0] * 5 * 5,
+        "index_ssd": [120.0] * 5 * 5,
+        "table_ssd": [500.0] * 5 * 5,
+        "all_ssd": [900.0] * 5 * 5,
+        "heat": [300.0] * 5 * 5,
+        "dm_cache": [130.0] * 5 * 5,
     },
 }
 FLIPPED = {
@@ -40,7 +40,7 @@ FLIPPED = {
     "memory": 0.134,
     "index_to_memory": 3.0,
     "layout": "random-keys",
-    "tps": {"all_hdd": [100.0], "index_ssd": [250.0], "table_ssd": [180.0], "all_ssd": [600.0], "heat": [230.0]},
+    "tps": {"all_hdd": [100.0] * 5, "index_ssd": [250.0] * 5, "table_ssd": [180.0] * 5, "all_ssd": [600.0] * 5, "heat": [230.0] * 5},
 }
 FACTS = {
     "size_bytes": {"large": {"pgbench_accounts": 850, "pgbench_accounts_pkey": 150}},

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.devices.model import build
-from tierwise.devices.spec import Parameter, SsdSpec
+from tierwise.devices.parameter import Parameter
+from tierwise.devices.spec import SsdSpec
 from tierwise.simulate.closed_loop import LATENCY_EDGES_S, Costs, Series, run_threads
 from tierwise.simulate.page_cache import PageCache, replay
 from tierwise.simulate.zipfian import zipfian_pages

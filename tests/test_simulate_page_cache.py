@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from support import shared
 from tierwise.core.errors import InputError
-from tierwise.simulate.page_cache import CacheResult, PageCache, replay
+from tierwise.simulate.page_cache import CacheResult, PageCache, replay, replay_stream
 from tierwise.simulate.page_trace import read_page_trace, simulate_trace
 
 Pages = NDArray[np.int64]
@@ -50,11 +50,98 @@ def misses_of_textbook_clock(trace: Pages, pages: int) -> int:
     return misses
 
 
+def misses_of_slow_two_lists(trace: Pages, pages: int) -> int:
+    """Below 1 GiB, where the active list may be as long as the inactive one; a fault is a page's first use."""
+    inactive: OrderedDict[int, bool] = OrderedDict()  # whether it was used
+    active: OrderedDict[int, None] = OrderedDict()
+    gone: dict[int, int] = {}
+    age = misses = 0
+    for page in trace.tolist():
+        if page in active:
+            continue
+        if page in inactive:
+            if inactive[page]:
+                del inactive[page]
+                active[page] = None
+                age += 1
+            else:
+                inactive[page] = True
+            continue
+        misses += 1
+        if len(inactive) + len(active) == pages:
+            while len(inactive) < len(active):
+                inactive[active.popitem(last=False)[0]] = False
+            gone[inactive.popitem(last=False)[0]] = age
+            age += 1
+        if page in gone and age - gone[page] <= len(active):
+            active[page] = None
+        else:
+            inactive[page] = True
+    return misses
+
+
+def misses_of_slow_mapped_lists(trace: Pages, pages: int) -> int:
+    inactive: list[int] = []
+    active: list[int] = []
+    young, referenced = set[int](), set[int]()
+    misses = 0
+    for page in trace.tolist():
+        if page not in inactive and page not in active:
+            misses += 1
+            while len(inactive) + len(active) == pages:
+                while 2 * len(active) > pages:
+                    inactive.append(active.pop(0))
+                    young.discard(inactive[-1])
+                    referenced.add(inactive[-1])
+                oldest = inactive.pop(0)
+                if oldest not in young:
+                    referenced.discard(oldest)
+                elif oldest in referenced:
+                    active.append(oldest)
+                    referenced.remove(oldest)
+                else:
+                    inactive.append(oldest)
+                    referenced.add(oldest)
+                young.discard(oldest)
+            inactive.append(page)
+        young.add(page)
+    return misses
+
+
+SLOW = {
+    "lru": misses_of_textbook_lru,
+    "clock": misses_of_textbook_clock,
+    "two-list": misses_of_slow_two_lists,
+    "mapped": misses_of_slow_mapped_lists,
+}
+
+
+@pytest.mark.parametrize("policy", SLOW)
 @pytest.mark.parametrize("pages", [1, 2, 17, 100])
-def test_lru_and_clock_are_the_textbooks(pages: int) -> None:
+def test_each_policy_is_a_slow_version_of_the_same_rule(policy: str, pages: int) -> None:
     trace = skewed(5000, 150)
-    assert replay(trace, pages, "lru") == CacheResult(5000, misses_of_textbook_lru(trace, pages))
-    assert replay(trace, pages, "clock") == CacheResult(5000, misses_of_textbook_clock(trace, pages))
+    assert replay(trace, pages, policy) == CacheResult(5000, SLOW[policy](trace, pages))
+
+
+@pytest.mark.parametrize("policy", SLOW)
+def test_positions_and_queues_that_are_used_up_are_used_again(policy: str) -> None:
+    trace = skewed(200_000, 40)
+    assert replay(trace, 20, policy) == CacheResult(200_000, SLOW[policy](trace, 20))
+
+
+def test_an_inactive_queue_full_of_what_left_it_closes_its_ranks() -> None:
+    """The oldest inactive page is never used again, all others become active, time after time."""
+    trace = np.array([page for start in range(0, 4000, 10) for page in (start, *[start + 1, start + 2, start + 3] * 2, start + 4)])
+    for pages in (3, 5, 8, 40):
+        assert replay(trace, pages, "two-list").misses == misses_of_slow_two_lists(trace, pages)
+
+
+@pytest.mark.parametrize("policy", SLOW)
+def test_a_stream_is_replayed_as_the_whole(policy: str) -> None:
+    trace = skewed(20_000, 3000)
+    for far_apart in (trace, trace - 1500, trace * 10**11 - 7):
+        chunks = np.array_split(far_apart, 7)
+        assert replay_stream(lambda given=chunks: iter(given), 500, policy) == replay(trace, 500, policy)  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

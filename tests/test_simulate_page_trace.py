@@ -5,11 +5,12 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tierwise.core.errors import InputError
-from tierwise.simulate.page_trace import read_page_trace, simulate_trace
+from tierwise.simulate.page_trace import page_chunks, read_page_trace, simulate_trace
 
 
 def _zstd(content: bytes) -> bytes:
@@ -84,3 +85,15 @@ def test_a_file_that_is_absent_empty_or_cut_off_is_named(tmp_path: Path) -> None
         (tmp_path / f"cut.lis{suffix}").write_bytes(packed[: len(packed) // 2])
         with pytest.raises(InputError, match=r"cut\.lis.*cannot be read"):
             read_page_trace(tmp_path / f"cut.lis{suffix}")
+
+
+def test_a_file_is_read_in_parts_and_a_malformed_line_is_counted_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "long.lis"
+    lines = [b"%d 2 0 0\n" % (page * 10**8) for page in range(2 * 10**6)]
+    path.write_bytes(b"".join(lines))
+    chunks = list(page_chunks(path))
+    assert len(chunks) > 1
+    assert np.array_equal(np.concatenate(chunks).reshape(-1, 2)[:, 0], np.arange(2 * 10**6) * 10**8)
+    path.write_bytes(b"".join([*lines[:1_999_990], b"broken\n"]))
+    with pytest.raises(InputError, match="line 1999991 is 'broken'"):
+        list(page_chunks(path))

@@ -19,7 +19,7 @@ from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
 from tierwise.devices.spec import HddSpec, SsdSpec, load_device
-from tierwise.simulate import cache_kernels, che, zipf
+from tierwise.simulate import cache_kernels, cache_table, che, zipf
 from tierwise.simulate.closed_loop import Costs
 from tierwise.simulate.machine import load_machine
 from tierwise.simulate.page_cache import PageCache, replay
@@ -235,11 +235,11 @@ def test_a_first_use_of_a_marked_page_reads_ahead() -> None:
     """Page 24 of the window of 32 carries the mark; the next absent page is 32 pages on."""
     cache = PageCache(4096, 1024, "mapped", read_around=32)
     assert cache.access(1000) == (984, 1016)
-    assert cache_kernels.touch(cache.table, 1009) == cache_kernels.HIT
+    assert cache_kernels.touch(cache.table, 1009) == cache_table.HIT
     cache = PageCache(4096, 1024, "mapped", read_around=32)
     cache.access(1000)
-    assert cache_kernels.touch(cache.table, 1008) == cache_kernels.MARKED_HIT
-    assert cache_kernels.touch(cache.table, 1008) == cache_kernels.HIT
+    assert cache_kernels.touch(cache.table, 1008) == cache_table.MARKED_HIT
+    assert cache_kernels.touch(cache.table, 1008) == cache_table.HIT
     assert cache_kernels.read_ahead(cache.table, 1008, 32) == (1016, 1048)
     assert len(cache) == 64
-    assert cache_kernels.touch(cache.table, 1016) == cache_kernels.MARKED_HIT
+    assert cache_kernels.touch(cache.table, 1016) == cache_table.MARKED_HIT

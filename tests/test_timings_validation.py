@@ -9,6 +9,7 @@ from rows import make_rows
 from tierwise.core.errors import InputError
 from tierwise.timings.schema import SCHEMA
 from tierwise.timings.store import validate_rows
+from tierwise.timings.validation import NULLABLE
 
 ROWS = make_rows(blocks=1)
 
@@ -37,7 +38,7 @@ def test_no_rows_are_valid() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
-        ("schema_version", 1, "must be 2"),
+        ("schema_version", 1, "must be one of 2, 3"),
         ("run_id", "", "must not be empty"),
         ("study", "", "must not be empty"),
         ("pair", "", "must not be empty"),
@@ -58,6 +59,8 @@ def test_no_rows_are_valid() -> None:
         ("cell", "{", "must be a JSON object"),
         ("proof", "cold, really", "must be a JSON object"),
         ("flags", ["overshoot", None], "a flag must not be null"),
+        ("clock", "guessed", "must be one of waited, counted-one, counted-several"),
+        ("cpu_s", -0.1, "must be at least 0"),
     ],
 )
 def test_a_value_that_breaks_a_rule_is_named(column: str, value: Any, rule: str) -> None:
@@ -69,7 +72,7 @@ def test_a_value_that_breaks_a_rule_is_named(column: str, value: Any, rule: str)
     assert repr(value) in message
 
 
-@pytest.mark.parametrize("column", [name for name in SCHEMA if name != "result_rows"])
+@pytest.mark.parametrize("column", [name for name in SCHEMA if name not in NULLABLE])
 def test_null_is_refused(column: str) -> None:
     with pytest.raises(InputError, match=f"{column}, row 3: must not be null"):
         validate_rows(with_value(column, None))

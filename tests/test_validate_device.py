@@ -1,15 +1,22 @@
 """The disk model against measured service times of real drives, and against files that are not what they should be."""
 
+import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 import pytest
+from typer.testing import CliRunner
 
 from support import shared
+from tierwise.cli import app
 from tierwise.core.errors import InputError
-from tierwise.simulate.device_validation import COMMON, DriveCase, fit, read_case, validate
+from tierwise.devices.hdd import Electronics, Hdd
+from tierwise.devices.protocol import Operation
+from tierwise.simulate.device_validation import COMMON, DriveCase, Part, fit, read_case, validate
 from tierwise.simulate.drive_files import read_drive, read_seeks
+from tierwise.simulate.drive_specs import ReadAhead, read_specs
 from tierwise.simulate.drive_trace import predict, read_trace
 
 DRIVES = ("atlas10k", "barracuda", "cheetah4LP")
@@ -18,6 +25,11 @@ DRIVES = ("atlas10k", "barracuda", "cheetah4LP")
 @cache
 def _case(name: str, folder: Path) -> DriveCase:
     return read_case(*(folder / f"{name}.{ending}" for ending in ("trace", "model", "seek")))
+
+
+@cache
+def _specified(name: str, folder: Path) -> DriveCase:
+    return replace(_case(name, folder), specs=read_specs(folder / f"{name}.diskspecs"))
 
 
 def real(name: str) -> DriveCase:
@@ -41,6 +53,28 @@ def test_the_common_electronics_are_what_the_first_halves_give() -> None:
 def test_a_drive_is_predicted_from_the_two_others_alone(name: str) -> None:
     common = fit([real(other) for other in DRIVES if other != name])
     assert abs(real(name).judge(common, "second half").mean_error) <= 0.10
+
+
+@pytest.mark.parametrize("name", DRIVES)
+@pytest.mark.parametrize("part", ["all", "second half"])
+def test_a_drives_own_electronics_are_no_worse_than_the_fitted_ones(name: str, part: Part) -> None:
+    fitted, own = real(name).judge(part=part), _specified(name, shared("realdata", "devices")).judge(part=part)
+    assert abs(own.mean_error) <= abs(fitted.mean_error)
+    assert own.demerit < fitted.demerit
+    assert own.fitted_on is None
+
+
+@pytest.mark.parametrize("name", DRIVES)
+def test_where_the_platter_stands_at_first_decides_nothing(name: str) -> None:
+    case = _specified(name, shared("realdata", "devices"))
+    assert case.specs is not None
+    means_s = [fmean(predict(case.requests, case.mechanics, case.specs, seed=seed)) for seed in (1, 2)]
+    assert means_s[0] == pytest.approx(means_s[1], rel=0.002)
+
+
+def test_no_fitted_constant_stands_in_where_specs_are_given() -> None:
+    case = _specified("cheetah4LP", shared("realdata", "devices"))
+    assert case.judge(COMMON.with_fit(1000, 0.1), "first half") == case.judge(part="first half")
 
 
 def test_measured_times_are_no_input_of_the_prediction() -> None:
@@ -70,14 +104,25 @@ dm_disk small {
    }
 }
 """
+SPECS = """
+disksim_disk small {
+   Model = source small.model,
+   Bulk sector transfer time = 0.1, Scheduler = disksim_ioqueue { Scheduling policy = 1 },
+   Number of buffer segments = 2, Segment size (in blks) = 64, Buffer continuous read = 3, Fast write level = 0,
+   Read hit over. after read = 0.1, Read hit over. after write = 0.2, Read miss over. after read = 0.3,
+   Read miss over. after write = 0.4, Write hit over. after read = 0.5, Write hit over. after write = 0.6,
+   Write miss over. after read = 0.7, Write miss over. after write = -0.8, Read Any Free  Blocks = 1
+}
+instantiate [ disk0 ] as small
+"""
 SEEK = "Seek distances measured: 3\n1, 1.0\n10\t2.0\n19 ; 4.0\n"
 TRACE = "R Hit 0 4 5000.0 20000.0\nW Miss 3000 8 1000 20000\n\n r x 3000 8 900 0\n"
 
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, Path]:
-    paths = {ending: tmp_path / f"small.{ending}" for ending in ("trace", "model", "seek")}
-    for path, text in zip(paths.values(), (TRACE, MODEL, SEEK), strict=True):
+    paths = {ending: tmp_path / f"small.{ending}" for ending in ("trace", "model", "seek", "diskspecs")}
+    for path, text in zip(paths.values(), (TRACE, MODEL, SEEK, SPECS), strict=True):
         path.write_text(text, encoding="utf-8")
     return paths
 
@@ -99,6 +144,132 @@ def test_seek_times_between_the_measured_distances_lie_between(files: dict[str, 
     seek_s = read_seeks(files["seek"])
     assert [seek_s(distance) for distance in (1, 5.5, 10, 19)] == pytest.approx([1e-3, 1.5e-3, 2e-3, 4e-3])
     assert seek_s(20) > seek_s(19)
+
+
+def test_a_negative_write_settling_is_read_and_brings_a_write_forward_but_not_before_the_arm_sets_off(files: dict[str, Path]) -> None:
+    text = files["model"].read_text(encoding="utf-8")
+    electronics = Electronics(0.0, 1e12, cache_bytes=512, segments=1, read_ahead_bytes=0, write_back=False)
+    ends_s = {}
+    for settle_ms in (0.0, -0.5, -2.0, -30.0):
+        files["model"].write_text(text.replace("Single cyl", f"Add. write settling delay = {settle_ms}, Single cyl"), encoding="utf-8")
+        mechanics = read_drive(files["model"], files["seek"])
+        assert mechanics.write_settle_s == pytest.approx(settle_ms / 1e3)
+        # On a platter that turns at once only the arm is left: ten cylinders take 2 ms.
+        model = Hdd(replace(mechanics, turn_s=1e-9), electronics, seed=1)
+        model.submit(0.0, 0, Operation.WRITE, 1980 * 512, 512)
+        ends_s[settle_ms] = model.advance(1.0)[0][1]
+    assert list(ends_s.values()) == pytest.approx([2e-3, 1.5e-3, 0.0, 0.0], abs=1e-8)
+
+
+def test_specs_are_read_with_their_defaults_and_what_is_not_theirs_is_passed_over(files: dict[str, Path]) -> None:
+    specs = read_specs(files["diskspecs"])
+    assert specs.command_ms(Operation.WRITE, hit=False, before=Operation.WRITE) == -0.8
+    assert specs.command_ms(Operation.READ, hit=True, before=Operation.WRITE) == 0.2
+    assert (specs.segments, specs.segment_sectors, specs.read_ahead) == (2, 64, ReadAhead.SEGMENT)
+    assert specs.free_blocks, "names are compared without regard to case and spacing"
+    assert specs.caching
+    assert not specs.never_disconnects
+    assert specs.scale == 1.0
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("Fast write level = 0,", "", ["Fast write level", "not said", "Remedy: add the line"]),
+        ("Fast write level = 0,", "Fast write level = 3,", ["Fast write level is 3", "0, 1 or 2"]),
+        ("Buffer continuous read = 3", "Buffer continuous read = 5", ["Buffer continuous read is 5", "0, 1, 2, 3 or 4"]),
+        ("Read Any Free", "Read Any Fre", ["read any fre blocks", "no field", "'Read any free blocks'"]),
+        ("transfer time = 0.1", "transfer time = -0.1", ["Bulk sector transfer time is '-0.1'", "greater than or equal to 0"]),
+        ("after read = 0.3", "after read = long", ["Read miss over. after read is 'long'", "valid number"]),
+        (
+            "Number of buffer segments = 2",
+            "Number of buffer segments = 0",
+            ["Number of buffer segments is '0'", "greater than or equal to 1"],
+        ),
+        ("Number of buffer segments = 2,", "", ["Number of buffer segments", "no block says it", "disksim_disk"]),
+    ],
+)
+def test_bad_specs_are_told(files: dict[str, Path], old: str, new: str, said: list[str]) -> None:
+    assert old in SPECS
+    files["diskspecs"].write_text(SPECS.replace(old, new), encoding="utf-8")
+    with pytest.raises(InputError, match=r"small\.diskspecs") as told:
+        validate(files["trace"], files["model"], files["seek"], specs=files["diskspecs"])
+    for part in said:
+        assert part in str(told.value)
+
+
+def test_the_bus_adds_its_time_with_and_without_specs(files: dict[str, Path]) -> None:
+    for operation, specs in [("W", None), ("R", files["diskspecs"])]:  # buffered writes; reads, of which all but the first are hits
+        files["trace"].write_text(f"{operation} Hit 0 4 5000 20000\n" * 50, encoding="utf-8")
+        means_s = [
+            validate(files["trace"], files["model"], files["seek"], specs=specs, bus_ms_per_sector=bus_ms).mean_predicted_s
+            for bus_ms in (0.0, 0.5)
+        ]
+        assert means_s[1] - means_s[0] == pytest.approx(4 * 0.5e-3, abs=1e-5), "four sectors"
+    with pytest.raises(InputError, match="--bus-ms-per-sector is -1"):
+        validate(files["trace"], files["model"], files["seek"], bus_ms_per_sector=-1)
+
+
+def test_the_command_takes_specs_and_bus(files: dict[str, Path]) -> None:
+    options = [part for ending in ("trace", "model", "seek") for part in (f"--{ending}", str(files[ending]))]
+    plain = CliRunner().invoke(app, ["validate", "device", *options])
+    assert "fitted electronics: 3 requests" in plain.output
+    own = CliRunner().invoke(app, ["validate", "device", *options, "--specs", str(files["diskspecs"]), "--format", "json"])
+    slow = CliRunner().invoke(
+        app, ["validate", "device", *options, "--specs", str(files["diskspecs"]), "--bus-ms-per-sector", "0.2", "--format", "json"]
+    )
+    assert json.loads(own.output)["fitted_on"] is None
+    assert json.loads(slow.output)["mean_predicted_s"] > json.loads(own.output)["mean_predicted_s"] + 0.5e-3
+
+
+FORMULAS = [
+    ("Seek type = linear, Single cylinder seek time = 1.0, Full strobe seek time = 10.0", {1: 1.0, 10: 5.5, 19: 10.0}),
+    ("Seek type = constant, Average seek time = 7.0", {1: 7.0, 19: 7.0}),
+    ("Seek type = hpl, HPL seek equation values = [ 10, 1.0, 2.0, 6.0, 0.1, 1.5 ]", {1: 1.5, 4: 5.0, 9: 7.0, 10: 7.0, 19: 7.9}),
+    ("Seek type = hpl, HPL seek equation values = [ 10, 1.0, 2.0, 6.0, 0.1, -1 ]", {1: 3.0}),
+    (
+        "Seek type = hplplus10, HPL seek equation values = [ 5, 1.0, 2.0, 6.0, 0.1, 1.5 ],"
+        " First ten seek times = [ 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8, 1.9 ]",
+        {1: 1.0, 10: 1.9, 11: 7.1},
+    ),
+    ("Seek type = extracted, Full seek curve = small.seek", {1: 1.0, 10: 2.0, 19: 4.0}),
+]
+
+
+@pytest.mark.parametrize(("said", "expected_ms"), FORMULAS)
+def test_without_a_table_the_model_says_its_seek_curve(files: dict[str, Path], said: str, expected_ms: dict[int, float]) -> None:
+    files["model"].write_text(MODEL.replace("Single cylinder seek time = 1.0", said), encoding="utf-8")
+    seek_s = read_drive(files["model"]).seek
+    assert [seek_s(distance) * 1e3 for distance in expected_ms] == pytest.approx(list(expected_ms.values()))
+
+
+def test_three_seek_times_are_met_on_average(files: dict[str, Path]) -> None:
+    said = "Seek type = curve, Single cylinder seek time = 1.0, Average seek time = 9.0, Full strobe seek time = 18.0"
+    wide = MODEL.replace("Last cylinder number = 19", "Last cylinder number = 1999").replace("Single cylinder seek time = 1.0", said)
+    files["model"].write_text(wide, encoding="utf-8")
+    seek_s = read_drive(files["model"]).seek
+    assert [seek_s(1), seek_s(2000)] == pytest.approx([1e-3, 18e-3], rel=1e-3)
+    shares = [(2000 - distance) * 2 / 2000**2 for distance in range(1, 2000)]
+    assert sum(share * seek_s(distance) for distance, share in enumerate(shares, start=1)) == pytest.approx(9e-3, rel=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("Seek type = odd", ["Seek type is 'odd'", "linear", "--seek"]),
+        ("Head room = 1", ["Seek type", "--seek"]),
+        ("Seek type = linear, Single cylinder seek time = 1.0", ["Full strobe seek time", "must say it"]),
+        ("Seek type = linear, Single cylinder seek time = 1.0, Full strobe seek time = -1", ["below zero"]),
+        ("Seek type = hpl, HPL seek equation values = [ 1, 2 ]", ["HPL seek equation values is 2", "6 numbers"]),
+        ("Seek type = extracted, Full seek curve = other.seek", ["other.seek", "No such file"]),
+    ],
+)
+def test_a_seek_curve_that_cannot_be_is_told(files: dict[str, Path], said: str, told: list[str]) -> None:
+    files["model"].write_text(MODEL.replace("Single cylinder seek time = 1.0", said), encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        read_drive(files["model"])
+    for part in told:
+        assert part in str(error.value)
 
 
 @pytest.mark.parametrize(

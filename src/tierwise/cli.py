@@ -13,9 +13,9 @@ import typer
 from tierwise.advisor.cli import advise, move_plan
 from tierwise.core import paths
 from tierwise.core.answers import Format, FormatOption, answered
-from tierwise.core.errors import TierwiseError
+from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
-from tierwise.simulate.cli import simulating, validating
+from tierwise.simulate.cli import predict_scan, simulating, validating
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(validating, name="validate")
@@ -44,13 +44,15 @@ def report(  # noqa: PLR0917  each is an option with a name
         str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
     ] = "synthetic",
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
     run: Annotated[str, typer.Option(help="render this complete run (reference: the one that ships), measure nothing", envvar="RUN")] = "",
 ) -> None:
     """Measure what is missing and build the report."""
-    from tierwise.pipeline import make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
+    from tierwise.pipeline import Asked, make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
 
-    site = make_report(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh, engine=engine, run_id=run)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh, retry=retry)
+    site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
@@ -118,8 +120,31 @@ def cost(  # noqa: PLR0917  each is an option with a name
     print(answered(found, form, as_text))
 
 
+@app.command()
+def volumes(  # noqa: PLR0917  each is an option with a name
+    gib: Annotated[float, typer.Option(help="size")],
+    iops: Annotated[float, typer.Option(help="reads a second")],
+    mibs: Annotated[float, typer.Option(help="MiB a second")],
+    latency_ms: Annotated[float | None, typer.Option(help="that a read alone may take, in the median")] = None,
+    read_kib: Annotated[float, typer.Option(help="size of a read")] = 16,
+    reads_per_gib: Annotated[float | None, typer.Option(help="reads a second that a GiB more of memory saves: is it cheaper?")] = None,
+    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
+    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
+    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
+    form: FormatOption = Format.TABLE,
+) -> None:
+    """Say which rented volumes meet a wish, cheapest first, what limit binds each, and when memory would be cheaper than its reads."""
+    from tierwise.costs.command import volumes_answer  # noqa: PLC0415
+    from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
+
+    day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
+    wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "latency_ms": latency_ms, "read_kib": read_kib, "reads_per_gib": reads_per_gib}
+    print(answered(volumes_answer(day, wanted, currency=currency, region=region), form, as_text))
+
+
 app.command()(advise)
 app.command("move-plan")(move_plan)
+app.command("predict-scan")(predict_scan)
 
 
 @app.command()
@@ -205,11 +230,11 @@ def clean() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the reader can mend is one message, not a traceback (``TIERWISE_DEBUG=1`` shows it)."""
+    """Entry point: an error that the reader can mend is one message, not a traceback (``TIERWISE_DEBUG=1`` shows it); 2: bad input."""
     try:
         app()
     except TierwiseError as error:
         if os.environ.get("TIERWISE_DEBUG"):
             raise
         print(f"tierwise: {error}", file=sys.stderr)
-        sys.exit(1)
+        sys.exit(2 if isinstance(error, InputError) else 1)

@@ -15,7 +15,7 @@ from typing import Final
 import psutil
 import pypandoc
 
-from tierwise.core import profiles
+from tierwise.core import profiles, quiet, session_group
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.host import fingerprint
 from tierwise.core.paths import home, short
@@ -63,7 +63,9 @@ def examine() -> list[Finding]:
         *_work_folder(),
         _cores(),
         _memory(),
+        _quiet(),
         _cgroup(),
+        _sessions(),
         _drop_caches(),
         Finding("Pandoc", State.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
         Finding("Typst", State.OK, f"{version('typst')}, from its wheel"),
@@ -180,6 +182,14 @@ def _memory() -> Finding:
     return Finding("memory", State.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
 
 
+def _quiet() -> Finding:
+    """Steal and late sleepers for some seconds: what they mean for a run that is begun now."""
+    noise = quiet.listen()
+    if noise.word is quiet.Quiet.QUIET:
+        return Finding("quiet", State.OK, f"{noise.word}: {noise.measured}; {noise.meaning}")
+    return Finding("quiet", State.OPTIONAL, f"{noise.word}: {noise.measured}", noise.meaning, quiet.REMEDY)
+
+
 def _cgroup() -> Finding:
     """Whether a memory cgroup can be made: below one's own (version 2, delegated), or in the memory hierarchy (version 1)."""
     rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text(encoding="utf-8").splitlines()]
@@ -192,6 +202,14 @@ def _cgroup() -> Finding:
     cost = "the page cache of the buffered arm cannot be limited on a directory tier"
     remedy = "systemd-run --user --scope -p Delegate=yes make report"
     return Finding("memory cgroup", State.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
+
+
+def _sessions() -> Finding:
+    """Whether the time of several sessions can be counted."""
+    if (why := session_group.obstacle()) is None:
+        return Finding("counted time", State.OK, "of one session and of several")
+    cost = "loads of several sessions are waited for, which needs a quiet machine"
+    return Finding("counted time", State.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
 
 
 def _drop_caches() -> Finding:

@@ -2,25 +2,50 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tierwise.advisor.claims import judge_all
+from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.runs import complete, open_run
-from tierwise.core import paths, studies
+from tierwise.bench.retry import begin_retry
+from tierwise.bench.runs import complete, open_run, record_stage, update
+from tierwise.core import paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
+from tierwise.plan.forecast import Host, load
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.timings.export import export
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader asks to be measured; the words of ``make report``."""
+
+    profile: str
+    tiers: str = ""
+    seed: int = 1
+    census: str = "synthetic"
+    sky: str = "synthetic"
+    fresh: bool = False
+    retry: bool = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """As the notebooks have them."""
+        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "CENSUS": self.census, "SKY": self.sky}
+
 
 REFERENCE: Final = "reference"
 """The name of the run that ships with the checkout, instead of its id."""
@@ -28,30 +53,51 @@ KERNELS: Final = 2
 """So many chapters are made at once: each is one process for most of its time. Nothing is being measured then."""
 
 
-def make_report(*, profile: str, tiers: str, seed: int, census: str, sky: str, fresh: bool, engine: str, run_id: str = "") -> Path:
-    """Measure what is missing, then render; returns the folder of the built site.
+def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
+    """Measure what is missing, then render; the folder of the built site. The last lines told are the claims, decided and open.
 
     With `run_id` nothing is measured: that run, which must be complete, is rendered again.
     """
     with announcing(), rows_of(run_id):
-        run = named_run(run_id) if run_id else _measured(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh)
+        begun_s = time.monotonic()
+        run, measured = (named_run(run_id), False) if run_id else _measured(asked)
         folder = paths.raw() / run.run_id
-        if built := freshness.built(folder, engine):
+        site = freshness.built(folder, engine)
+        if site:
             say("nothing changed since this version was built")
-            return built
-        from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
+        else:
+            from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
 
-        executed = _show(run)
-        say("rendering")
-        site = render(run_id=run.run_id, executed=executed, engine=engine)
-        freshness.keep_built(site, folder, engine)
+            executed = _show(run)
+            say("rendering")
+            site = render(run_id=run.run_id, executed=executed, engine=engine)
+            freshness.keep_built(site, folder, engine)
+        if measured:
+            say(_took(run, time.monotonic() - begun_s))
+        for line in tally_lines(judge_all(paths.raw(), run.run_id)):
+            say(line)
         return site
+
+
+def _took(run: Manifest, took_s: float) -> str:
+    """What this call took, beside the plan at the recorded pace and the plan scaled by the pace and the steal that the run recorded."""
+    told = f"took {took_s / 60:.1f} minutes"
+    conditions, planned = run.conditions, run.foreseen
+    if conditions is None or planned is None:
+        return told
+    host_s = planned.host_s + load("host", Host).report_s
+    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0)
+    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal)
+    return (
+        f"{told}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
+        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
+    )
 
 
 def make_reference(*, fresh: bool) -> Path:
     """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
     with announcing():
-        run = _measured(profile="smoke", tiers="", seed=1, census="synthetic", sky="synthetic", fresh=fresh)
+        run, _ = _measured(Asked(profile="smoke", fresh=fresh))
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
         return export(paths.raw() / run.run_id, paths.reference(), replace=True)
@@ -90,20 +136,49 @@ def named_run(run_id: str) -> Manifest:
     return run
 
 
-def _measured(*, profile: str, tiers: str, seed: int, census: str, sky: str, fresh: bool) -> Manifest:
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
-    run = open_run(inputs, fresh=fresh)
+def _measured(asked: Asked) -> tuple[Manifest, bool]:
+    """The complete run of what was asked, and whether any of it was measured now."""
+    inputs = gather_inputs(profile=asked.profile, tiers=asked.tiers, seed=asked.seed, census=asked.census, sky=asked.sky)
+    run = open_run(inputs, fresh=asked.fresh)
+    folder = paths.raw() / run.run_id
+    if run.status == "complete" and asked.retry:
+        run = begin_retry(folder)
     if run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
-        return run
-    check_free_space(load_profile(profile))
-    say(sentence(plan_of(inputs)))
+        return run, False
+    check_free_space(load_profile(asked.profile))
+    planned = plan_of(inputs)
+    say(sentence(planned))
+    if run.foreseen is None:
+        foreseen = Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+        run = update(run, foreseen=foreseen)
+        run.save(folder)
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-    parameters = {"PROFILE": profile, "TIERS": tiers, "SEED": seed, "CENSUS": census, "SKY": sky, "RUN_ID": run.run_id}
-    notebooks = paths.home() / "notebooks"
-    for notebook in (*sorted(notebooks.glob("acquire-*.ipynb")), *(notebooks / f"run-{name}.ipynb" for name in studies.names())):
-        execute(notebook, run.run_id, parameters)
-    return complete(run.run_id)
+    parameters = {**asked.parameters, "RUN_ID": run.run_id}
+    acquiring = sorted((paths.home() / "notebooks").glob("acquire-*.ipynb"))
+    _drive([*acquiring, *_driving(run)], folder, parameters, RETRIED if run.retry else "")
+    if asked.retry and run.retry is None and (run := begin_retry(folder)).retry is not None:
+        _drive(_driving(run), folder, parameters, RETRIED)
+    return complete(run.run_id), True
+
+
+def _driving(run: Manifest) -> list[Path]:
+    """The notebooks that measure; once blocks were added, of the studies that have some."""
+    added = None if run.retry is None else {name.split("/")[0] for name in run.retry.blocks}
+    return [paths.home() / "notebooks" / f"run-{name}.ipynb" for name in studies.names() if added is None or name in added]
+
+
+def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
+    """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
+    recorded_s = load("host", Host).pace_s
+    work_s = quiet.reference_work()
+    for notebook in notebooks:
+        before, before_s, begun_s = quiet.processor(), work_s, time.monotonic()
+        execute(notebook, folder.name, parameters)
+        took_s, steal = time.monotonic() - begun_s, quiet.processor().steal_since(before)
+        work_s = quiet.reference_work()
+        stage = Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=(before_s + work_s) / 2 / recorded_s, steal=steal)
+        record_stage(folder, stage)
 
 
 def _show(run: Manifest) -> Path:
@@ -125,7 +200,7 @@ def _show(run: Manifest) -> Path:
     return executed
 
 
-def execute(notebook: Path, run_id: str, parameters: dict[str, Any]) -> None:
+def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     """Run `notebook` with those of `parameters` that it has; the executed copy is kept with the run, whole or marked as failed.
 
     Raises:

@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import duckdb
 
 from tierwise.advisor.moving import MovePlan
-from tierwise.advisor.survey_moves import MOVED, moves_of, plans_of, timed_of
+from tierwise.advisor.survey_moves import MOVED, STUDY, moves_of, plans_of, timed_of
 from tierwise.analysis.claims import Bounds, load_claims
+from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
-from tierwise.analysis.views import open_views
+from tierwise.analysis.views import manifest_of, open_views
 from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.claims import judge_costs
 
@@ -41,13 +43,16 @@ def _moves(verdict: ClaimVerdict, connection: duckdb.DuckDBPyConnection) -> Clai
     arm, flagged = timed
     plans = plans_of(connection, pair, moves_of(connection, pair))
     if not plans:
-        reason = f"no block has a job and a move without a flag, {flagged} moves have one"
-        return verdict.model_copy(update={"verdict": f"{Verdict.UNDECIDED} ({reason})", "reason": reason, "flagged": flagged})
+        reason = f"fewer than {MINIMUM_PAIRS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
+        return verdict.model_copy(
+            update={"flagged": flagged, **_open(Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason, connection), "states": ()}
+        )
     outcome, reason, states = outcome_of(plans, arm)
     found = {
         "flagged": flagged,
-        "verdict": f"{outcome} ({reason})" if reason else str(outcome),
-        "reason": reason,
+        **(
+            {"verdict": str(outcome), "reason": "", "cause": None, "cure": ""} if not reason else _open(Cause.STRADDLES, reason, connection)
+        ),
         "substrate": Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
         "states": states,
     }
@@ -58,6 +63,12 @@ def _moves(verdict: ClaimVerdict, connection: duckdb.DuckDBPyConnection) -> Clai
     return verdict.model_copy(
         update={**found, **own, "deciding_state": decider.state, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
     )
+
+
+def _open(cause: Cause, reason: str, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+    """The fields of a verdict that is undecided for `cause`."""
+    needs = cure(cause, manifest_of(connection), STUDY)
+    return {"verdict": f"{Verdict.UNDECIDED} ({reason}; needs {needs})", "reason": reason, "cause": cause, "cure": needs}
 
 
 def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm) -> tuple[Verdict, str, tuple[StateVerdict, ...]]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
+from statistics import geometric_mean
 from typing import Protocol
 
 from tierwise.advisor.advice import ServiceTimes, names, times_by_seed
@@ -13,7 +14,7 @@ from tierwise.advisor.service import Build
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.words import RelationClass, Substrate, Way
@@ -27,7 +28,7 @@ class Maker(Protocol):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds by block, which in simulation is a seed; what has no repeats has the one block 0."""
+    """Seconds by block, which in simulation is a seed; what has no repeats by design (told by a reader, read off a chart) has one."""
 
     by_block: Mapping[int, float]
     substrate: Substrate
@@ -44,10 +45,8 @@ class Times:
 
     @property
     def mean_s(self) -> float:
-        """Geometric mean."""
-        mean = geometric_estimate(list(self.by_block.values())).value
-        assert mean is not None, "times hold at least one"
-        return mean
+        """Geometric mean of what is there; a plan tells it only where `enough` repeats stand behind it, or one by design."""
+        return geometric_mean(self.by_block.values())
 
     def as_one(self) -> "Times":
         """The mean in place of the repeats."""
@@ -62,7 +61,7 @@ class MovePlan(Strict):
     """The answer.
 
     `break_even_jobs` with its interval over the repeats: the move there and back over what a job saves; `None` where a job saves
-    nothing in some repeat. `pays`: whether the move pays within `jobs`; no verdict across substrates.
+    nothing in some repeat, or too few were clean. `pays`: whether the move pays within `jobs`; no verdict across substrates.
     """
 
     relations: dict[str, int]
@@ -112,18 +111,18 @@ def plan_move(
 ) -> MovePlan:
     """Break-even and verdict from the times of the move and of a job on either placement; pairs are of the same block.
 
-    Each of the four has the same blocks, or one value for all.
+    Each of the four has the same blocks, or one value for all. Where each has one value, the break-even rests by design on those.
     """
     move_substrate, job_substrate = Substrate.of({there.substrate, back.substrate}), Substrate.of({slow_job.substrate, fast_job.substrate})
     if move_substrate is not job_substrate:  # a seed of the one is no block of the other
         there, back = there.as_one(), back.as_one()
     rows = _paired(there, back, slow_job, fast_job)
     saving = [slow_s - fast_s for _, _, slow_s, fast_s in rows]
-    estimate = (
-        geometric_estimate([(there_s + back_s) / saved_s for (there_s, back_s, _, _), saved_s in zip(rows, saving, strict=True)])
-        if min(saving, default=0.0) > 0
-        else Estimate(None, None, None, len(rows))
-    )
+    estimate = Estimate(None, None, None, len(rows))
+    if min(saving, default=0.0) > 0:
+        pays_after = [(there_s + back_s) / saved_s for (there_s, back_s, _, _), saved_s in zip(rows, saving, strict=True)]
+        by_design = all(len(one.by_block) == 1 for one in (there, back, slow_job, fast_job))
+        estimate = Estimate(pays_after[0], None, None, 1) if by_design else geometric_estimate(pays_after)
     verdict, reason = _verdict(estimate, saving, Substrate.of({move_substrate, job_substrate}), jobs)
     return MovePlan(
         relations=dict(relations),
@@ -222,15 +221,17 @@ def _job_times(
     before = {relation.name: SLOW for relation in workload.relations}
     after = {**before, **dict.fromkeys(moved, FAST)}
     found = [_cell(workload, placement) for placement in (before, after)]
-    if not devices and not predict and workload.slowdown == 1 and found[0] is not None and found[1] is not None:
-        slow, fast = (Times(one.job_s, one.substrate) for one in found if one is not None)
+    repeated = [one for one in found if one is not None and enough(len(one.job_s))]
+    if not devices and not predict and workload.slowdown == 1 and len(repeated) == len(found):
+        slow, fast = (Times(one.job_s, one.substrate) for one in repeated)
         return slow, fast, []
     by_seed = service_s or times_by_seed(workload, devices)
 
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))
 
-    unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else "the run did not measure this placement"
+    seldom = f"the run has less than {MINIMUM_PAIRS} clean jobs of this placement"
+    unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else seldom
     why = "as asked" if predict else "on other devices" if devices else unmeasured
     return (
         predicted(before),
@@ -252,12 +253,12 @@ def _verdict(estimate: Estimate, saving: Sequence[float], substrate: Substrate, 
     """Whether the move pays within `jobs`: the interval of the break-even against them."""
     if substrate is Substrate.MIXED:
         return Verdict.MIXED, "the move and the job have different substrates"
-    if saving and max(saving) <= 0:
-        return Verdict.CONTRADICTED, "a job saves nothing in any repeat"
-    if estimate.value is None:
-        return Verdict.UNDECIDED, "a job saves nothing in some repeat"
-    if estimate.interval is None:
+    if estimate.interval is None and not enough(len(saving)):
         return Verdict.UNDECIDED, f"{estimate.pairs} repeats, too few for an interval"
+    if max(saving) <= 0:
+        return Verdict.CONTRADICTED, "a job saves nothing in any repeat"
+    if estimate.interval is None:
+        return Verdict.UNDECIDED, "a job saves nothing in some repeat"
     bounds = Bounds(upper=float(jobs))
     if bounds.contain(*estimate.interval):
         return Verdict.CONFIRMED, ""

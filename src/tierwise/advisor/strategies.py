@@ -40,9 +40,11 @@ class Strategy:
 
 
 def strategies_of(workload: Workload, book: Book) -> list[Strategy]:
-    """Each placement of the workload that was measured, the quickest first."""
+    """Each placement of the workload that was measured often enough without a flag, the quickest first."""
     found = []
     for name, measured in workload.measured.items():
+        if measured.estimate.value is None:
+            continue
         tiers = sorted(set(measured.placement.values()))
         devices = [workload.device_name(tier) for tier in tiers]
         modelled = tuple(device for device in devices if device is not None)

@@ -13,6 +13,7 @@ from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.heat import Record
 from tierwise.analysis.published import survey_seconds
+from tierwise.analysis.statistics import enough
 from tierwise.core.words import IoArm, Substrate, Way
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
@@ -59,7 +60,7 @@ def record_of(connection: duckdb.DuckDBPyConnection, pair: str) -> Record | None
 
 
 def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
-    """The moves that were timed, without flagged ones; none where the study did not end, and so recorded no sizes."""
+    """The moves that were timed often enough without a flag; none where the study did not end, and so recorded no sizes."""
     record = record_of(connection, pair)
     if record is None:
         return []
@@ -67,7 +68,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
     found = []
     for placement in MOVED:
         own = [row for row in rows if row[0] == placement]
-        if not own:
+        if not enough(len(own)):
             continue
         substrate = Substrate.of({Substrate(row[3]) for row in own})
         there, back, device_s = (Times({row[2]: row[column] for row in own}, substrate) for column in (4, 5, 6))
@@ -105,7 +106,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
             if {(query, BASE), (query, moved.placement)} <= jobs.keys():
                 times = (moved.there, moved.back, jobs[query, BASE], jobs[query, moved.placement])
                 shared = set.intersection(*(set(one.by_block) for one in times))
-                if shared:
+                if enough(len(shared)):
                     there, back, slow, fast = (Times({block: one.by_block[block] for block in shared}, one.substrate) for one in times)
                     found[moved.placement, query] = plan_move(
                         moved.sizes_bytes, devices=(SLOW, moved.ssd), there=there, back=back, slow_job=slow, fast_job=fast

@@ -5,7 +5,7 @@ from typing import Final
 import duckdb
 
 from tierwise.advisor.strategies import Strategy
-from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.words import Substrate
 from tierwise.costs.book import Book
 from tierwise.costs.source_h import SUBSYSTEMS, priced
@@ -18,7 +18,7 @@ and not flagged and arm = (select max(arm) from survey_arrays where pair = $1)
 
 
 def catalog_strategies(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> list[Strategy]:
-    """The subsystems, the quickest first; a job is one of each query that the run asked. Without a whole job one is left out."""
+    """The subsystems, the quickest first; a job is one of each query that the run asked. One without enough whole jobs is left out."""
     rows = connection.execute(QUERIES, [pair]).fetchall()
     queries = {row[0] for row in rows}
     strategies = []
@@ -27,7 +27,7 @@ def catalog_strategies(connection: duckdb.DuckDBPyConnection, pair: str, book: B
         for query, _, block, _, elapsed_s in (row for row in rows if row[1] == tier):
             blocks.setdefault(block, {})[query] = elapsed_s
         job_s = [sum(times.values()) for times in blocks.values() if times.keys() == queries]
-        if job_s:
+        if enough(len(job_s)):
             each, substrate = priced(devices, book), Substrate.of({Substrate(row[3]) for row in rows if row[1] == tier})
             strategies.append(Strategy(tier, geometric_estimate(job_s), substrate, each.iops, devices, each.bill.cost(book)))
     return sorted(strategies, key=lambda strategy: strategy.job_s.value or 0.0)

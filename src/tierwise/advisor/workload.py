@@ -12,7 +12,7 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, Recorded, Requests
 from tierwise.analysis import heat
-from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
 from tierwise.analysis.verdicts import newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
@@ -44,7 +44,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class Measured:
-    """One placement that the run measured: where each relation lay, and the seconds of a job by block."""
+    """One placement that the run measured: where each relation lay, and the seconds of a job by clean block."""
 
     placement: Placement
     job_s: Mapping[int, float]
@@ -125,7 +125,7 @@ def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, stud
     pair = _one_of("--pair", pair, there[study], run_id)
     rows = heat.heat_of(connection, study, pair)
     if rows.is_empty():
-        raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report FRESH=1")
+        raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
     rows = rows.filter(workload=name)
     rows = rows.filter(arm=max(rows["arm"].unique()))  # direct before buffered: its requests are the device's own
@@ -170,12 +170,20 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
 
 
 def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    """The rows of the placement that the requests are taken from: all on ssd, where waiting alters the host's own time least."""
-    for name in (*reversed(CELLS), *_others(rows)):
-        found = rows.filter(placement=name)
-        if not found.is_empty():
-            return name, found
-    raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
+    """The rows of the placement that the requests are taken from: all on ssd, where waiting alters the host's own time least.
+
+    Raises:
+        MissingError: no placement has enough clean blocks to rest advice on.
+    """
+    known = [name for name in (*reversed(CELLS), *_others(rows)) if name in set(rows["placement"])]
+    if not known:
+        raise MissingError("a placement on hdd and ssd", why="the run's tiers have other names", remedy="a pair with these two tiers")
+    clean = {name: min(query["block"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
+    for name in known:
+        if enough(clean[name]):
+            return name, rows.filter(placement=name)
+    why = f"advice needs {MINIMUM_PAIRS} clean blocks of one placement, and no placement has more than {max(clean.values())}"
+    raise MissingError("clean blocks", why=why, remedy="make report RETRY=1, best on a quiet machine")
 
 
 def _others(rows: pl.DataFrame) -> list[str]:

@@ -12,14 +12,14 @@ CELL: Final = ("study", "pair", "arm", "cell", "unit")
 
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """One row a cell of the views ``<study>_cells``: `CELL`, ``median`` and ``n`` of its unflagged rows, ``substrate``."""
+    """One row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of them, ``substrate``."""
     asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies())
     found = connection.sql(
         f"""
         select {", ".join(CELL)}, median(value) as median, count(*) as n,
                if(count(distinct substrate) = 1, min(substrate), 'mixed') as substrate
         from ({" union all by name ".join(asked)})
-        group by {", ".join(CELL)}
+        group by {", ".join(CELL)} having enough(value)
         order by {", ".join(CELL)}
         """
     )

@@ -13,14 +13,14 @@ from pydantic import Field
 
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Facts
-from tierwise.analysis.rules import Series, StateVerdict, Verdict
+from tierwise.analysis.open_claims import Cause, cure
+from tierwise.analysis.rules import Outcome, Series, StateVerdict, Verdict
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest
 
-DECISIVE_PROFILE: Final = "full"
-"""The profile that measures most; what it leaves undecided stays so."""
-
+WITHHELD: Final = {Verdict.INPUT: Outcome(Verdict.INPUT, Cause.INPUT), Verdict.MIXED: Outcome(Verdict.MIXED, Cause.MIXED)}
+"""What stands in a verdict's place, with its cause."""
 TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
 
 ByPlacement = dict[str, dict[str, float]]
@@ -50,6 +50,8 @@ class ArmVerdict(Strict):
 
     verdict: str
     reason: str = ""
+    cause: Cause | None = None
+    cure: str = ""
     states: tuple[StateVerdict, ...]
     deciding_state: str | None
     estimate: float | None
@@ -73,13 +75,15 @@ class Judgement(Strict):
 
     `estimate`, `low` and `high` are those of `deciding_state` in `deciding_arm`, the state furthest outside the bounds,
     else the one with the widest interval; `substrate` is that of all states together. The verdict rests on the I/O arms `rests_on`,
-    and `through` speaks of direct I/O where that is among them.
+    and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
     """
 
     pair: str
     substrate: Substrate | None = None
     verdict: str
     reason: str = ""
+    cause: Cause | None = None
+    cure: str = ""
     estimate: float | None = None
     low: float | None = None
     high: float | None = None
@@ -109,7 +113,7 @@ class Judge:
             return self._reported(claim.facts)
         series = evidence.series_of(self.connection, claim, self.pair)
         if not series:
-            absent = Judgement(pair=self.pair, verdict=Verdict.NOT_MEASURED, reason="no row of this run is about it")
+            absent = self._absent("no row of this run is about it", claim.states[0].study if claim.states else "")
             return absent.model_copy(update={"arms": self._arms(claim, ())})
         judged = self._judged(claim, series)
         through = self._through(claim, IoArm.DIRECT if IoArm.DIRECT in judged.rests_on else IoArm.BUFFERED)
@@ -131,13 +135,15 @@ class Judge:
         substrate = Substrate.of({part for one in series for part in one.substrates})
         withheld = self._withheld(claim, substrate)
         states = [rules.judge_series(claim, one, withheld) for one in series]
-        verdict, reason = (withheld, "") if withheld else rules.combine(states, len(claim.orders or claim.states))
+        outcome = WITHHELD[withheld] if withheld else rules.combine(states, len(claim.orders or claim.states))
         decider = rules.deciding(states, rules.needed_bounds(claim))
         return Judgement(
             pair=self.pair,
             substrate=substrate,
-            verdict=self._words(verdict, reason, states),
-            reason=reason,
+            verdict=self._words(outcome, claim.states[0].study, states),
+            reason=outcome.reason,
+            cause=outcome.cause,
+            cure="" if outcome.cause is None else cure(outcome.cause, self.manifest, claim.states[0].study),
             estimate=decider.estimate,
             low=decider.low,
             high=decider.high,
@@ -159,8 +165,7 @@ class Judge:
     def _reported(self, facts: Facts) -> Judgement:
         found = evidence.facts_of(self.manifest, facts, self.pair)
         if found is None:
-            reason = f"the run has no {facts.key} of {facts.study}"
-            return Judgement(pair=self.pair, verdict=Verdict.NOT_MEASURED, reason=reason)
+            return self._absent(f"the run has no {facts.key} of {facts.study}", facts.study)
         substrate = self._pair_substrate()
         verdict = Verdict.MIXED if self.whole_pair and substrate is Substrate.MIXED else Verdict.REPORTED
         return Judgement(pair=self.pair, substrate=substrate, verdict=verdict, evidence=found)
@@ -180,15 +185,16 @@ class Judge:
     def _pair_substrate(self) -> Substrate | None:
         return evidence.pair_substrate(self.connection, self.pair)
 
-    def _words(self, verdict: Verdict, reason: str, states: Sequence[StateVerdict]) -> str:
-        """`verdict` with the conditions that it was found under, and where it is undecided, what would decide it."""
-        if verdict is not Verdict.UNDECIDED:
+    def _absent(self, reason: str, study: str) -> Judgement:
+        needs = cure(Cause.MISSING, self.manifest, study)
+        return Judgement(pair=self.pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure=needs)
+
+    def _words(self, outcome: Outcome, study: str, states: Sequence[StateVerdict]) -> str:
+        """The verdict with the conditions that it was found under, and where it is undecided, why and what would decide it."""
+        if outcome.verdict is not Verdict.UNDECIDED or outcome.cause is None:
             conditions = sorted({condition for state in states for condition in state.conditions})
-            return f"{verdict} ({', '.join(conditions)})" if conditions else str(verdict)
-        obstacles = {obstacle for state in states for obstacle in state.obstacles}
-        if reason in obstacles or reason.startswith(rules.DISAGREE) or self.manifest.profile.get("name") == DECISIVE_PROFILE:
-            return f"{verdict} ({reason})"
-        return f"{verdict} (needs PROFILE={DECISIVE_PROFILE})"
+            return f"{outcome.verdict} ({', '.join(conditions)})" if conditions else str(outcome.verdict)
+        return f"{outcome.verdict} ({outcome.reason}; needs {cure(outcome.cause, self.manifest, study)})"
 
 
 def arm_name(variant: str, arm: IoArm) -> str:

@@ -11,12 +11,11 @@ from enum import StrEnum
 from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim, Kind
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate, paired_ratios
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 
-DISAGREE: Final = "the I/O arms disagree: "
-"""How the reason begins where more of the same measuring decides nothing."""
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie."""
 
@@ -86,7 +85,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
     """Estimate and verdict of one series; `withheld` takes the verdict's place where there may be none."""
     values = list(series.values.values())
     if claim.kind is Kind.PRESENCE:
-        estimate = Estimate(sum(values) / len(values) if values else None, None, None, len(values))
+        estimate = Estimate(sum(values) / len(values) if enough(len(values)) else None, None, None, len(values))
         verdict = _presence(values)
     else:
         estimate = geometric_estimate(values)
@@ -108,16 +107,26 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
     )
 
 
-def combine(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str]:
-    """The verdict of a claim that speaks of `expected` states, and the reason where it is undecided.
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict; where it is undecided, its cause and the reason in words."""
+
+    verdict: Verdict
+    cause: Cause | None = None
+    reason: str = ""
+
+
+def combine(states: Sequence[StateVerdict], expected: int) -> Outcome:
+    """The verdict of a claim that speaks of `expected` states.
 
     `states` are those that were measured, in one arm at least.
     """
     arms = sorted({state.arm for state in states})
     by_arm = {arm: _of_arm([state for state in states if state.arm is arm], expected) for arm in arms}
-    if len({verdict for verdict, _ in by_arm.values()}) == 1:
+    if len({outcome.verdict for outcome in by_arm.values()}) == 1:
         return by_arm[arms[0]]
-    return Verdict.UNDECIDED, DISAGREE + ", ".join(f"{arm} {verdict}" for arm, (verdict, _) in by_arm.items())
+    told = ", ".join(f"{arm} {outcome.verdict}" for arm, outcome in by_arm.items())
+    return Outcome(Verdict.UNDECIDED, Cause.DISAGREE, f"{Cause.DISAGREE}: {told}")
 
 
 def deciding(states: Sequence[StateVerdict], bounds: Bounds | None) -> StateVerdict:
@@ -131,20 +140,31 @@ def deciding(states: Sequence[StateVerdict], bounds: Bounds | None) -> StateVerd
     return max(states, key=weight)
 
 
-def _of_arm(states: Sequence[StateVerdict], expected: int) -> tuple[Verdict, str]:
+def _of_arm(states: Sequence[StateVerdict], expected: int) -> Outcome:
     verdicts = {state.verdict for state in states}
     if Verdict.CONTRADICTED in verdicts:
-        return Verdict.CONTRADICTED, ""
+        return Outcome(Verdict.CONTRADICTED)
     if len(states) == expected and len(verdicts) == 1 and Verdict.UNDECIDED not in verdicts:
-        return verdicts.pop(), ""
-    few = [state for state in states if state.pairs < MINIMUM_PAIRS]
+        return Outcome(verdicts.pop())
+    few = [state for state in states if not enough(state.pairs)]
     if few:
-        fewest = min(few, key=lambda state: state.pairs)
-        if fewest.obstacles and fewest.pairs + fewest.flagged >= MINIMUM_PAIRS:  # more of the same measuring decides nothing
-            return Verdict.UNDECIDED, ", ".join(fewest.obstacles)
-        return Verdict.UNDECIDED, f"{fewest.pairs} pairs in {fewest.state}, an interval needs {MINIMUM_PAIRS}"
-    crossing = ", ".join(state.state for state in states if state.verdict is Verdict.UNDECIDED)
-    return Verdict.UNDECIDED, f"neither inside nor outside: {crossing}" if crossing else "not every state was measured"
+        return _of_few(min(few, key=lambda state: state.pairs))
+    crossing = [state for state in states if state.verdict is Verdict.UNDECIDED]
+    if not crossing:
+        return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(states)} of {expected} cases were measured")
+    named = ", ".join(state.state for state in crossing)
+    if all(state.low is None for state in crossing):
+        return Outcome(Verdict.UNDECIDED, Cause.SOMETIMES, f"{Cause.SOMETIMES}: {named}")
+    return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, f"{Cause.STRADDLES}: {named}")
+
+
+def _of_few(state: StateVerdict) -> Outcome:
+    """Of a state with too few pairs: were they rejected, or did the profile ask for no more?"""
+    if state.flagged:
+        why = f" for {', '.join(state.obstacles)}" if state.obstacles else ""
+        told = f"{state.flagged} of {state.pairs + state.flagged} pairs rejected{why} in {state.state}"
+        return Outcome(Verdict.UNDECIDED, Cause.REJECTED if enough(state.pairs + state.flagged) else Cause.FEW_BLOCKS, told)
+    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean pairs in {state.state}: {state.pairs}, an answer needs {MINIMUM_PAIRS}")
 
 
 def _within(bounds: Bounds, estimate: Estimate) -> Verdict:
@@ -157,7 +177,7 @@ def _within(bounds: Bounds, estimate: Estimate) -> Verdict:
 
 def _presence(values: Sequence[float]) -> Verdict:
     """Seen in each block, in none, else undecided; from as many blocks as an interval needs."""
-    if len(values) < MINIMUM_PAIRS:
+    if not enough(len(values)):
         return Verdict.UNDECIDED
     if all(values):
         return Verdict.CONFIRMED

@@ -1,20 +1,27 @@
-"""The one estimator of this study: geometric mean and t interval on the logs."""
+"""The one estimator of this study, geometric mean and t interval on the logs, and the one rule for when there is an answer at all.
+
+Below `MINIMUM_PAIRS` clean pairs nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
+this module: by `geometric_estimate`, by `estimable` for the rows of a chart, and by the macro ``enough`` (`MACRO`) in SQL.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import polars as pl
 from scipy import stats
 
 MINIMUM_PAIRS: Final = 5
-"""Fewer pairs (or blocks) give no interval: with four, one stray value in four would decide."""
+"""Fewer clean pairs (or blocks) give no answer: with four, one stray value in four would decide."""
+MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_PAIRS}"
+"""``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be told."""
 CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A geometric mean with its confidence interval, both `None` where the observations do not carry them."""
+    """A geometric mean with its confidence interval; all three are `None` below `MINIMUM_PAIRS`."""
 
     value: float | None
     low: float | None
@@ -27,20 +34,29 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
+def enough(pairs: int) -> bool:
+    """Whether so many clean pairs (or blocks, or seeds) give an answer."""
+    return pairs >= MINIMUM_PAIRS
+
+
+def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows of those groups by `keys` that have `enough`: one row a pair, and none of a rejected one."""
+    return rows.filter(pl.len().over(list(keys)) >= MINIMUM_PAIRS) if rows.height else rows
+
+
 def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
     """exp(mean of logs) of positive `values` (ratios of pairs, or absolute values of blocks), in their unit.
 
-    The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom, from `MINIMUM_PAIRS` on.
+    The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom. From fewer than `MINIMUM_PAIRS` there is
+    neither.
     """
     n = len(values)
-    if n == 0:
-        return Estimate(None, None, None, 0)
-    if min(values) <= 0:
+    if n and min(values) <= 0:
         raise ValueError(f"a geometric mean needs values above 0, got {min(values)}")
+    if not enough(n):
+        return Estimate(None, None, None, n)
     logs = np.log(np.asarray(values, dtype=np.float64))
     mean = float(logs.mean())
-    if n < MINIMUM_PAIRS:
-        return Estimate(float(np.exp(mean)), None, None, n)
     half = float(stats.t.ppf((1 + confidence) / 2, n - 1) * logs.std(ddof=1) / np.sqrt(n))
     return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n)
 

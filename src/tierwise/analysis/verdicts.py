@@ -1,5 +1,6 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -9,11 +10,14 @@ import polars as pl
 from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind, load_claims
 from tierwise.analysis.judging import Judge, Judgement
+from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
+from tierwise.core.words import Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 
+DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 FEW_ORDERS: Final = 3
 """So many are spelled out as bounds; of more the ratios name them."""
 TABLE_COLUMNS: Final[dict[str, Any]] = {
@@ -74,7 +78,10 @@ def judge(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
     chosen = newest_run(raw) if run_id is None else run_id
     if chosen is None:
         reason = "there is no complete run"
-        absent = {letter: Judgement(pair=pair, verdict=Verdict.NOT_MEASURED, reason=reason) for letter, pair in pair_of.items()}
+        absent = {
+            letter: Judgement(pair=pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure="make report")
+            for letter, pair in pair_of.items()
+        }
         return [_verdict(claim, absent[claim.source]) for claim in published.claims]
     with open_views(raw, chosen) as connection:
         manifest = load_manifest(raw / chosen)
@@ -102,12 +109,33 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict}; {_finding(verdict.here)}")
     run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
-    return "\n".join([*lines, run])
+    return "\n".join([*lines, run, *tally_lines(verdicts)])
 
 
 def claims_table(raw: Path, run_id: str | None = None) -> pl.DataFrame:
     """One row a claim for the report: what was published, what was found and on which substrate, and both verdicts."""
     return pl.DataFrame([_table_row(verdict) for verdict in judge(raw, run_id)], schema=TABLE_COLUMNS)
+
+
+def outcome_of(claim: ClaimVerdict) -> str:
+    """The verdict's own words, without what stands in brackets."""
+    return claim.verdict.split(" (")[0]
+
+
+def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    """How many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
+    decided = [claim for claim in verdicts if outcome_of(claim) in {Verdict.CONFIRMED, Verdict.CONTRADICTED}]
+    words = Counter(map(outcome_of, decided))
+    simulated = Counter(outcome_of(claim) for claim in decided if claim.substrate is Substrate.SIMULATED)
+    told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
+    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "")]
+    still: dict[tuple[str, str], list[str]] = {}
+    for claim in verdicts:
+        if claim.cause is not None:
+            still.setdefault((claim.cause, claim.cure), []).append(claim.id)
+    reported = [claim.id for claim in verdicts if outcome_of(claim) == Verdict.REPORTED]
+    lines += [f"open:   {', '.join(ids)}: {cause} (needs {needs})" for (cause, needs), ids in still.items()]
+    return [*lines, *([f"shown:  {', '.join(reported)}: with their evidence, not judged"] if reported else [])]
 
 
 def _table_row(verdict: ClaimVerdict) -> dict[str, Any]:

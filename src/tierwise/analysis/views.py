@@ -5,6 +5,8 @@ from pathlib import Path
 
 import duckdb
 
+from tierwise.analysis.statistics import MACRO
+from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
 
@@ -19,6 +21,12 @@ def studies() -> list[str]:
     return sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
 
 
+def manifest_of(connection: duckdb.DuckDBPyConnection) -> Manifest:
+    """The manifest of the one run of `connection`."""
+    ((text,),) = connection.execute("select manifest from runs").fetchall()
+    return Manifest.model_validate_json(text)
+
+
 def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """`timings.store.connect` with the views that each study's SQL creates, one of which bears its name.
 
@@ -29,6 +37,7 @@ def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnectio
     A study that varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
     """
     connection = connect(raw, run_id)
+    connection.execute(MACRO)
     for study in studies():
         connection.execute(sql_of(study))
     return connection

@@ -19,6 +19,25 @@ METHOD = ("core", "devices", "simulate", "tiers", "postgres", "recorders", "data
 """Packages whose code decides what is measured; a change in one of them is another experiment."""
 
 
+COUNTED = "counted"
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Whether the time of several sessions on emulated tiers can be counted, or why it has to be waited for; that of one always can."""
+
+    obstacle: str | None = None
+
+    @property
+    def several(self) -> bool:
+        """Whether it can."""
+        return self.obstacle is None
+
+    def told(self) -> dict[str, str]:
+        """As a manifest keeps it."""
+        return {"one session": COUNTED, "several sessions": COUNTED if self.several else f"waited for: {self.obstacle}"}
+
+
 @dataclass(frozen=True)
 class Inputs:
     """Everything that decides what is measured."""
@@ -30,6 +49,7 @@ class Inputs:
     dataset_source: str
     server_version: str
     sky_source: str = "synthetic"
+    counting: Counting = Counting()
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
         """Each pair with every device file that it names and the file of its machine, as they stand now."""
@@ -52,6 +72,7 @@ class Inputs:
             "dataset_source": _dataset_identity(self.dataset_source, "CENSUS"),
             "sky_source": _dataset_identity(self.sky_source, "SKY"),
             "server_version": self.server_version,
+            "several_counted": self.counting.several,  # a run goes on by the clocks that it began with
             "method": method_sha256(),
         }
         return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()

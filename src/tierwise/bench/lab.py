@@ -1,8 +1,9 @@
 """The lab: tiers mounted, a server that can be made cold, and a stopwatch that counts blocks. A study sees nothing else."""
 
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,21 +13,25 @@ from psycopg import sql
 
 from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
+from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.session_group import SessionGroup
+from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold, settings
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.placement import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.wal import log_position
 from tierwise.postgres.warming import warm_heap
+from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
 
-OVERSHOOT_BOUND = 0.10
-"""Share of an operation's time that the emulator may add beyond its model before the row gives no verdict (assumed)."""
+PROCESSORS = 2
+"""How many a counted clock assumes of a group of processes (assumed: what the machines have that this is tried on)."""
 
 
 class DatasetLike(Protocol):
@@ -52,6 +57,9 @@ class Session:
     resident_pages: dict[str, int]
     direct_io: bool | None
     cached: dict[str, int]  # blocks of each heap that was read, asserted by reading it again
+    stopwatch: Stopwatch
+    reference_s: float  # processor time of a fixed work
+    alone: bool  # its process works for itself, and asks for one thing at a time
 
 
 @dataclass
@@ -71,6 +79,46 @@ class Lab:
     settings: dict[str, str] = field(default_factory=dict)
     recorder: Recorder = field(default_factory=Recorder)  # of the trial that is measured now
     memory: dict[str, Any] = field(default_factory=dict)  # what a study found out in `prepare` and wants in `measure`
+    daemon: Daemon | None = None  # of tiers that are all emulated: their time can be counted
+    group: SessionGroup | None = None  # where several sessions can be counted
+    waiting: bool = False  # the trial that is measured now goes by real time
+    origin_s: float = 0.0  # of a counted clock in this trial: where platters stand when it begins
+    processors: int = PROCESSORS
+
+    def clock(self, *, alone: bool) -> ClockKind:
+        """By which clock what comes next can go; `alone`: one session that has one request at a time."""
+        if self.daemon is None or self.waiting:
+            return ClockKind.WAITED
+        if alone:
+            return ClockKind.COUNTED_ONE
+        return ClockKind.COUNTED_SEVERAL if self.group else ClockKind.WAITED
+
+    def started_by(self, clock: ClockKind) -> AbstractContextManager[None]:
+        """What is started inside is in the group that `clock` counts, if it counts one."""
+        return self.group.entered() if self.group and clock is ClockKind.COUNTED_SEVERAL else nullcontext()
+
+    def go_by(self, clock: ClockKind, *, session: int = 0) -> None:
+        """Have the tiers go by `clock` from now on, as devices that are new; `session`: the process that is counted alone."""
+        if self.daemon is None:
+            return
+        if clock is ClockKind.COUNTED_ONE:
+            self.daemon.count_one(session, origin_s=self.origin_s)
+        elif clock is ClockKind.COUNTED_SEVERAL and self.group:
+            self.daemon.count_several(self.group.folders, processors=self.processors, origin_s=self.origin_s)
+        else:
+            self.daemon.wait_in_real_time()
+
+    def sleep(self, seconds: float, *, hold: bool = False) -> None:
+        """So many seconds by the clock of the tiers; `hold`: a counted one then stands until it is no longer held (`hold`)."""
+        if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
+            self.daemon.sleep(seconds, hold=hold)
+        else:
+            time.sleep(seconds)
+
+    def hold(self, held: bool) -> None:
+        """Have a counted clock stand, while figures are read that belong to one moment, or go on."""
+        if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
+            self.daemon.hold(held)
 
     def note_dataset(self, dataset: DatasetLike) -> None:
         """Have the manifest name `dataset`."""
@@ -104,13 +152,17 @@ class Lab:
         shared_buffers_bytes: int,
         setup: Sequence[str],
         cached: Sequence[str] = (),
+        alone: bool = True,
     ) -> Iterator[Session]:
         """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
-        shared_buffers, without delay, and the catalogues that `statement` wants are warmed.
+        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. Not `alone`: other processes work for the
+        session, or it asks for several things at once.
         """
         self.cluster.stop()
+        clock = self.clock(alone=alone and arm is IoArm.DIRECT)
+        self.go_by(ClockKind.WAITED)
         cold.evict(files)
         for tier in self.tiers.values():
             tier.delays(False)  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
@@ -121,7 +173,8 @@ class Lab:
         }
         direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if arm is IoArm.DIRECT else None
         self.settings = settings.measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes)
-        self.cluster.start(self.settings)
+        with self.started_by(clock):
+            self.cluster.start(self.settings)
         try:
             with self.cluster.connect() as connection:
                 for command in setup:
@@ -129,10 +182,17 @@ class Lab:
                 main_files = cold.main_files(connection, relations)
                 warm = {table: warm_heap(connection, table) for table in cached}
                 cold.warm_catalogues(connection, statement)
+                reference = reference_s(connection)
+                pid = connection.info.backend_pid
+                self.go_by(clock, session=pid)
                 for tier in self.tiers.values():
                     tier.delays(True)
-                yield Session(connection, relations, main_files, resident_pages, direct_io, warm)
+                watch = Stopwatch(self.daemon, lambda: (pid,))
+                yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, alone)
         finally:
+            for tier in self.tiers.values():
+                tier.delays(False)  # what is still to be written when the server stops is in no result
+            self.go_by(ClockKind.WAITED)
             self.cluster.stop()
 
     def timed(
@@ -158,19 +218,26 @@ class Lab:
             self.recorder.watching(session.connection.info.backend_pid),
             BlockCounter(session.connection, session.relations) as counter,
         ):
-            started_s = time.monotonic()
+            logged = log_position(session.connection)
+            begun = session.stopwatch.read()
             cursor = session.connection.execute(sql.SQL(statement))
             row = cursor.fetchone() if cursor.description else None
-            ended_s = time.monotonic()
-        elapsed_s = ended_s - started_s
-        self.recorder.note(Span(cache, started_s, ended_s, counter.storage_s), session.main_files)
+            ended = session.stopwatch.read()
+        elapsed_s = ended.clock.now_s - begun.clock.now_s
+        self.recorder.note(Span(cache, begun.clock.now_s, ended.clock.now_s, counter.storage_s), session.main_files)
         files = {name: tier.io() for name, tier in self.tiers.items()}
         requests = tuple(tier_io(tier, files[name]) for name, tier in self.tiers.items())
-        overshoot_s = sum((io.actual_s or 0.0) - (io.intended_s or 0.0) for io in requests)
+        asked_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
+        parts = session.stopwatch.parts(begun, ended, devices_s=taken_s, reference_s=session.reference_s)
+        flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
+        if parts.clock is ClockKind.WAITED:
+            known = session.alone and all(io.intended_s is not None for io in requests)
+            flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
         for table in session.cached:
             if counter.blocks[table].reads:
                 raise EvidenceError(f"{table} was not cached any more: {counter.blocks[table].reads} blocks were read")
         proof: dict[str, Any] = {"cached": session.cached} if session.cached else {}
+        written_bytes = log_position(session.connection) - logged
         if expected is not None:
             evidence = cold.ColdEvidence(
                 server_was_down=True,
@@ -182,6 +249,8 @@ class Lab:
             )
             evidence.require()
             proof = evidence.model_dump(mode="json")
+        if written_bytes:
+            proof = {**proof, "wal_bytes": written_bytes}  # onto no tier: recorded, not counted
         return Timing(
             cell=cell,
             cache=cache,
@@ -192,7 +261,8 @@ class Lab:
             relation_io=relation_io(counter.blocks.values(), self.tiers, files, session.main_files),
             tier_io=requests,
             proof=proof,
-            flags=("overshoot",) if overshoot_s > OVERSHOOT_BOUND * elapsed_s else (),
+            flags=flags,
+            parts=parts,
         )
 
     def _writes_past_the_cache(self, tier: Tier) -> bool:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from tierwise.bench.inputs import Inputs
+from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.lab import Lab
 from tierwise.bench.observation import observe
-from tierwise.bench.order import Turn, interleave
+from tierwise.bench.order import Turn, also_waited, interleave
 from tierwise.bench.prediction import traced
 from tierwise.bench.runs import open_run, record_study, update
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
@@ -19,18 +20,21 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress
+from tierwise.core.session_group import obstacle as session_group_obstacle
+from tierwise.core.session_group import session_group
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
 from tierwise.recorders import strace
 from tierwise.tiers import reclaim as mounts
+from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import calibrate
 from tierwise.tiers.mounting import require_fuse
 from tierwise.tiers.open import open_tier
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, frame
-from tierwise.timings.store import done_parts, read_parts, write_part
+from tierwise.timings.store import done_parts, read_parts, without_checks, write_part
 
 
 def load_study(name: str) -> Study | SimulatedStudy:
@@ -61,6 +65,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, census: str, sky: str 
         dataset_source=census,
         server_version=".".join(map(str, binaries.version)),
         sky_source=sky,
+        counting=possible_counting(),
     )
 
 
@@ -80,6 +85,11 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
             raise MissingError("FUSE, and strace in its place,", why=why, remedy="apt-get install strace") from no_fuse
         return simulated
     return tuple(pairs)
+
+
+def possible_counting() -> Counting:
+    """By which clocks this machine can go: one session needs nothing, several a group that can be looked into."""
+    return Counting(session_group_obstacle())
 
 
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
@@ -128,8 +138,12 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
     lab.stretch = 1.0 / study.published_share(lab)
     with ExitStack() as stack:
         tiers = {}
+        if pair.substrate is Substrate.EMULATED:
+            lab.daemon = Daemon(work / "daemon")
+            lab.group = stack.enter_context(session_group()) if inputs.counting.several else None
+        owner = (account.uid, account.gid)
         for name, spec in pair.tiers.items():
-            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=(account.uid, account.gid))
+            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=owner, daemon=lab.daemon)
             stack.callback(tier.stop)
             tier.start()
             tiers[name] = tier
@@ -141,7 +155,8 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
 
 
 def _run_on_pair(study: Study, pair: Pair, inputs: Inputs, run_work: Path, folder: Path) -> None:
-    turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks_of(study.name), seed=inputs.seed)
+    blocks = inputs.profile.blocks_of(study.name) + load_manifest(folder).blocks_added(study.name, pair.name)
+    turns = turns_of(study, pair, inputs, blocks)
     done = done_parts(folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
@@ -150,8 +165,23 @@ def _run_on_pair(study: Study, pair: Pair, inputs: Inputs, run_work: Path, folde
         with open_lab(study, pair, inputs, work) as lab:
             _calibrate(pair, lab, folder)
             _measure(study, lab, left, len(turns), folder)
-            _record(study, lab, turns, inputs, folder)
+            _record(study, lab, turns, folder)
         mounts.discard(work)
+
+
+def turns_of(study: Study, pair: Pair, inputs: Inputs, blocks: int) -> list[Turn]:
+    """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
+
+    A study that has waited trials of its own has them in every block, where it can be counted at all.
+    """
+    asked, counting = study.trials(inputs.profile, pair), inputs.counting
+    counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
+    asked = tuple(trial for trial in asked if counted or not trial.waited)
+    turns = interleave(asked, blocks=blocks, seed=inputs.seed)
+    if not counted or any(trial.waited for trial in asked):
+        return turns
+    checks = interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
+    return [*turns, *(replace(turn, sequence=len(turns) + turn.sequence) for turn in checks)]
 
 
 def _calibrate(pair: Pair, lab: Lab, folder: Path) -> None:
@@ -186,17 +216,18 @@ def _measure(study: Study, lab: Lab, left: list[Turn], total: int, folder: Path)
         progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
 
 
-def _record(study: Study, lab: Lab, turns: list[Turn], inputs: Inputs, folder: Path) -> None:
+def _record(study: Study, lab: Lab, turns: list[Turn], folder: Path) -> None:
     """Check the complete rows and add the study to the manifest."""
-    rows = read_parts(folder, study.name)
+    rows = without_checks(read_parts(folder, study.name))
     study.check(rows)
     manifest = load_manifest(folder)
-    trials = {turn.trial.key: turn.trial for turn in turns}
+    trials = {turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}
     record = StudyRecord(
         name=study.name,
         pair=lab.pair.name,
         trials=tuple(sorted(trials)),
-        blocks=inputs.profile.blocks_of(study.name),
+        waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
+        blocks=len({turn.block for turn in turns}),
         settings=lab.settings,
         server_version=lab.cluster.server_version,
         facts={

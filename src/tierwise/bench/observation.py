@@ -1,5 +1,6 @@
 """One trial observed: measured, its block sequence recorded once a run, and what lies on simulated tiers replayed."""
 
+import random
 from pathlib import Path
 
 import polars as pl
@@ -30,6 +31,8 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
     Raises:
         MissingError: a tier is simulated, and strace is not there or not permitted.
     """
+    lab.waiting = turn.trial.waited
+    lab.origin_s = random.Random(f"{lab.seed}/{turn.block}/{turn.trial.key}").random()
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
     if study.keeps != "trace":
         recorder = Recorder()

@@ -33,3 +33,13 @@ def interleave(trials: Sequence[Trial], *, blocks: int, seed: int) -> list[Turn]
             for trial in group:
                 turns.append(Turn(len(turns), block, trial))
     return turns
+
+
+def also_waited(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
+    """A sample of the counted `trials`, drawn by `seed`, to be waited for as well: one of each placement."""
+    by_placement: dict[str, list[Trial]] = {}
+    for trial in sorted(trials, key=lambda trial: trial.key):
+        if not trial.waited:
+            by_placement.setdefault(trial.placed or trial.preparation, []).append(trial)
+    draw = random.Random(f"{seed}/waited")
+    return tuple(draw.choice(group).also_waited() for _, group in sorted(by_placement.items()))

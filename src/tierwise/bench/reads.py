@@ -2,7 +2,6 @@
 
 import math
 import re
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,12 +11,14 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.bench.accounting import tier_io
-from tierwise.bench.lab import OVERSHOOT_BOUND, Lab
+from tierwise.bench.lab import Lab
 from tierwise.bench.recording import FILE, SEGMENT_PAGES
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold, settings
+from tierwise.postgres.processes import serving as serving_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.postgres.wal import WAL
@@ -48,7 +49,7 @@ def mount_for(lab: Lab, arm: IoArm) -> None:
 
 @contextmanager
 def serving(lab: Lab, *, arm: IoArm, shared_buffers_bytes: int, extra: Mapping[str, str]) -> Iterator[Connection]:
-    """A server with empty caches, delays off; the tiers are mounted for `arm` already (`mount_for`).
+    """A server with empty caches, delays off, whose processes can be counted; the tiers are mounted for `arm` already (`mount_for`).
 
     Raises:
         EvidenceError: the kernel kept pages of the tiers' files.
@@ -61,13 +62,15 @@ def serving(lab: Lab, *, arm: IoArm, shared_buffers_bytes: int, extra: Mapping[s
         if kept := cold.residency(files):
             raise EvidenceError(f"tier {tier.name}: {kept} pages were still in the page cache")
     lab.settings = {**settings.measuring_settings(lab.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), **extra}
-    lab.cluster.start(lab.settings)
+    with lab.started_by(lab.clock(alone=False)):
+        lab.cluster.start(lab.settings)
     try:
         with lab.cluster.connect() as connection:
             yield connection
     finally:
         for tier in lab.tiers.values():
             tier.delays(False)
+        lab.go_by(ClockKind.WAITED)
         lab.cluster.stop()
 
 
@@ -80,7 +83,9 @@ def obstacle(lab: Lab, recorder: str) -> str | None:
 
 
 def choose_recorder(lab: Lab, wanted: Sequence[str]) -> str:
-    """The first of `wanted` that can record here; else the emulator's own log, which sees what reaches a device."""
+    """The first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a device."""
+    if lab.clock(alone=False) is not ClockKind.WAITED:
+        return EMULATOR
     return next((name for name in wanted if obstacle(lab, name) is None), EMULATOR)
 
 
@@ -100,19 +105,23 @@ class ReadWindow:
     def open(self) -> Iterator[None]:
         """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
         self._server()  # reads the catalogues that this needs
+        watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in serving_processes(self.lab.cluster.data)])
         with self._recording(), BlockCounter(self.connection, self.relations) as counter:
+            self.lab.go_by(self.lab.clock(alone=False))
             for tier in self.lab.tiers.values():
                 tier.delays(True)
                 tier.reset_io()
             before = self._server()
-            self._started_at, started_s = datetime.now(UTC), time.monotonic()
+            self._started_at, begun = datetime.now(UTC), watch.read()
             yield
-            after = self._server()
-            self._elapsed_s = time.monotonic() - started_s
+            after, ended = self._server(), watch.read()
+            self._elapsed_s = ended.clock.now_s - begun.clock.now_s
+            self._parts = watch.parts(begun, ended, devices_s=None, reference_s=None)
             self._files = {name: tier.io() for name, tier in self.lab.tiers.items()}
             if self.recorder == EMULATOR:
+                epoch_s = self._started_at.timestamp() - begun.clock.now_s
                 self.reads = pl.concat(
-                    [self.reads, *(_logged(name, tier) for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated))]
+                    [self.reads, *(_logged(name, tier, epoch_s) for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated))]
                 )
         self._counted = {"reads": after[0] - before[0], "waited_s": after[1] - before[1]}
         self._blocks: Mapping[str, BlockCount] = counter.blocks
@@ -146,6 +155,7 @@ class ReadWindow:
             tier_io=requests,
             proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
             flags=tuple(flags),
+            parts=self._parts,
         )
 
     def _relation_io(self, count: BlockCount) -> RelationIo:
@@ -196,9 +206,11 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-def _logged(name: str, tier: Emulated) -> pl.DataFrame:
-    """The reads in the tier's log, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that."""
-    epoch_s = time.time() - time.monotonic()
+def _logged(name: str, tier: Emulated, epoch_s: float) -> pl.DataFrame:
+    """The reads in the tier's log, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that.
+
+    `epoch_s` is when the tier's clock was at zero.
+    """
     rows = []
     for request in tier.requests().filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])

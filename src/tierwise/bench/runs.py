@@ -7,7 +7,7 @@ from pathlib import Path
 from tierwise.bench.inputs import Inputs, code_version, method_sha256, packages
 from tierwise.core import host, paths
 from tierwise.core.toml import validate
-from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
+from tierwise.timings.manifest import Manifest, Stage, StudyRecord, load_manifest
 from tierwise.timings.store import manifests, merge_parts
 
 
@@ -28,6 +28,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         pairs=inputs.pair_files(),
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
+        clocks=inputs.counting.told(),
         dataset_source=shown_source(inputs.dataset_source),
         code_version=code_version(),
         method_sha256=method_sha256(),
@@ -62,6 +63,12 @@ def record_study(folder: Path, record: StudyRecord, **changes: object) -> None:
     manifest = load_manifest(folder)
     others = [known for known in manifest.studies if (known.name, known.pair) != (record.name, record.pair)]
     update(manifest, studies=[*others, record], **changes).save(folder)
+
+
+def record_stage(folder: Path, stage: Stage) -> None:
+    """Add how the machine was while a notebook measured."""
+    manifest = load_manifest(folder)
+    update(manifest, stages=(*manifest.stages, stage)).save(folder)
 
 
 def update(manifest: Manifest, **changes: object) -> Manifest:

@@ -50,7 +50,8 @@ def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: 
     """Get what the run in `folder` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    turns = interleave(study.trials(inputs.profile, pair), blocks=inputs.profile.blocks, seed=inputs.seed)
+    blocks = inputs.profile.blocks + load_manifest(folder).blocks_added(study.name, pair.name)
+    turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
     done = done_parts(folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
@@ -80,7 +81,7 @@ def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: 
         name=study.name,
         pair=pair.name,
         trials=tuple(sorted({turn.trial.key for turn in turns})),
-        blocks=inputs.profile.blocks,
+        blocks=blocks,
         settings={},
         server_version="",
         facts=study.describe(inputs.profile, pair),

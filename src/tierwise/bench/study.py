@@ -1,7 +1,7 @@
 """What a study is to the bench: a question, its grid, and how one cell is prepared and measured."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import polars as pl
@@ -10,7 +10,7 @@ from tierwise.bench.lab import Lab
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.words import IoArm, Substrate
+from tierwise.core.words import ClockKind, IoArm, Substrate
 from tierwise.timings.schema import Timing
 
 
@@ -19,18 +19,26 @@ class Trial:
     """One cell of a study's grid.
 
     Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
-    moved more often than the interleaving needs.
+    moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
+    A trial that is `waited` for goes by real time where others are counted; its cell says ``clock=waited``.
     """
 
     cell: Mapping[str, str | int | float]
     arm: IoArm
     tiers: frozenset[str]
     preparation: str
+    placed: str = ""
+    waited: bool = False
 
     @property
     def key(self) -> str:
         """Unique within study and pair, and the same in every run: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return "/".join(f"{name}={value}" for name, value in sorted(self.cell.items()))
+
+    def also_waited(self) -> "Trial":
+        """The same trial by a waited clock: what holds the counted one to account."""
+        cell = {**self.cell, "clock": str(ClockKind.WAITED)}
+        return replace(self, cell=cell, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
 
     def substrate(self, pair: Pair) -> Substrate:
         """Of the tiers that this trial touches."""

@@ -30,7 +30,7 @@ class Variant:
     build: str = PUBLISHED
     memory_fraction: float | None = None  # of table + index; None: the profile's
     cached: tuple[str, ...] = ()  # tables whose heap is in shared_buffers when the cold query begins
-    arms: tuple[IoArm, ...] = tuple(IoArm)  # in which it means anything
+    arms: tuple[IoArm, ...] = (IoArm.DIRECT,)  # in which it is asked: one factor at a time, past the page cache unless it is about that
 
     def memory_bytes(self, memory_fraction: float, size_bytes: int) -> int:
         """Of shared_buffers, for a table and index of `size_bytes`; a heap that is to stay cached has room beside the catalogues."""

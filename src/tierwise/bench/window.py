@@ -2,29 +2,31 @@
 
 import json
 import math
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import psutil
 
 from tierwise.bench.accounting import relation_io, tier_io
-from tierwise.bench.lab import OVERSHOOT_BOUND, Lab
+from tierwise.bench.lab import Lab
 from tierwise.bench.recording import MainFiles, file_names, relation_file
-from tierwise.core.words import CacheState, IoArm
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
+from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold import main_files
 from tierwise.postgres.memory_limit import memory_limited
+from tierwise.postgres.processes import serving as serving_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import FileIo
-from tierwise.timings.schema import Timing
+from tierwise.timings.schema import Parts, Timing
 
 CPU_BOUND: Final = 0.85
 """Share of the machine's processors above which a window says more of them than of the storage, and so gives no verdict."""
@@ -35,11 +37,12 @@ FileIos = Mapping[str, Mapping[str, FileIo] | None]
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One stretch of a window."""
+    """One stretch of a window; its times are by the clock of the tiers, from the real time at which the window began."""
 
     name: str
     started_at: datetime
     elapsed_s: float
+    parts: Parts
     blocks: Mapping[str, BlockCount]
     files: FileIos
     sequential: Mapping[str, Mapping[str, int]]  # tier -> file -> reads that begin where the one before them, of that file, ended
@@ -56,20 +59,23 @@ class Phase:
 def serving(lab: Lab, settings: Mapping[str, str], *, arm: IoArm, memory_bytes: int | None = None) -> Iterator[Connection]:
     """A server with empty caches, delays off; at the end it is stopped at once, and what it holds is not written down.
 
-    `memory_bytes` limits all that it has, the page cache of its files included.
+    `memory_bytes` limits all that it has, the page cache of its files included. Its processes can be counted.
     """
     lab.cluster.stop("immediate")
+    lab.go_by(ClockKind.WAITED)
     for tier in lab.tiers.values():
         tier.delays(False)
         tier.empty_cache(cached=arm is IoArm.BUFFERED)
     lab.settings = dict(settings)
-    lab.cluster.start(settings)
+    with lab.started_by(lab.clock(alone=False)):
+        lab.cluster.start(settings)
     try:
         with nullcontext() if memory_bytes is None else memory_limited(lab.cluster, memory_bytes), lab.cluster.connect() as connection:
             yield connection
     finally:
         for tier in lab.tiers.values():
             tier.delays(False)
+        lab.go_by(ClockKind.WAITED)
         lab.cluster.stop("immediate")
 
 
@@ -84,37 +90,68 @@ class Window:
     def __init__(self, lab: Lab, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
         self._lab, self._connection, self._relations, self._tiers = lab, connection, relations, tiers
         self._main_files: MainFiles = main_files(connection, relations)
+        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in serving_processes(lab.cluster.data)])
+        self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """The next stretch. The server's counts are up to a second late, since busy sessions report theirs once a second."""
+        self._lab.hold(True)
         before = read_activity(self._connection)
         with BlockCounter(self._connection, self._relations) as counter:
             for tier in self._lab.tiers.values():
                 tier.reset_io()
-            cpu, started_at, started_s = psutil.cpu_times(), datetime.now(UTC), time.monotonic()
+            begun, cpu = self._stopwatch.read(), psutil.cpu_times()
+            self._opened = self._opened or (datetime.now(UTC), begun)
+            self._lab.hold(False)
             yield
-            elapsed_s, cpu_share = time.monotonic() - started_s, _busy(cpu, psutil.cpu_times())
+            self._lab.hold(True)
+            ended, share = self._stopwatch.read(), _busy(cpu, psutil.cpu_times())
             files = {tier_name: tier.io() for tier_name, tier in self._lab.tiers.items()}
             emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
             sequential = {tier_name: sequential_reads(tier.requests()) for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
-        self.phases.append(Phase(name, started_at, elapsed_s, counter.blocks, files, sequential, server, cpu_share))
+        self._lab.hold(False)
+        elapsed_s = ended.clock.now_s - begun.clock.now_s
+        if self._stopwatch.kind is not ClockKind.WAITED:  # then of the processors that are assumed
+            share = (ended.clock.used_s - begun.clock.used_s) / (self._lab.processors * elapsed_s)
+        parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
+        started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
+        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.blocks, files, sequential, server, share))
+
+    def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
+        """The transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
+        if self._stopwatch.kind is ClockKind.WAITED or self._opened is None or self._lab.daemon is None:
+            return load
+        real_s, counted_s = self._lab.daemon.history().T
+        opened_at, opened = self._opened
+        epoch_s = opened_at.timestamp() - opened.wall_s
+        ended_s = load["ended_s"].to_numpy() - epoch_s
+        ended, begun = (np.interp(when_s, real_s, counted_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
+        return load.with_columns(
+            ended_s=pl.Series(opened_at.timestamp() + ended - opened.clock.now_s),
+            latency_s=pl.Series(ended - begun),
+        )
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
         """One row a phase: its transactions (`result_rows`) in its time, with the blocks, requests and server's counts in it.
 
-        A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, `overshoot` where the
-        emulator added more than `OVERSHOOT_BOUND` of the clients' time.
+        A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a waited clock
+        `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
+        waited so long for a processor.
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
         cpu_share = math.fsum(phase.cpu_share * phase.elapsed_s for phase in self.phases) / elapsed_s
         requests = [tuple(tier_io(tier, phase.files[name]) for name, tier in self._lab.tiers.items()) for phase in self.phases]
         overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for every in requests for io in every)
+        late_s = OVERSHOOT_BOUND * elapsed_s * clients
+        stalled_s = math.fsum(phase.parts.run_delay_s or 0.0 for phase in self.phases)
+        waited = self._stopwatch.kind is ClockKind.WAITED
         flags = [
             *(["cpu"] if cpu_share > CPU_BOUND else []),
-            *(["overshoot"] if overshoot_s > OVERSHOOT_BOUND * elapsed_s * clients else []),
+            *(["overshoot"] if waited and overshoot_s > late_s else []),
+            *(["stalled"] if waited and stalled_s > late_s else []),
         ]
         for phase, every in zip(self.phases, requests, strict=True):
             blocks = [replace(count, tier=self._tiers[count.tier]) for count in phase.blocks.values()]
@@ -129,6 +166,7 @@ class Window:
                 tier_io=every,
                 proof={"cpu_share": phase.cpu_share, "window_cpu_share": cpu_share, "files": self._files(phase), "server": phase.server},
                 flags=tuple(flags),
+                parts=phase.parts,
             )
 
     def _files(self, phase: Phase) -> dict[str, dict[str, Any]]:

@@ -1,21 +1,13 @@
 """A memory cgroup of either version: processes that together may hold so much, the page cache of what they read included."""
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-import psutil
-
+from tierwise.core import control_groups
 from tierwise.core.errors import MissingError
-
-ROOT: Final = Path("/sys/fs/cgroup")
-OWN: Final = Path("/proc/self/cgroup")
-LEAVE_S: Final = 10.0
-"""How long the kernel may take to see that a group is empty."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +19,7 @@ class MemoryGroup:
 
     def take_in(self, process: int) -> None:
         """Count what `process` (its id) takes from now on; what it has already stays with whoever it was counted for."""
-        (self.folder / "cgroup.procs").write_text(f"{process}\n", encoding="ascii")
+        control_groups.take_in(self.folder, process)
 
     def limit(self, size_bytes: int) -> None:
         """Hold at most so much from now on."""
@@ -59,23 +51,18 @@ def memory_group(name: str) -> Iterator[MemoryGroup]:
     if why := obstacle():
         raise MissingError("a memory cgroup", why=why, remedy="systemd-run --user --scope -p Delegate=yes make report")
     parent, version = _parent()
-    _sweep(parent)
-    group = MemoryGroup(parent / f"tierwise-{name}-{os.getpid()}", version)
-    group.folder.mkdir()
+    group = MemoryGroup(control_groups.make(parent, name), version)
     try:
         yield group
     finally:
-        _remove(group.folder)
+        control_groups.remove(group.folder)
 
 
 def _parent() -> tuple[Path, int]:
     """(group in which others can be made, version): one's own in version 1; in 2 the nearest that hands memory on to its children."""
-    own = [line.split(":", 2) for line in OWN.read_text(encoding="utf-8").splitlines()]
-    for _, controllers, path in own:
-        if "memory" in controllers.split(","):
-            there = ROOT / "memory" / path.lstrip("/")
-            return (there if there.is_dir() else ROOT / "memory"), 1
-    mine = ROOT.joinpath(*(path.lstrip("/") for _, controllers, path in own if not controllers))
+    if own := control_groups.own("memory"):
+        return own, 1
+    mine = control_groups.own_unified()
     for folder in (mine, *mine.parents):
         if _hands_memory_on(folder):
             return folder, 2
@@ -87,21 +74,3 @@ def _hands_memory_on(folder: Path) -> bool:
     with suppress(OSError):
         return "memory" in (folder / "cgroup.subtree_control").read_text(encoding="ascii").split() and os.access(folder, os.W_OK)
     return False
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the groups of runs that were killed."""
-    for folder in parent.glob("tierwise-*-*"):
-        process = folder.name.rpartition("-")[2]
-        if process.isdigit() and not psutil.pid_exists(int(process)):
-            with suppress(OSError):
-                folder.rmdir()
-
-
-def _remove(folder: Path) -> None:
-    deadline_s = time.monotonic() + LEAVE_S
-    while folder.exists() and time.monotonic() < deadline_s:
-        with suppress(OSError):
-            folder.rmdir()
-            return
-        time.sleep(0.05)

@@ -20,6 +20,17 @@ class Substrate(StrEnum):
         return next(iter(parts)) if len(parts) == 1 else Substrate.MIXED
 
 
+class ClockKind(StrEnum):
+    """By which clock the time of a row, and the devices of emulated tiers, went."""
+
+    WAITED = "waited"
+    """Real time: every request waits as long as its device would have taken."""
+    COUNTED_ONE = "counted-one"
+    """Counted, for one session with one request at a time: its processor time, and the service times of its requests."""
+    COUNTED_SEVERAL = "counted-several"
+    """Counted, for any number of sessions: their processor time on so many processors, and jumps while all of them are blocked."""
+
+
 class CacheState(StrEnum):
     """What the caches held when the clock started."""
 

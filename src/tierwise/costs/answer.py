@@ -32,6 +32,8 @@ class DeviceCost(Strict):
     iops: float
     iops_substrate: Substrate
     price_date: str
+    today: bool
+    """Its price is not older than a year on the day that is asked about."""
     purchase: float | None
     cost_a_year: float
     per_gb: float
@@ -147,6 +149,7 @@ class Rated:
     bill: Bill
     iops: Iops
     price_date: str
+    today: bool
 
 
 def answer(
@@ -162,12 +165,15 @@ def answer(
     A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
 
     Raises:
-        InputError: an unknown device, or a load or a life that cannot be.
+        InputError: an unknown device, a load or a life that cannot be, or a day on which nothing has a price.
     """
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     if life <= 0:
         raise InputError("--life-years", value=life, rule="must be above zero")
     rated, left_out = _rate(devices or device_names(), book, substrate, life, named=bool(devices))
+    if not rated:
+        rule = f"no device has a price by then: {left_out[0].device}: {left_out[0].why}, and so on" if left_out else "there are no devices"
+        raise InputError("--on", value=book.on.isoformat(), rule=rule, remedy="a later day")
     oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
     offered = {each.name: each.iops for each in rated if devices or each.price_date >= oldest[: len(each.price_date)]}
     ways = plans(load, book, offered, life_years=life) if offered else []
@@ -180,7 +186,7 @@ def answer(
         region=book.region,
         life_years=life,
         load=_asked(load),
-        devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: row.per_iops)),
+        devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
         delivered=tuple(_delivered(plan, load, book) for plan in ways),
         without_flash=None
@@ -209,8 +215,9 @@ def _rate(names: Sequence[str], book: Book, substrate: Substrate, life_years: fl
     for name in names:
         try:
             bill = device_bill(name, book, life_years=life_years)
-            dates = [quote.price.date for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
-            rated.append(Rated(name, bill, device_iops(name, substrate), min(dates)))
+            behind = [quote for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
+            oldest = min(behind, key=lambda quote: quote.price.day)
+            rated.append(Rated(name, bill, device_iops(name, substrate), oldest.price.date, not oldest.stale))
         except MissingError as error:
             if named:
                 raise
@@ -228,6 +235,7 @@ def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:
         iops=each.iops.value,
         iops_substrate=each.iops.substrate,
         price_date=each.price_date,
+        today=each.today,
         purchase=None if bought is None else bought.cost(book),
         cost_a_year=cost_a_year,
         per_gb=per_gb * life_years,

@@ -7,9 +7,10 @@ from tierwise.costs.answer import Answer, Edge
 
 def as_text(found: Answer) -> str:
     """Tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
-    money = found.currency
+    currency = found.currency
     parts = [
-        f"Costs on {found.on} in {money}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads) over {found.life_years:g} years, with power",
+        f"Costs on {found.on} in {currency}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads) over {found.life_years:g} years, with "
+        "power; first what has a price of the last year",
         _devices(found),
         *(f"left out: {gone.device}: {gone.why}" for gone in found.left_out),
         "",
@@ -18,7 +19,7 @@ def as_text(found: Answer) -> str:
         *([_without(found)] if found.without_flash else []),
         "",
         "Break-even: a page that is read more often than once in this time belongs on the upper store",
-        _table(
+        table(
             ["upper", "lower", "page", "by purchase", "by a year's cost", "IOPS"],
             [
                 [each.upper, each.lower, f"{each.page_bytes} B", _time(each.by_purchase_s), _time(each.by_year_s), each.iops_substrate]
@@ -27,13 +28,13 @@ def as_text(found: Answer) -> str:
         ),
         "",
         "How far a price may move: another way to serve the load comes first, or any two change places",
-        _table(
+        table(
             ["price of", "now", "unit", "first below", "first above", "order below", "order above"],
             [_limits(edge) for edge in found.sensitivity],
         ),
         "",
         "Prices",
-        _table(
+        table(
             ["item", "price", "unit", "region", "date", "source"],
             [[used.item, f"{used.price:g} {used.currency}", used.unit, used.region, used.date, used.source] for used in found.prices],
         ),
@@ -49,16 +50,16 @@ def _devices(found: Answer) -> str:
             row.device,
             row.medium,
             row.price_date,
-            "rented" if row.purchase is None else _money(row.purchase),
-            _money(row.cost_a_year),
-            _money(row.per_gb),
-            _money(row.per_iops),
+            "rented" if row.purchase is None else money(row.purchase),
+            money(row.cost_a_year),
+            money(row.per_gb),
+            money(row.per_iops),
             f"{row.iops:,.0f}",
             row.iops_substrate,
         ]
         for row in found.devices
     ]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _load(found: Answer) -> str:
@@ -78,13 +79,13 @@ def _delivered(found: Answer) -> str:
             f"{row.devices:,}",
             f"{row.machines:,}",
             f"{row.ram_gib:.0f} GiB",
-            _money(row.cost_a_year),
-            _money(row.per_million_reads),
+            money(row.cost_a_year),
+            money(row.per_million_reads),
             row.substrate,
         ]
         for row in found.delivered
     ]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _without(found: Answer) -> str:
@@ -92,14 +93,14 @@ def _without(found: Answer) -> str:
     assert told is not None
     more = "costs" if told.cost_a_year > 0 else "saves"
     return (
-        f"Not buying flash ({told.flash}) {more} {_money(abs(told.cost_a_year))} {found.currency} a year: "
+        f"Not buying flash ({told.flash}) {more} {money(abs(told.cost_a_year))} {found.currency} a year: "
         f"the cheaper way without it is more {told.replaces} ({told.memory if told.replaces == 'memory' else told.disks})"
     )
 
 
 def _limits(edge: Edge) -> list[str]:
     def side(value: float | None, then: str | None = None) -> str:
-        return "-" if value is None else f"{_money(value)}" + (f" ({then})" if then else "")
+        return "-" if value is None else f"{money(value)}" + (f" ({then})" if then else "")
 
     return [
         edge.item,
@@ -112,7 +113,8 @@ def _limits(edge: Edge) -> list[str]:
     ]
 
 
-def _money(value: float) -> str:
+def money(value: float) -> str:
+    """``1,234.50``, or three digits of what is below ten."""
     return f"{value:,.2f}" if value >= 10 else f"{value:.3g}"
 
 
@@ -125,6 +127,7 @@ def _time(value_s: float | None) -> str:
     return f"{value_s:.3g} s"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """`rows` in columns that are as wide as their widest cell."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows))

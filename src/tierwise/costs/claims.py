@@ -9,6 +9,7 @@ import duckdb
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
 from tierwise.analysis.judging import ArmVerdict
+from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import StateVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.words import IoArm, Substrate
@@ -33,7 +34,7 @@ def judge_costs(verdicts: Sequence[ClaimVerdict], connection: Connection | None 
 def _judged(verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdict:
     found = _found(verdict, STATES[verdict.id](connection))
     others = ARMS[verdict.id](connection) if verdict.id in ARMS else {}
-    own = {name: found[name] for name in ("verdict", "reason", "estimate", "substrate", "deciding_state", "states")}
+    own = {name: found[name] for name in ("verdict", "reason", "cause", "cure", "estimate", "substrate", "deciding_state", "states")}
     return verdict.model_copy(
         update={
             **own,
@@ -54,8 +55,10 @@ def _found(verdict: ClaimVerdict, bands: "States") -> dict[str, Any]:
     outcome = _combined({state.verdict for state in states})
     decider = min(states, key=lambda state: _room(state, bounds))
     return {
-        "verdict": f"{outcome} ({CROSSES})" if outcome is Verdict.UNDECIDED else str(outcome),
+        "verdict": f"{outcome} ({CROSSES}; needs {cure(Cause.PRICES, None)})" if outcome is Verdict.UNDECIDED else str(outcome),
         "reason": CROSSES if outcome is Verdict.UNDECIDED else "",
+        "cause": Cause.PRICES if outcome is Verdict.UNDECIDED else None,
+        "cure": cure(Cause.PRICES, None) if outcome is Verdict.UNDECIDED else "",
         "states": states,
         "deciding_state": decider.state,
         "estimate": decider.estimate,

@@ -1,4 +1,4 @@
-"""From the options of ``tierwise cost`` to an answer."""
+"""From the options of ``tierwise cost`` and ``tierwise volumes`` to an answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +10,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs.answer import Answer, answer
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import SOURCE_R, Load
+from tierwise.costs.volumes import Volumes, Wanted, volumes
 
 
 def cost_answer(
@@ -47,3 +48,8 @@ def asked_load(options: Mapping[str, float | None]) -> Load:
     given = {name: value for name, value in options.items() if value is not None}
     sizes = {name.replace("_gib", "_bytes"): value * GIB for name, value in given.items() if name.endswith("_gib")}
     return replace(SOURCE_R, **sizes, **{name: value for name, value in given.items() if not name.endswith("_gib")})
+
+
+def volumes_answer(on: date, wanted: Mapping[str, float | None], *, currency: str, region: str) -> Volumes:
+    """`wanted`: the fields of `Wanted` by name."""
+    return volumes(load_book(on, currency=currency, region=region), Wanted.model_validate(dict(wanted)))

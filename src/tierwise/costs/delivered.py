@@ -5,7 +5,7 @@ to get away with using disk arrays, that needs to be accounted for." Neither rac
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
 
@@ -17,7 +17,6 @@ from tierwise.costs.hardware import (
     Medium,
     capacity_bytes,
     device_bill,
-    instance_bill,
     load_hardware,
     medium,
     members,
@@ -27,7 +26,11 @@ from tierwise.costs.hardware import (
     volume_bill,
 )
 from tierwise.costs.iops import READ_BYTES, Iops
+from tierwise.costs.renting import cheapest
 from tierwise.costs.units import SECONDS_A_YEAR
+from tierwise.devices.naming import named
+from tierwise.devices.spec import load_device
+from tierwise.devices.volume import CloudSpec, enough, fewest
 
 
 @dataclass(frozen=True)
@@ -109,10 +112,7 @@ def plan_on(name: str, load: Load, book: Book, rate: Iops, *, server: str, in_ra
     ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes
     misses_per_s = 0.0 if in_ram else load.reads_per_s * load.misses_per_read
     if rented(name):
-        devices, bill = _volumes(name, load, misses_per_s, book, rate)
-        instance = next(iter(hardware.instances.values()))
-        machines = max(1, ceil(ram_bytes / (instance.ram_gib.value * GIB)))
-        bill += instance_bill(instance) * machines
+        devices, machines, bill = _volumes(name, replace(load, ram_bytes=ram_bytes), misses_per_s, book, rate)
     else:
         devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
         host = hardware.servers[server]
@@ -123,15 +123,23 @@ def plan_on(name: str, load: Load, book: Book, rate: Iops, *, server: str, in_ra
     return Plan(label, name, medium(name), in_ram, devices, machines, ram_bytes, bill, rate)
 
 
-def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, Bill]:
-    """How many volumes, and their rent: as few as can be provisioned for the load, or pieces as ``data/devices`` describes them."""
-    volume = load_hardware().volumes[name]
-    if volume.iops_most is None:
+def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, int, Bill]:
+    """(volumes, machines, rent of both): a volume hangs on one machine, and each is as large as its IOPS need.
+
+    Of disks inside the machines, pieces as ``data/devices`` has them.
+    """
+    spec, provider = load_device(name), named(name).provider
+    if not isinstance(spec, CloudSpec):
         devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
-        return devices, device_bill(name, book) * devices
-    devices = max(1, ceil(misses_per_s / volume.iops_most.value))
-    share = load.data_bytes / devices, misses_per_s / devices, misses_per_s / devices * READ_BYTES
-    return devices, volume_bill(volume, *share) * devices
+        machine = cheapest(provider, book, ram_bytes=load.ram_bytes, iops=0.0, rate=0.0)
+        return devices, machine.count, device_bill(name, book) * devices + machine.bill
+    devices, _ = fewest(spec, load.data_bytes, misses_per_s, 0.0, READ_BYTES)
+    machine = cheapest(provider, book, ram_bytes=load.ram_bytes, iops=misses_per_s, rate=misses_per_s * READ_BYTES)
+    devices = max(devices, machine.count)
+    each = enough(spec, load.data_bytes / devices, misses_per_s / devices, 0.0, READ_BYTES)
+    assert each is not None, "fewer were enough"
+    rent = volume_bill(members(name)[0], each.capacity.base, each.sold_iops, each.sold_rate) * devices
+    return devices, machine.count, rent + machine.bill
 
 
 def _needed(data_bytes: float, capacity: float, misses_per_s: float, iops: float) -> int:

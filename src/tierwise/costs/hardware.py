@@ -15,7 +15,10 @@ from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.units import DAYS_A_YEAR, HOURS_A_YEAR, MONTHS_A_YEAR
 from tierwise.devices.model import build
-from tierwise.devices.spec import ArraySpec, CloudSpec, HddSpec, Sourced, SsdSpec, load_device
+from tierwise.devices.naming import named
+from tierwise.devices.parameter import Sourced
+from tierwise.devices.spec import ArraySpec, HddSpec, SsdSpec, load_device
+from tierwise.devices.volume import CloudSpec
 
 PLACE = "data/costs/hardware.toml"
 ELECTRICITY = "electricity"
@@ -59,13 +62,12 @@ class Step(Strict):
 
 
 class Volume(Strict):
-    """Storage by the month; what is below the first step is included. With steps of `iops` it is provisioned, up to `iops_most`."""
+    """Storage by the month; what is below the first step is included. `size` is absent where no page with a price was found."""
 
     medium: Medium
-    size: str
+    size: str | None = None
     iops: tuple[Step, ...] = ()
     throughput_mib_s: tuple[Step, ...] = ()
-    iops_most: Figure | None = None
     source: str = Field(pattern=r"\S")
 
 
@@ -78,13 +80,6 @@ class Server(Strict):
     ram_most_gib: Figure
 
 
-class Instance(Strict):
-    """A machine that is rented by the hour with its memory; only volumes attach to it."""
-
-    price: str
-    ram_gib: Figure
-
-
 class Hardware(Strict):
     """The file ``data/costs/hardware.toml``; drives and volumes bear the names of their files in ``data/devices``."""
 
@@ -92,7 +87,6 @@ class Hardware(Strict):
     drives: dict[str, Drive]
     volumes: dict[str, Volume]
     servers: dict[str, Server]
-    instances: dict[str, Instance]
 
 
 @cache
@@ -102,11 +96,11 @@ def load_hardware() -> Hardware:
 
 
 def members(name: str) -> tuple[str, int]:
-    """(drive or volume, how many of it) of the device `name`: an array is its drives."""
-    spec = load_device(name)
+    """(drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
+    spec, asked = load_device(name), named(name)
     if isinstance(spec, ArraySpec):
-        return str(read_table(paths.data() / "devices" / f"{name}.toml")["member"]), int(spec.members.base)
-    return name, 1
+        return named(str(read_table(asked.path)["member"])).stem, int(spec.members.base)
+    return asked.stem, 1
 
 
 def capacity_bytes(name: str) -> int:
@@ -123,9 +117,10 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
         MissingError: nothing says what the device costs.
     """
     hardware, (member, count) = load_hardware(), members(name)
-    spec = _piece(member)
-    if isinstance(spec, CloudSpec) and member in hardware.volumes:
-        return volume_bill(hardware.volumes[member], spec.capacity.base, spec.max_iops.base, spec.max_rate.base)
+    spec = _piece(name)
+    if member in hardware.volumes:
+        bought = (spec.sold_iops, spec.sold_rate) if isinstance(spec, CloudSpec) else (0.0, 0.0)
+        return volume_bill(member, spec.capacity.base, *bought) * count
     if member not in hardware.drives:
         raise MissingError(f"price of {name}", why=f"{PLACE} has no entry {member}", remedy="an entry there, and its price in data/prices")
     drive, assumed = hardware.drives[member], hardware.assumptions
@@ -136,8 +131,15 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
     return (Bill({drive.price: amount / min(life, lasts)}) + power_bill(drive.power_w.value)) * count
 
 
-def volume_bill(volume: Volume, size_bytes: float, iops: float, throughput_bytes_s: float) -> Bill:
-    """The rent of a year: size, and what is provisioned of IOPS and throughput above what is included."""
+def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: float) -> Bill:
+    """The rent of a year of the volume `name`: size, and what is provisioned of IOPS and throughput above what is included.
+
+    Raises:
+        MissingError: no page with its price was found.
+    """
+    volume = load_hardware().volumes[name]
+    if volume.size is None:
+        raise MissingError(f"price of {name}", why="it was read on no page", remedy="its price in data/prices, and its item in " + PLACE)
     month = Bill({volume.size: size_bytes}) + _above(volume.iops, iops) + _above(volume.throughput_mib_s, throughput_bytes_s / MIB) * MIB
     return month * MONTHS_A_YEAR
 
@@ -148,7 +150,7 @@ def purchase(name: str, book: Book) -> Bill | None:
     if member not in load_hardware().drives:
         return None
     price = load_hardware().drives[member].price
-    return Bill({price: count * (_piece(member).capacity.base if book.price(price).dimension == "byte" else 1.0)})
+    return Bill({price: count * (_piece(name).capacity.base if book.price(price).dimension == "byte" else 1.0)})
 
 
 def power_bill(power_w: float) -> Bill:
@@ -169,15 +171,10 @@ def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
     return Bill({server.price: 1 / life}) + power_bill(server.power_w.value)
 
 
-def instance_bill(instance: Instance) -> Bill:
-    """A year of a rented machine."""
-    return Bill({instance.price: HOURS_A_YEAR})
-
-
 def medium(name: str) -> Medium:
     """What the device `name` keeps data on."""
     member, _ = members(name)
-    spec = load_device(member)
+    spec = _piece(name)
     return load_hardware().volumes[member].medium if isinstance(spec, CloudSpec) else "ssd" if isinstance(spec, SsdSpec) else "hdd"
 
 
@@ -186,10 +183,10 @@ def rented(name: str) -> bool:
     return members(name)[0] in load_hardware().volumes
 
 
-def _piece(member: str) -> HddSpec | SsdSpec | CloudSpec:
-    spec = load_device(member)
-    assert not isinstance(spec, ArraySpec), "an array's member is a drive or a volume"
-    return spec
+def _piece(name: str) -> HddSpec | SsdSpec | CloudSpec:
+    """The device `name`, or one of its drives."""
+    spec = load_device(name)
+    return spec.member if isinstance(spec, ArraySpec) else spec
 
 
 def _above(steps: Sequence[Step], amount: float) -> Bill:

@@ -12,7 +12,9 @@ from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
 from tierwise.core.words import Substrate
 from tierwise.devices.model import DeviceModel, Operation, build
-from tierwise.devices.spec import ASSUMED, CloudSpec, SsdSpec, load_device
+from tierwise.devices.parameter import ASSUMED
+from tierwise.devices.spec import SsdSpec, load_device
+from tierwise.devices.volume import PROVISIONED, CloudSpec
 
 OUTSTANDING: Final = 1024
 """Reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
@@ -45,7 +47,7 @@ def device_iops(name: str, substrate: Substrate = Substrate.SIMULATED, *, size_b
         return Iops(simulated_iops(name, size_bytes), substrate)
     spec = load_device(name)
     stated = spec.max_read_iops if isinstance(spec, SsdSpec) else spec.max_iops if isinstance(spec, CloudSpec) else None
-    if stated is None or stated.source == ASSUMED or stated.fitted_on or size_bytes != READ_BYTES:
+    if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on or size_bytes != READ_BYTES:
         why = f"data/devices/{name}.toml has no such figure that was read"
         raise MissingError(f"published IOPS of {name} at {size_bytes} bytes", why=why, remedy="simulated ones")
     return Iops(stated.base, Substrate.PUBLISHED)

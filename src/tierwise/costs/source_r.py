@@ -29,7 +29,7 @@ select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))
        min(substrate) as substrate, count(*) as seeds
 from ram_or_ssd
 where pair = ? and not flagged and device_iops > 0
-group by data_gib, medium having count(distinct substrate) = 1
+group by data_gib, medium having count(distinct substrate) = 1 and enough(reads_per_s)
 order by data_gib, medium
 """
 """Means over the seeds, of the data sizes that need the device."""
@@ -101,9 +101,9 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
     )
 
 
-def machine(case: Case, book: Book) -> Plan:
-    """The disk machine as it was: one disk, and the reads that it delivers."""
-    return plan_on(DISK, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
+def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
+    """The disk machine: one `disk`, and the reads that source R's delivers."""
+    return plan_on(disk, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
 
 
 def per_million(bill: Bill, reads_per_s: float) -> Bill:

@@ -32,7 +32,7 @@ select placement, exp(avg(ln(tps * slowdown))) as tps, exp(avg(ln(requests_per_s
 from pgbench_placement
 where pair = ? and size = ? and arm = 'direct' and clients = '8' and script = 'tpcb-like' and memory = '1' and judged = 'yes'
   and not flagged and requests_per_s > 0
-group by placement having count(distinct substrate) = 1
+group by placement having count(distinct substrate) = 1 and enough(tps)
 """
 
 
@@ -48,7 +48,7 @@ class Served:
 
 
 def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
-    """The placements that the run has unflagged windows of."""
+    """The placements that the run has enough unflagged windows of."""
     rows = connection.execute(ROWS, [pair, size]).fetchall()
     found = {row[0]: Served(row[0], row[1], row[2], Substrate(row[3]), row[4]) for row in rows}
     return tuple(found[name] for name in DEVICES if name in found)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 
 from tierwise.core.units import KIB, MB
-from tierwise.devices.spec import Parameter, SsdSpec
+from tierwise.devices.parameter import Parameter
+from tierwise.devices.spec import SsdSpec
 
 READ_BYTES = 8 * KIB
 """Of the random reads of `tiers.directory.calibrate`."""

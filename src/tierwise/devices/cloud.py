@@ -5,7 +5,7 @@ import math
 from tierwise.devices.foretold import Foretold
 from tierwise.devices.gate import Gate
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import CloudSpec
+from tierwise.devices.volume import CloudSpec
 
 
 class Cloud(Foretold):
@@ -16,9 +16,9 @@ class Cloud(Foretold):
         self.capacity_bytes = int(spec.capacity.base)
         self._read_s, self._write_s = spec.read_latency.base, spec.write_latency.base
         self._io_bytes = spec.io_size.base
-        self._iops, self._rate = Gate(spec.max_iops.base), Gate(spec.max_rate.base)
+        self._iops, self._rate = Gate(spec.iops), Gate(spec.rate)
         burst = spec.burst
-        self._credits = Gate(burst.baseline.base, saved=burst.credits.base) if burst else None
+        self._credits = Gate(spec.sustained_rate, saved=burst.credits.base) if burst else None
         self.reset()
 
     def reset(self) -> None:

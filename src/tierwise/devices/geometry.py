@@ -108,12 +108,23 @@ class _Band:
         region, rest = divmod(physical, self.region)
         return min(self.count, max(0, region * self.used + min(rest, self.used) - self.front))
 
+    def around(self, sector: int, length: int) -> tuple[int, int]:
+        """The stretch of `length` sectors of the platter, counted from the band's start, in which the host's `sector` lies."""
+        number = self._physical(sector - self.first) // length
+        return self._from(number * length), self._from((number + 1) * length)
+
+    def _from(self, physical: int) -> int:
+        """The first of the host's sectors that lies at `physical` or behind it; slips count."""
+        near = self.logical(physical)
+        sectors = range(max(0, near - len(self.slips)), near)
+        return self.first + sectors.start + bisect_left(sectors, physical, key=self._physical)
+
 
 class Zoned:
     """A drive whose zones are known, sector by sector; equal addresses always lie at equal angles."""
 
     def __init__(self, zones: Sequence[Zone], *, surfaces: int, sector_bytes: int, sectors: int):
-        self._sector_bytes = sector_bytes
+        self._sector_bytes, self._surfaces = sector_bytes, surfaces
         self._bands: list[_Band] = []
         first = turn = 0
         for zone in zones:
@@ -135,6 +146,20 @@ class Zoned:
         band = self._bands[bisect_right(self._firsts, sector) - 1]
         turns, cylinder = band.spot(sector)
         return turns + 1 / band.sectors, cylinder
+
+    def track(self, address_bytes: int) -> tuple[int, int]:
+        """First address of the track on which `address_bytes` lies, and the first behind it."""
+        return self._around(address_bytes, 1)
+
+    def cylinder(self, address_bytes: int) -> tuple[int, int]:
+        """First address of the cylinder on which `address_bytes` lies, and the first behind it."""
+        return self._around(address_bytes, self._surfaces)
+
+    def _around(self, address_bytes: int, tracks: int) -> tuple[int, int]:
+        sector = address_bytes // self._sector_bytes
+        band = self._bands[bisect_right(self._firsts, sector) - 1]
+        start, end = band.around(sector, tracks * band.sectors)
+        return start * self._sector_bytes, end * self._sector_bytes
 
     def address(self, turns: float) -> int:
         band = self._bands[max(0, bisect_right(self._turns, turns) - 1)]

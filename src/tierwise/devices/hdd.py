@@ -36,7 +36,7 @@ class Mechanics:
     seek: SeekCurve
     turn_s: float
     head_switch_s: float = 0.0  # to another track of the cylinder, or to the same one anew
-    write_settle_s: float = 0.0
+    write_settle_s: float = 0.0  # below zero: a write begins so much sooner than a read, though never before the arm sets off
 
 
 @dataclass(frozen=True)
@@ -234,9 +234,10 @@ class Hdd:
         head_turns, head_cylinder = self._head
         distance = abs(cylinder - head_cylinder) * self._stretch
         if not 0 <= turns - head_turns < 1:  # else it comes by, and skew hides what switches that takes
+            set_off_s = begin_s
             begin_s += self._head_switch_s if distance < 1 else self._seek(distance)
             if job.write:
-                begin_s += self._settle_s
+                begin_s = max(set_off_s, begin_s + self._settle_s)
         return begin_s + self._wait_s(begin_s, turns)
 
     def _finish(self, job: _Job) -> None:

@@ -6,8 +6,9 @@ from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.devices.spec import ArraySpec, CloudSpec, DeviceSpec, HddSpec, SsdSpec, WriteCache
+from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, WriteCache
 from tierwise.devices.ssd import Ssd
+from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
 
 __all__ = ["DeviceModel", "Operation", "build"]

@@ -1,90 +1,17 @@
 """Devices as they are written down: ``data/devices/*.toml``, every parameter with its unit and where it was read."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
-
-ASSUMED = "assumed"
-"""The source of a parameter that nobody of this study has read anywhere."""
-
-UNITS: dict[str, tuple[str, float]] = {
-    "s": ("time", 1.0),
-    "ms": ("time", 1e-3),
-    "us": ("time", 1e-6),
-    "B": ("size", 1.0),
-    "KiB": ("size", 2.0**10),
-    "MiB": ("size", 2.0**20),
-    "GiB": ("size", 2.0**30),
-    "TiB": ("size", 2.0**40),
-    "GB": ("size", 1e9),
-    "TB": ("size", 1e12),
-    "MB/s": ("rate", 1e6),
-    "MiB/s": ("rate", 2.0**20),
-    "IOPS": ("frequency", 1.0),
-    "rpm": ("rotation", 1 / 60),
-    "1": ("count", 1.0),
-}
-"""Unit -> what it measures, and its worth in seconds, bytes, bytes per second, requests per second, turns per second or pieces."""
-
-
-class Sourced(Strict):
-    """Anything that somebody must have read somewhere."""
-
-    source: str = Field(pattern=r"\S", description=f"what was read, or exactly `{ASSUMED}`")
-    fitted_on: str | None = Field(default=None, description="the data that the value was fitted on; no claim on them is judged with it")
-
-
-class Parameter(Sourced):
-    """One number of a device."""
-
-    value: float = Field(strict=True, allow_inf_nan=False)
-    unit: str
-
-    @property
-    def base(self) -> float:
-        """The value in seconds, bytes, bytes per second, requests per second, turns per second or pieces."""
-        return self.value * UNITS[self.unit][1]
-
-
-class Flag(Sourced):
-    """One yes or no of a device."""
-
-    value: bool = Field(strict=True)
-
-
-class Level(Sourced):
-    """How an array spreads its data."""
-
-    value: Literal["raid0", "raid1", "raid5", "raid6", "raid10"]
-
-
-def _measures(parameter: Parameter, *, dimension: str, zero: bool = False) -> Parameter:
-    units = [unit for unit, (measures, _) in UNITS.items() if measures == dimension]
-    if parameter.unit not in units:
-        raise ValueError(f"its unit must be one of {', '.join(units)}, not {parameter.unit!r}")
-    if parameter.value < 0 or (parameter.value == 0 and not zero):
-        raise ValueError(f"its value must be {'zero or more' if zero else 'above zero'}, not {parameter.value:g} {parameter.unit}")
-    if dimension == "count" and parameter.value % 1:
-        raise ValueError(f"its value must be a whole number, not {parameter.value:g}")
-    return parameter
-
-
-Time = Annotated[Parameter, AfterValidator(partial(_measures, dimension="time", zero=True))]
-Size = Annotated[Parameter, AfterValidator(partial(_measures, dimension="size"))]
-Rate = Annotated[Parameter, AfterValidator(partial(_measures, dimension="rate"))]
-Frequency = Annotated[Parameter, AfterValidator(partial(_measures, dimension="frequency"))]
-Rotation = Annotated[Parameter, AfterValidator(partial(_measures, dimension="rotation"))]
-Count = Annotated[Parameter, AfterValidator(partial(_measures, dimension="count"))]
-
-
-def _assumed(value: float, unit: str) -> Parameter:
-    return Parameter(value=value, unit=unit, source=ASSUMED)
+from tierwise.devices.instances import attached
+from tierwise.devices.naming import Named, named
+from tierwise.devices.parameter import ASSUMED, Count, Flag, Frequency, Parameter, Rate, Rotation, Size, Sourced, Time, assumed
+from tierwise.devices.volume import CloudSpec, sold
 
 
 class HddSpec(Strict):
@@ -104,13 +31,13 @@ class HddSpec(Strict):
     interface_rate: Rate = Field(description="from the drive's buffer to the host")
     overhead: Time = Field(description="of one command, before anything moves")
     read_ahead: Size = Field(description="how far the drive goes on reading after a read, at most a segment of its cache")
-    cache: Size = Field(default=_assumed(2, "MiB"), description="the drive's buffer, all segments together")
-    segments: Count = Field(default=_assumed(2, "1"), description="streams that the buffer keeps apart, each in its equal share")
+    cache: Size = Field(default=assumed(2, "MiB"), description="the drive's buffer, all segments together")
+    segments: Count = Field(default=assumed(2, "1"), description="streams that the buffer keeps apart, each in its equal share")
     write_back: Flag = Field(default=Flag(value=False, source=ASSUMED), description="yes: a write is reported once it is in the buffer")
-    queue: Count = Field(default=_assumed(1, "1"), description="commands that the drive orders by positioning time; 1: first in, first out")
-    head_switch: Time = Field(default=_assumed(0, "ms"), description="to another track of the same cylinder, or to the same one anew")
-    settle: Time = Field(default=_assumed(0, "ms"), description="on top of each of the three seek times, until the head keeps to the track")
-    write_settle: Time = Field(default=_assumed(0, "ms"), description="added to the positioning before a write")
+    queue: Count = Field(default=assumed(1, "1"), description="commands that the drive orders by positioning time; 1: first in, first out")
+    head_switch: Time = Field(default=assumed(0, "ms"), description="to another track of the same cylinder, or to the same one anew")
+    settle: Time = Field(default=assumed(0, "ms"), description="on top of each of the three seek times, until the head keeps to the track")
+    write_settle: Time = Field(default=assumed(0, "ms"), description="added to the positioning before a write")
 
     @property
     def curve_s(self) -> tuple[float, float, float]:
@@ -152,6 +79,9 @@ class SsdSpec(Strict):
     read_latency: Time
     write_latency: Time = Field(description="of the flash; with a write_cache hidden behind the latency of that")
     flush_latency: Time = Field(description="after the last write before it is down")
+    ordered_read_latency: Time | None = Field(
+        default=None, description="of a read that continues the one before it, which the drive foresees; absent: as of any other"
+    )
     read_rate: Rate
     write_rate: Rate
     max_read_iops: Frequency | None = Field(default=None, description="reads that the controller takes in a second")
@@ -161,36 +91,10 @@ class SsdSpec(Strict):
     write_cache: WriteCache | None = None
 
 
-class Burst(Strict):
-    """Credits that a volume saves while it is used less than its baseline."""
+class Level(Sourced):
+    """How an array spreads its data."""
 
-    baseline: Rate = Field(description="at which credits come in, and at which the volume goes on without any")
-    credits: Size = Field(description="most that can be saved; a volume begins with them")
-
-
-class CloudSpec(Strict):
-    """A volume over a network, with so many requests and bytes a second as were paid for."""
-
-    kind: Literal["cloud"]
-    name: str
-    description: str
-    capacity: Size
-    read_latency: Time
-    write_latency: Time = Field(description="until the write is durable: there is nothing to flush")
-    max_iops: Frequency
-    max_rate: Rate
-    io_size: Size = Field(description="most that counts as one request; requests that follow each other are counted together")
-    burst: Burst | None = Field(
-        default=None, description="absent: max_rate can be sustained; credits are spent in whole requests of io_size"
-    )
-
-    @field_validator("burst")
-    @classmethod
-    def _above_its_baseline(cls, burst: Burst | None, info: ValidationInfo) -> Burst | None:
-        rate = info.data.get("max_rate")
-        if burst and rate and burst.baseline.base >= rate.base:
-            raise ValueError("its baseline must be below max_rate")
-        return burst
+    value: Literal["raid0", "raid1", "raid5", "raid6", "raid10"]
 
 
 class ArraySpec(Strict):
@@ -240,23 +144,36 @@ _KINDS: dict[str, type[DeviceSpec]] = {"hdd": HddSpec, "ssd": SsdSpec, "cloud": 
 
 
 def load_device(name: str) -> DeviceSpec:
-    """The device `name` of ``data/devices``, an array together with its member.
+    """The device `name`: a file of ``data/devices``, or what its name says after the maker's; an array comes with its member.
+
+    A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
+    instance that it hangs on, each as far as it is not to be as in the file.
 
     Raises:
-        InputError: no such file, an unknown field, an impossible value, a missing source or unit.
+        InputError: no such file, an unknown field, an impossible value, a missing source or unit, or what no provider sells.
     """
-    path = paths.data() / "devices" / f"{name}.toml"
-    table = read_table(path)
+    asked = named(name)
+    table = read_table(asked.path)
     model = _KINDS.get(str(table.get("kind")))
     if model is None:
-        raise InputError(paths.short(path), field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
+        raise InputError(paths.short(asked.path), field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
     if model is ArraySpec and isinstance(table.get("member"), str):
-        table["member"] = _member(path, table["member"]).model_dump()
-    return validate(table, model, where=paths.short(path))
+        table["member"] = _member(asked.path, table["member"]).model_dump()
+    return _provisioned(validate(table, model, where=paths.short(asked.path)), asked)
+
+
+def _provisioned(spec: DeviceSpec, asked: Named) -> DeviceSpec:
+    if not asked.amounts and asked.instance is None:
+        return spec
+    if not isinstance(spec, CloudSpec):
+        rule = f"{asked.stem} is no volume: neither its size nor its speed can be chosen"
+        raise InputError("device", value=asked.text, rule=rule, remedy=asked.stem)
+    spec = sold(spec, asked.amounts, asked.text)
+    return spec if asked.instance is None else spec.model_copy(update={"instance": attached(asked.provider, asked.instance)})
 
 
 def _member(array: Path, name: str) -> DeviceSpec:
     """The device `name`, of which the file `array` wants several."""
-    if read_table(array.with_name(f"{name}.toml")).get("kind") == "array":
+    if read_table(named(name).path).get("kind") == "array":
         raise InputError(paths.short(array), field="member", value=name, rule="must be a drive or a volume, not an array")
     return load_device(name)

@@ -24,6 +24,7 @@ class Ssd(Foretold):
         super().__init__()
         self.capacity_bytes = int(spec.capacity.base)
         self._read_s, self._write_s, self._flush_s = spec.read_latency.base, spec.write_latency.base, spec.flush_latency.base
+        self._ordered_s = spec.ordered_read_latency.base if spec.ordered_read_latency else self._read_s
         self._read_rate, self._write_rate = spec.read_rate.base, spec.write_rate.base
         self._channels = int(spec.channels.base)
         self._reads = Gate(spec.max_read_iops.base) if spec.max_read_iops else None
@@ -36,14 +37,15 @@ class Ssd(Foretold):
         self._free_s = [-math.inf] * self._channels  # a heap: when each channel is free
         self._read_until_s = -math.inf  # when everything asked so far has gone over the link
         self._written_s = -math.inf  # when everything written so far is down
-        self._write_end = -1
+        self._read_end = self._write_end = -1
         if self._reads:
             self._reads.reset()
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         if operation is Operation.READ:
             enter_s = self._reads.enter(now_s) if self._reads else now_s
-            found_s = max(enter_s, self._free_s[0]) + self._read_s
+            found_s = max(enter_s, self._free_s[0]) + (self._ordered_s if address_bytes == self._read_end else self._read_s)
+            self._read_end = address_bytes + size_bytes
             self._read_until_s = done_s = max(found_s, self._read_until_s) + size_bytes / self._read_rate
             heapreplace(self._free_s, done_s)
         elif operation is Operation.WRITE:

@@ -11,20 +11,23 @@ from typing import Any
 from scipy import stats
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.bench.loop import gather_inputs, load_study, turns_of
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.core import studies
 from tierwise.core.pairs import Pair
+from tierwise.core.quiet import REMEDY, Noise, Quiet, listen, reference_work, took_s
 from tierwise.core.units import GB
 from tierwise.core.words import Substrate
-from tierwise.plan.forecast import Forecast, Host, Prospect, load, reference_work
+from tierwise.plan.forecast import Forecast, Host, Prospect, load
 
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Line:
-    """One study on one pair; minutes, disk and widths are None where the study forecasts nothing.
+    """One study on one pair; seconds, disk and widths are None where the study forecasts nothing.
+
+    `host_s`: that the host is busy, at the recorded pace; `device_s`: that it waits for devices.
 
     `half_widths`: of the ratio's 95 % interval, in percent of the ratio, by the ratio's name.
     """
@@ -35,27 +38,50 @@ class Line:
     cells: int
     blocks: int
     trials: int
-    minutes: float | None
+    host_s: float | None
+    device_s: float | None
     disk_gb: float | None
     half_widths: Mapping[str, float]
+
+    def minutes(self, pace: float = 1.0, steal: float = 0.0) -> float | None:
+        """On a machine of this pace and steal; without either at the recorded pace."""
+        if self.host_s is None or self.device_s is None:
+            return None
+        return took_s(self.host_s, self.device_s, pace=pace, steal=steal) / 60
 
 
 @dataclass(frozen=True)
 class Plan:
     """Of a report with one profile. `pace`: how much longer this machine takes, as it is busy now, than the one
-    that the constants were recorded on."""
+    that the constants were recorded on; `noise`: how quiet it is now."""
 
     profile: str
     seed: int
     lines: tuple[Line, ...]
-    report_minutes: float
+    report_s: float
     pace: float
+    noise: Noise
     recorded: date
 
     @property
+    def host_s(self) -> float:
+        """Of the whole report, as far as it is forecast: seconds that the host is busy, at the recorded pace."""
+        return self.report_s + sum(line.host_s or 0.0 for line in self.lines)
+
+    @property
+    def device_s(self) -> float:
+        """Of the whole report: seconds that it waits for devices."""
+        return sum(line.device_s or 0.0 for line in self.lines)
+
+    @property
     def minutes(self) -> float:
-        """Of the whole report, as far as it is forecast."""
-        return self.report_minutes + sum(line.minutes or 0.0 for line in self.lines)
+        """Of the whole report at the recorded pace."""
+        return took_s(self.host_s, self.device_s, pace=1.0, steal=0.0) / 60
+
+    @property
+    def minutes_now(self) -> float:
+        """Of the whole report on this machine, as it is now."""
+        return took_s(self.host_s, self.device_s, pace=self.pace, steal=self.noise.steal) / 60
 
     @property
     def disk_gb(self) -> float:
@@ -64,7 +90,8 @@ class Plan:
 
 
 def make_plan(*, profile: str, tiers: str, seed: int, census: str, sky: str = "synthetic") -> Plan:
-    """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace, nothing is written.
+    """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace and quiet,
+    for some seconds, and nothing is written.
 
     Raises:
         InputError: an unknown profile or pair, a file that cannot be read.
@@ -76,21 +103,28 @@ def plan_of(inputs: Inputs) -> Plan:
     """The same for inputs that were gathered already."""
     host = load("host", Host)
     pace = reference_work() / host.pace_s
+    noise = listen()
     lines = []
     for name in studies.names():
         study = load_study(name)
         for pair in inputs.pairs:
             reader_s = pair.name == inputs.reader_pair and not isinstance(study, SimulatedStudy)
             if pair.source == study.source or reader_s:
-                lines.append(_line(name, pair, inputs, pace))
-    return Plan(inputs.profile.name, inputs.seed, tuple(lines), host.report_s * pace / 60, pace, host.recorded)
+                lines.append(_line(name, pair, inputs))
+    return Plan(inputs.profile.name, inputs.seed, tuple(lines), host.report_s, pace, noise, host.recorded)
 
 
-def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
+def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
     study = load_study(name)
-    trials = study.trials(inputs.profile, pair)
     blocks = inputs.profile.blocks_of(name)
-    prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed)
+    if isinstance(study, SimulatedStudy):
+        trials, waited, counted = study.trials(inputs.profile, pair), [], False
+    else:
+        turns = turns_of(study, pair, inputs, blocks)
+        trials = tuple({turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}.values())
+        waited = [turn.trial for turn in turns if turn.trial.waited]
+        counted = bool(waited)  # a sample is, wherever anything is counted
+    prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed, counted, waited)
     found = _forecast(name, prospect)
     models_alone = isinstance(study, SimulatedStudy) and all(trial.preparation != LIVE for trial in trials)
     return Line(
@@ -99,8 +133,9 @@ def _line(name: str, pair: Pair, inputs: Inputs, pace: float) -> Line:
         substrate=str(Substrate.SIMULATED if models_alone else pair.substrate),
         cells=len(trials),
         blocks=blocks,
-        trials=len(trials) * blocks,
-        minutes=None if found is None else (found.host_s * pace + found.device_s) / 60,
+        trials=len(trials) * blocks + len(waited),
+        host_s=None if found is None else found.host_s,
+        device_s=None if found is None else found.device_s,
         disk_gb=None if found is None else found.disk_bytes / GB,
         half_widths={} if found is None or blocks < 2 else {ratio: half_width(spread, blocks) for ratio, spread in found.spreads.items()},
     )
@@ -122,11 +157,13 @@ def half_width(spread: float, blocks: int) -> float:
 
 def as_json(plan: Plan) -> dict[str, Any]:
     """Everything, for programs. Minutes, disk and widths are simulated: none of them was measured in this run."""
-    lines = [asdict(line) for line in plan.lines]
+    lines = [{**asdict(line), "minutes": line.minutes(), "minutes_now": line.minutes(plan.pace, plan.noise.steal)} for line in plan.lines]
     return {
         **asdict(plan),
         "lines": lines,
         "minutes": plan.minutes,
+        "minutes_now": plan.minutes_now,
+        "noise": {**asdict(plan.noise), "word": plan.noise.word, "meaning": plan.noise.meaning},
         "disk_gb": plan.disk_gb,
         "recorded": str(plan.recorded),
         "stamp": str(Substrate.SIMULATED),
@@ -135,32 +172,46 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 def sentence(plan: Plan) -> str:
     """The plan in one line."""
-    unknown = [line.study for line in plan.lines if line.minutes is None]
+    unknown = [line.study for line in plan.lines if line.host_s is None]
     rest = f", without {', '.join(sorted(set(unknown)))}" if unknown else ""
     trials = sum(line.trials for line in plan.lines)
-    return f"plan: {trials} trials, about {plan.minutes:.1f} minutes and {plan.disk_gb:.2g} GB of disk{rest} (tierwise plan tells more)"
+    return (
+        f"plan: {trials} trials, about {plan.minutes_now:.1f} minutes as this machine is now ({plan.minutes:.1f} at the recorded pace) and "
+        f"{plan.disk_gb:.2g} GB of disk{rest} (tierwise plan tells more)\n{noise_sentence(plan.noise)}"
+    )
 
 
-HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", "disk GB", "95 % interval, at most")
+def noise_sentence(noise: Noise) -> str:
+    """How quiet the machine is, and what that means for this run."""
+    remedy = "" if noise.word is Quiet.QUIET else f"\n({REMEDY})"
+    return f"This machine is {noise.word}: {noise.measured}:\n{noise.meaning}{remedy}"
+
+
+HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", "now", "disk GB", "95 % interval, at most")
 
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal."""
-    rows = [HEADER, *map(_cells, plan.lines)]
-    rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_minutes:.1f}", "", ""))
-    rows.append(
-        ("together", "", "", "", "", str(sum(line.trials for line in plan.lines)), f"{plan.minutes:.1f}", f"{plan.disk_gb:.2g}", "")
-    )
+    rows = [HEADER, *(_cells(line, plan) for line in plan.lines)]
+    report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal)
+    rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_s / 60:.1f}", f"{report_now_s / 60:.1f}", "", ""))
+    trials = sum(line.trials for line in plan.lines)
+    together = (f"{plan.minutes:.1f}", f"{plan.minutes_now:.1f}", f"{plan.disk_gb:.2g}")
+    rows.append(("together", "", "", "", "", str(trials), *together, ""))
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
     table = ["  ".join(_padded(row, widths)).rstrip() for row in rows]
     told = (
         f"profile {plan.profile}, seed {plan.seed}. Minutes, disk and intervals are simulated: device models, and constants of\n"
-        f"{plan.recorded} (data/plan), for a host that takes {plan.pace:.2f} times as long as theirs just now."
+        f"{plan.recorded} (data/plan). minutes: at the pace of data/plan/host.toml, {plan.minutes:.1f} in all;\n"
+        f"now: as this machine is now, {plan.minutes_now:.1f} in all: the same work takes it {plan.pace:.2f} times as long, and "
+        f"{100 * plan.noise.steal:.1f} % of its\n"
+        f"time is stolen. {noise_sentence(plan.noise)}"
     )
     return "\n".join([*table, told])
 
 
-def _cells(line: Line) -> tuple[str, ...]:
+def _cells(line: Line, plan: Plan) -> tuple[str, ...]:
+    minutes, now = line.minutes(), line.minutes(plan.pace, plan.noise.steal)
     widest = max(line.half_widths.items(), key=lambda item: item[1], default=None)
     return (
         line.study,
@@ -169,7 +220,8 @@ def _cells(line: Line) -> tuple[str, ...]:
         str(line.cells),
         str(line.blocks),
         str(line.trials),
-        "no forecast" if line.minutes is None else f"{line.minutes:.1f}",
+        "no forecast" if minutes is None else f"{minutes:.1f}",
+        "" if now is None else f"{now:.1f}",
         "" if line.disk_gb is None else f"{line.disk_gb:.2g}",
         "" if widest is None else f"-+ {widest[1]:.3g} % ({widest[0]})",
     )
@@ -178,5 +230,5 @@ def _cells(line: Line) -> tuple[str, ...]:
 def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
     """Words to the left, numbers to the right."""
     return [
-        cell.rjust(width) if 3 <= column <= 7 else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        cell.rjust(width) if 3 <= column <= 8 else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
     ]

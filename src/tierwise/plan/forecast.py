@@ -1,11 +1,9 @@
 """What a study says beforehand of its run on one pair."""
 
-import time
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from pydantic import Field
 
@@ -14,9 +12,6 @@ from tierwise.core import paths
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict, read_toml
-
-REFERENCE_BYTES: Final = 8_000_000
-REPEATS: Final = 5
 
 
 class Measured(Strict):
@@ -32,19 +27,26 @@ Constants = TypeVar("Constants", bound=Measured)
 class Host(Measured):
     """The machine that the constants are of, and what every report costs beside its studies."""
 
-    pace_s: float = Field(gt=0, description="of `reference_work` there")
+    pace_s: float = Field(gt=0, description="of `core.quiet.reference_work` there")
     report_s: float = Field(ge=0, description="of acquiring the data anew at quick's size, of the notebooks that show, and of rendering")
 
 
 @dataclass(frozen=True)
 class Prospect:
-    """A run that is to be: `trials` of one study on one pair, each in every block of the profile."""
+    """A run that is to be: `trials` of one study on one pair, each in every block of the profile, and every execution that is `waited` for
+    beside those that are `counted` (then a device's second is not one of ours)."""
 
     profile: Profile
     pair: Pair
     trials: Sequence[Trial]
     dataset_source: str
     seed: int
+    counted: bool = False
+    waited: Sequence[Trial] = ()
+
+    def real_s(self, counted_s: float, share: float) -> float:
+        """Our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
+        return counted_s * (share if self.counted else 1.0)
 
 
 @dataclass(frozen=True)
@@ -63,15 +65,3 @@ class Forecast:
 def load(name: str, model: type[Constants]) -> Constants:
     """The constants of `name`."""
     return read_toml(paths.data() / "plan" / f"{name}.toml", model)
-
-
-def reference_work() -> float:
-    """Seconds of a fixed piece of work, the best of a few, by which machines are compared; less than two seconds in all."""
-    data = bytes(range(250)) * (REFERENCE_BYTES // 250)
-    took_s = []
-    for _ in range(REPEATS):
-        begun_s = time.perf_counter()
-        zlib.compress(data, level=1)
-        sum(number * number for number in range(1_000_000))
-        took_s.append(time.perf_counter() - begun_s)
-    return min(took_s)

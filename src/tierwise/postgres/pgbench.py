@@ -4,7 +4,7 @@ import math
 import signal
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -152,11 +152,22 @@ class Mix:
 class Load:
     """A running pgbench, from ``with`` to its end; `transactions` (`TRANSACTIONS`) holds what it did afterwards.
 
-    `script` is a built-in one, by its name, or a mix. It is ended as its own clock would end it, by the signal of that clock: each
-    client finishes its transaction.
+    `script` is a built-in one, by its name, or a mix; it is started `within` a context. It is ended as its own clock would end it, by the
+    signal of that clock: each client finishes its transaction.
     """
 
-    def __init__(self, cluster: Cluster, script: str | Mix, *, clients: int, seed: int, scale: int, logged: bool = True):
+    def __init__(
+        self,
+        cluster: Cluster,
+        script: str | Mix,
+        *,
+        clients: int,
+        seed: int,
+        scale: int,
+        logged: bool = True,
+        within: AbstractContextManager[None] | None = None,
+    ):
+        self._within = within or nullcontext()
         self._script, self._accounts = script, scale * ROWS_PER_SCALE
         self._options = [
             "--no-vacuum",
@@ -173,14 +184,15 @@ class Load:
         self._folder = self._held.enter_context(scratch_folder("pgbench-", within=self._cluster.folder))
         scripts = self._write_scripts() if isinstance(self._script, Mix) else [f"--builtin={self._script}"]
         log = ["--log", f"--log-prefix={self._folder}/log"] if self._logged else []
-        self._process = subprocess.Popen(
-            command(self._cluster, [*self._options, *scripts, *log]),
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        with self._within:
+            self._process = subprocess.Popen(
+                command(self._cluster, [*self._options, *scripts, *log]),
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

@@ -1,4 +1,4 @@
-"""Where the write-ahead log lies."""
+"""Where the write-ahead log lies, and how long it is."""
 
 import os
 import shutil
@@ -6,8 +6,16 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.settings import Connection
 
 WAL: Final = "pg_wal"
+
+
+def log_position(conn: Connection) -> int:
+    """Bytes of log that the server has written since it was made."""
+    row = conn.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def place_wal(cluster: Cluster, directory: Path) -> None:

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import geometric_mean
 from typing import Final
 
 from tierwise.analysis.judging import Judgement, Through
 from tierwise.analysis.rules import StateVerdict
-from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.words import IoArm
 from tierwise.report.formats import DASH
 from tierwise.report.words import VARIANTS, arm_label
@@ -54,7 +54,7 @@ class Arm:
     def middle(self) -> float:
         """Geometric mean over the states' estimates, to sort by; infinite where nothing was estimated, or something was not seen."""
         values = [state.estimate for state in self.states if state.estimate]
-        return geometric_estimate(values).value or float("inf")
+        return geometric_mean(values) if values else float("inf")
 
     def saves(self, limit: float) -> Truth:
         """Whether what is left of the time is at most `limit`: the whole interval, in every state that was measured; no, by one state."""

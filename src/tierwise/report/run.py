@@ -47,6 +47,11 @@ class Run:
         return (paths.reference() / self.run_id).is_dir()
 
     @property
+    def folder(self) -> Path:
+        """Where it lies."""
+        return (paths.reference() if self.is_reference else paths.raw()) / self.run_id
+
+    @property
     def origin(self) -> str:
         """When and on which machine its rows came to be."""
         host = self.manifest.host

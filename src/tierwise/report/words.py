@@ -1,5 +1,6 @@
 """Names and turns of phrase that several chapters share."""
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -37,6 +38,13 @@ def arm_label(arm: str) -> str:
     return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
 
 
+def cell_words(cell: str) -> str:
+    """``{"arm": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"arm", "clock"}
+    )
+
+
 def state_name(state: str) -> str:
     """``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto Rico``."""
     for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
@@ -54,7 +62,9 @@ def marked(verdict: str) -> str:
 def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
     """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
-        return f"none (all {count(what.flagged)} pairs flagged)" if what.flagged else DASH
+        if what.flagged and not what.pairs:
+            return f"none (all {count(what.flagged)} pairs rejected)"
+        return f"none (clean pairs {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
         return f"{number(what.estimate)} (no interval)"
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
@@ -86,5 +96,5 @@ def claim_sentence(claim: ClaimVerdict) -> str:
         for state in claim.states
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
-    flagged = f" {count(claim.flagged)} flagged pairs were left out." if claim.flagged else ""
+    flagged = f" {count(claim.flagged)} rejected pairs were left out." if claim.flagged else ""
     return f"{head} Here: {states}{published}. Verdict: {marked(claim.verdict)}.{flagged}"

@@ -101,7 +101,7 @@ def run_threads(
         table=cache.table,
         window=cache.read_around,
         clock=np.zeros((readers, 3)),
-        reads=np.full((readers, 3), loop_kernels.NOBODY, np.int64),
+        reads=np.tile([loop_kernels.NOBODY, loop_kernels.NOBODY, loop_kernels.NOBODY, 0], (readers, 1)),
         busy_s=np.full(loop_kernels.CHANNELS + int(device.channels.base) if isinstance(device, SsdSpec) else 0, -math.inf),
         times_s=_times_s(device, page_bytes) if isinstance(device, SsdSpec) else (0.0, 0.0, 0.0),
         spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
@@ -109,6 +109,7 @@ def run_threads(
         series=np.zeros((round(duration_s / interval_s), 3), np.int64),
         latencies=np.zeros(loop_kernels.BINS, np.int64),
     )
+    loop.busy_s[loop_kernels.NEXT : loop_kernels.CHANNELS] = loop_kernels.CHANNELS
     loop.clock[:, loop_kernels.DUE] = -math.inf
     loop.clock[threads:, loop_kernels.TURN] = math.inf
     chunk, at, ended = _NO_PAGES, 0, False

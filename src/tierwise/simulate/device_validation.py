@@ -1,23 +1,26 @@
 """The disk model against real drives: measured service times of a recorded trace beside the predicted ones.
 
-Geometry, seeks and rotation come from the drive's extracted parameters. What these do not hold is `COMMON`, one set for every drive.
+Geometry, seeks and rotation come from the drive's extracted parameters, its electronics from its specs. Where these are not given,
+`COMMON` stands in for them, one fitted set for every drive.
 """
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, median
 from typing import Final, Literal, Self
 
 from pydantic import Field
 
+from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.toml import Strict
 from tierwise.devices.hdd import Electronics, Mechanics
+from tierwise.devices.parameter import Parameter
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import Parameter
-from tierwise.simulate.drive_files import SECTOR_BYTES, read_drive
+from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics, read_drive
+from tierwise.simulate.drive_specs import DriveSpecs, read_specs
 from tierwise.simulate.drive_trace import Request, predict, read_trace
 
 FITTED_ON: Final = "the first halves of atlas10k.trace, barracuda.trace and cheetah4LP.trace in ../shared/realdata/devices"
@@ -71,7 +74,7 @@ class Validation(Strict):
 
     trace: str
     part: Part
-    fitted_on: str
+    fitted_on: str | None = Field(description="none: the electronics are the drive's own, and nothing is fitted")
     n: int = Field(description="requests judged")
     mean_measured_s: float
     mean_predicted_s: float
@@ -84,15 +87,20 @@ class DriveCase:
     """A drive and what was measured on it."""
 
     name: str
-    mechanics: Mechanics
+    mechanics: RealMechanics
     requests: Sequence[Request]
+    specs: DriveSpecs | None = None
+    bus_ms_per_sector: float = 0.0  # what the bus adds
 
     def judge(self, common: CommonElectronics = COMMON, part: Part = "all") -> Validation:
-        """Predict the requests from the first on and compare those of `part`; measured times enter the comparison only."""
+        """Predict the requests from the first on and compare those of `part`; measured times enter the comparison only.
+
+        The electronics are those of the drive's specs, without which they are the `common` ones.
+        """
         middle = len(self.requests) // 2
         chosen = {"all": slice(None), "first half": slice(middle), "second half": slice(middle, None)}[part]
         issued = self.requests[:middle] if part == "first half" else self.requests
-        predicted = sorted(predict(issued, self.mechanics, common.of(self.mechanics))[chosen])
+        predicted = sorted(predict(issued, self.mechanics, self._electronics(common))[chosen])
         measured = sorted(request.measured_s for request in self.requests[chosen])
         n = len(measured)
         mean_s, predicted_s = sum(measured) / n, sum(predicted) / n
@@ -100,7 +108,7 @@ class DriveCase:
         return Validation(
             trace=self.name,
             part=part,
-            fitted_on=FITTED_ON,
+            fitted_on=None if self.specs else FITTED_ON,
             n=n,
             mean_measured_s=mean_s,
             mean_predicted_s=predicted_s,
@@ -108,30 +116,45 @@ class DriveCase:
             demerit=distance_s / mean_s,
         )
 
+    def _electronics(self, common: CommonElectronics) -> Electronics | DriveSpecs:
+        if self.specs:
+            return self.specs.on_bus(self.bus_ms_per_sector)
+        fitted = common.of(self.mechanics)
+        bus_s = self.bus_ms_per_sector / 1e3 / SECTOR_BYTES
+        return replace(fitted, interface_rate=1 / (1 / fitted.interface_rate + bus_s)) if bus_s else fitted
 
-def read_case(trace: Path, model: Path, seek: Path) -> DriveCase:
-    """The three files of one drive.
+
+def read_case(
+    trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0
+) -> DriveCase:
+    """The files of one drive; without `seek` its curve is the one that `model` says.
 
     Raises:
-        InputError: one is absent or says something impossible.
+        InputError: one is absent or says something impossible, or the bus adds less than nothing.
     """
+    if not 0 <= bus_ms_per_sector < math.inf:
+        raise InputError("--bus-ms-per-sector", value=bus_ms_per_sector, rule="must be zero or more milliseconds")
     mechanics = read_drive(model, seek)
-    return DriveCase(short(trace), mechanics, read_trace(trace, mechanics.geometry.capacity_bytes))
+    requests = read_trace(trace, mechanics.geometry.capacity_bytes)
+    return DriveCase(short(trace), mechanics, requests, read_specs(specs) if specs else None, bus_ms_per_sector)
 
 
-def validate(trace: Path, model: Path, seek: Path, *, part: Part = "all") -> Validation:
-    """The model of the drive in `model` and `seek`, judged by the requests of `trace`: by all of them, unless `part` says otherwise.
+def validate(
+    trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0, part: Part = "all"
+) -> Validation:
+    """The drive of `read_case`, judged by the requests of `trace`: by all of them, unless `part` says otherwise.
 
     Raises:
         InputError: a file is absent or says something impossible.
     """
-    return read_case(trace, model, seek).judge(part=part)
+    return read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge(part=part)
 
 
 def as_text(found: Validation) -> str:
     """One line for a person."""
+    electronics = "fitted electronics" if found.fitted_on else "its own electronics"
     return (
-        f"{found.trace}, {found.part}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "
+        f"{found.trace}, {found.part}, {electronics}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "
         f"{found.mean_predicted_s * 1e3:.3f} ms predicted ({found.mean_error:+.1%}), demerit {found.demerit:.1%}"
     )
 

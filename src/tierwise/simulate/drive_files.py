@@ -2,6 +2,7 @@
 
 import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -11,14 +12,22 @@ from tierwise.devices.geometry import Zone, Zoned
 from tierwise.devices.hdd import Mechanics
 from tierwise.devices.seek import SeekCurve, measured_curve
 from tierwise.simulate.parameter_text import Block, read_blocks
+from tierwise.simulate.seek_parameters import seek_formula, seek_table
 
 SECTOR_BYTES: Final = 512
 _PER_CYLINDER, _PER_TRACK, _PER_RANGE, _PER_ZONE = frozenset({2, 4, 5, 6}), 3, 8, frozenset({9, 10})
 """Sparing schemes, by the region that has spares; those of the others (0, 1, 7) shift no address by more than a few tracks."""
 
 
-def read_drive(model: Path, seek: Path) -> Mechanics:
-    """Geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`.
+@dataclass(frozen=True)
+class RealMechanics(Mechanics):
+    """What moves in a drive whose tracks are known one by one."""
+
+    geometry: Zoned
+
+
+def read_drive(model: Path, seek: Path | None = None) -> RealMechanics:
+    """Geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`; without these, as `model` says they are.
 
     A change of track within the cylinder takes the head switch time or what the track skew allows for it, whichever is longer:
     extracted head switch times are what is left after the skew. The order of tracks within a cylinder (mapping scheme) makes no
@@ -34,13 +43,19 @@ def read_drive(model: Path, seek: Path) -> Mechanics:
     rpm = mechanism.number("Rotation speed (in rpms)")
     if rpm <= 0:
         raise InputError(where, field="Rotation speed (in rpms)", value=rpm, rule="must be above zero")
-    geometry = _geometry(disk, _having(blocks, "zones", where), where)
-    return Mechanics(
+    switch_ms = mechanism.number("Head switch time", 0.0)
+    if switch_ms < 0:
+        raise InputError(where, field="Head switch time", value=switch_ms, rule="must be zero or more")
+    layout = _having(blocks, "zones", where)
+    geometry = _geometry(disk, layout, where)
+    seek = seek or seek_table(mechanism, model)
+    cylinders = 1 + max(zone.whole("Last cylinder number") for zone in layout.items("Zones") if isinstance(zone, Block))
+    return RealMechanics(
         geometry=geometry,
-        seek=read_seeks(seek),
+        seek=read_seeks(seek) if seek else seek_formula(mechanism, cylinders),
         turn_s=60 / rpm,
-        head_switch_s=max(_milliseconds(mechanism, "Head switch time"), geometry.track_skew_turns * 60 / rpm),
-        write_settle_s=_milliseconds(mechanism, "Add. write settling delay"),
+        head_switch_s=max(switch_ms / 1e3, geometry.track_skew_turns * 60 / rpm),
+        write_settle_s=mechanism.number("Add. write settling delay", 0.0) / 1e3,
     )
 
 
@@ -49,13 +64,6 @@ def _having(blocks: list[Block], field: str, where: str) -> Block:
         if field in block.fields:
             return block
     raise InputError(where, field=field, rule="no block says it", remedy="give a file with a dm_disk block: surfaces, zones and mechanics")
-
-
-def _milliseconds(block: Block, name: str) -> float:
-    value = block.number(name, 0.0)
-    if value < 0:
-        raise InputError(block.where, field=name, value=value, rule="must be zero or more")
-    return value / 1e3
 
 
 def _geometry(disk: Block, layout: Block, where: str) -> Zoned:

@@ -3,13 +3,16 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
-from tierwise.devices.hdd import Electronics, Hdd, Mechanics
+from tierwise.devices.hdd import Electronics, Hdd
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.drive_files import SECTOR_BYTES
+from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics
+from tierwise.simulate.drive_specs import DriveSpecs
+from tierwise.simulate.specified_drive import SpecifiedDrive
 
 
 @dataclass(frozen=True)
@@ -62,17 +65,27 @@ def _request(line: str, where: str, capacity_bytes: int) -> Request:
     return request
 
 
-def predict(requests: Sequence[Request], mechanics: Mechanics, electronics: Electronics, *, seed: int = 0) -> list[float]:
+def predict(requests: Sequence[Request], mechanics: RealMechanics, electronics: Electronics | DriveSpecs, *, seed: int = 0) -> list[float]:
     """Service time in seconds of each request; measured ones are not looked at.
 
     A request is issued when the one before it has completed in the model and the recorded idle time has passed.
     """
-    drive, now_s, took_s = Hdd(mechanics, electronics, seed=seed), 0.0, []
+    if isinstance(electronics, DriveSpecs):
+        serve = SpecifiedDrive(mechanics, electronics, seed=seed).serve
+    else:
+        serve = partial(_alone, Hdd(mechanics, electronics, seed=seed))
+    now_s, took_s = 0.0, []
     for request in requests:
-        drive.submit(now_s, 0, request.operation, request.address_bytes, request.size_bytes)
-        while not (done := drive.advance(drive.next_event_s())):
-            pass
-        took_s.append(done[0][1] - now_s)
-        now_s = done[0][1] + request.idle_s
-        drive.advance(now_s)  # what it does meanwhile
+        done_s = serve(now_s, request.operation, request.address_bytes, request.size_bytes)
+        took_s.append(done_s - now_s)
+        now_s = done_s + request.idle_s
     return took_s
+
+
+def _alone(drive: Hdd, now_s: float, operation: Operation, address_bytes: int, size_bytes: int) -> float:
+    """When `drive`, which nothing else is asked of meanwhile, has served the request that is issued at `now_s`."""
+    drive.advance(now_s)  # what it has done since
+    drive.submit(now_s, 0, operation, address_bytes, size_bytes)
+    while not (done := drive.advance(drive.next_event_s())):
+        pass
+    return done[0][1]

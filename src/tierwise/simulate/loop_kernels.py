@@ -3,13 +3,15 @@
 import math
 from typing import NamedTuple
 
-from tierwise.simulate.cache_kernels import AHEAD, MARKED_HIT, Table, fault, look_ahead, read_ahead, touch
+from tierwise.simulate.cache_kernels import AHEAD, fault, look_ahead, read_ahead, touch
+from tierwise.simulate.cache_table import MARKED_HIT, Table
 from tierwise.simulate.compiled import Floats, Ints, compiled, inlined
 
 TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when the read that it asked for is done
-FIRST, END, AWAITS = 0, 1, 2  # of a thread: the pages that it last asked the device for, and the thread whose read it waits for
+FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last asked the device for, the thread whose read it waits for, and a
+# bit for each of 64 kinds of page, set where it asked for one
 OPERATIONS, MISSES, READS = 0, 1, 2  # columns of the series
-GATE, LINK, CHANNELS = 0, 1, 2  # of flash: when its controller, its link and (from there on) its channels are free
+GATE, LINK, NEXT, CHANNELS = 0, 1, 2, 3  # of flash: when its controller and its link are free, which channel is next, when each is free
 NOBODY = -1
 _SIEVED = 32  # neighbouring pages that count as of one kind where it is asked what may be on its way
 HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begin they are left out
@@ -24,7 +26,7 @@ class Loop(NamedTuple):
     clock: Floats
     """(threads, 3), see `TURN`"""
     reads: Ints
-    """(threads, 3), see `FIRST`"""
+    """(threads, 4), see `FIRST`"""
     busy_s: Floats
     """See `GATE`; empty where the device is none of flash, and every read is left to be asked for."""
     times_s: tuple[float, float, float]
@@ -45,7 +47,7 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
     """
     table, clock, reads, series, latencies = loop.table, loop.clock, loop.reads, loop.series, loop.latencies
     interval_s, (hit_s, _, think_s) = loop.interval_s, loop.spent_s
-    hit_bin, on_way = bin_of(hit_s), _sieve(clock, reads)
+    hit_bin, on_way = bin_of(hit_s), _sieve(reads)
     while at < len(pages):
         thread, turn_s, next_s = _next_turn(clock)
         if turn_s >= until_s:
@@ -69,7 +71,7 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
                 turn_s += think_s
                 helper = _read_on(loop, page, turn_s) if found == MARKED_HIT else NOBODY
                 if helper != NOBODY:
-                    on_way = _sieve(clock, reads)
+                    on_way = _sieve(reads)
                     if clock[helper, DUE] == math.inf:
                         clock[thread, TURN] = turn_s
                         return at, helper
@@ -79,7 +81,7 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
             if not found:
                 first, end = fault(table, page, loop.window)
                 _ask(loop, thread, first, end, turn_s)
-                on_way = _sieve(clock, reads)
+                on_way = _sieve(reads)
             if clock[reader, DUE] < math.inf:
                 _finish(loop, thread, clock[reader, DUE])
                 turn_s = clock[thread, TURN]
@@ -95,7 +97,9 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
 def _ask(loop: Loop, reader: int, first: int, end: int, now_s: float) -> None:
     """Have `reader` read pages `first` to `end`: flash says at once when that is done."""
     loop.clock[reader, BEGAN] = now_s
-    loop.reads[reader, FIRST], loop.reads[reader, END] = first, end
+    loop.reads[reader, FIRST], loop.reads[reader, END], loop.reads[reader, KINDS] = first, end, 1 << (first // _SIEVED & 63)
+    for part in range(first // _SIEVED + 1, (end - 1) // _SIEVED + 1):
+        loop.reads[reader, KINDS] |= 1 << (part & 63)
     loop.series[min(int(now_s / loop.interval_s), len(loop.series) - 1), READS] += 1
     loop.clock[reader, DUE] = _serve(now_s, end - first, loop.busy_s, loop.times_s) if len(loop.busy_s) else math.inf
 
@@ -119,20 +123,20 @@ def _next_turn(clock: Floats) -> tuple[int, float, float]:
     thread, turn_s, next_s = 0, math.inf, math.inf
     for candidate in range(len(clock)):
         candidate_s = clock[candidate, TURN]
-        if candidate_s < turn_s:
-            thread, turn_s, next_s = candidate, candidate_s, turn_s
-        else:
-            next_s = min(next_s, candidate_s)
+        # Chosen, not branched: who is first is anybody's guess.
+        later_s = turn_s if candidate_s < turn_s else candidate_s
+        thread = candidate if candidate_s < turn_s else thread
+        turn_s = candidate_s if candidate_s < turn_s else turn_s
+        next_s = later_s if later_s < next_s else next_s
     return thread, turn_s, next_s
 
 
 @inlined
-def _sieve(clock: Floats, reads: Ints) -> int:
-    """A bit for each of 64 kinds of page, set where one may be on its way."""
+def _sieve(reads: Ints) -> int:
+    """The kinds of page of which one may be on its way."""
     kinds = 0
-    for reader in range(len(clock)):
-        for part in range(reads[reader, FIRST] // _SIEVED, (reads[reader, END] - 1) // _SIEVED + 1):
-            kinds |= 1 << (part & 63)
+    for reader in range(len(reads)):
+        kinds |= reads[reader, KINDS]
     return kinds
 
 
@@ -148,12 +152,13 @@ def _reader_of(page: int, now_s: float, clock: Floats, reads: Ints) -> int:
 
 @inlined
 def _serve(now_s: float, pages: int, busy_s: Floats, times_s: tuple[float, float, float]) -> float:
-    """When flash has read `pages` pages: through the controller's gate, in the first channel that is free, then over the link."""
+    """When flash has read `pages` pages: through the controller's gate, in the first channel that is free, then over the link.
+
+    As a channel is taken until the link is free again, the first one is always that which was taken least recently.
+    """
     gap_s, latency_s, page_s = times_s
-    channel = CHANNELS
-    for other in range(CHANNELS + 1, len(busy_s)):
-        if busy_s[other] < busy_s[channel]:
-            channel = other
+    channel = int(busy_s[NEXT])
+    busy_s[NEXT] = channel + 1 if channel + 1 < len(busy_s) else CHANNELS
     enter_s = max(now_s, busy_s[GATE])
     busy_s[GATE] = enter_s + gap_s
     busy_s[LINK] = max(max(enter_s, busy_s[channel]) + latency_s, busy_s[LINK]) + pages * page_s

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
-from tierwise.devices.spec import Size, Time
+from tierwise.devices.parameter import Size, Time
 from tierwise.simulate.closed_loop import Costs
 
 

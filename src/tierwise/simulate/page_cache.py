@@ -1,8 +1,7 @@
 """Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, for read and for mapped pages, with or without read-around.
 
-All keep their pages within one table of numbers, in circular lists or, of mapped pages, in queues: 8 bytes (LRU), 12 (mapped) or 16 for
-each page that can be asked for, and an access touches a few cache lines however large the cache is. Compiled code takes the table
-alone: one array costs it no reference counting.
+None keeps a linked list: of each page that can be asked for there is one number (of ``two-list`` two), and beside these half a byte a page
+(LRU) or queues as long as the cache. An access touches a few cache lines however large the cache is.
 
 Sources: the comments in the kernel's mm/workingset.c (two lists, promotion at the second use, refault distance); Rik van Riel on the ratio
 of the lists (linux-mm, 19 December 2007): the active one may be sqrt(10 x GiB) times the inactive one, and as long below 1 GiB. That was
@@ -11,21 +10,26 @@ and do_async_mmap_readahead in mm/filemap.c, as read in kernels 3.x and 4.x; tha
 is that no refault distance is kept, of Linux 3.2. Not modelled: several processes, memory zones, kswapd.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
-from tierwise.simulate import cache_kernels
+from tierwise.simulate import cache_kernels, cache_table
+from tierwise.simulate.compiled import Ints
+from tierwise.simulate.lru_kernels import BITS
+from tierwise.simulate.page_numbers import PageNumbers
 
 POLICIES: Final = {
-    "lru": cache_kernels.LRU,
-    "clock": cache_kernels.CLOCK,
-    "two-list": cache_kernels.TWO_LIST,
-    "mapped": cache_kernels.MAPPED,
+    "lru": cache_table.LRU,
+    "clock": cache_table.CLOCK,
+    "two-list": cache_table.TWO_LIST,
+    "mapped": cache_table.MAPPED,
 }
+MOST_PAGES: Final = 2**30
+"""Of a file."""
 
 
 class PageCache:
@@ -44,31 +48,34 @@ class PageCache:
     def __init__(self, file_pages: int, pages: int, policy: str = "lru", *, read_around: int = 1):
         if policy not in POLICIES:
             raise InputError("page cache", field="policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
-        if not 1 <= file_pages < 2**31 - 8:
-            raise InputError("page cache", field="file_pages", value=file_pages, rule="must be from 1 to 2^31 - 9")
+        if not 1 <= file_pages <= MOST_PAGES:
+            raise InputError("page cache", field="file_pages", value=file_pages, rule=f"must be from 1 to {MOST_PAGES}")
         if pages < 0:
             raise InputError("page cache", field="pages", value=pages, rule="must be zero or more")
         if read_around < 1 or (read_around > max(1, pages)):
             raise InputError("page cache", field="read_around", value=read_around, rule="must be from 1 to the pages of the cache")
         self.file_pages, self.pages, self.read_around = file_pages, pages, read_around
-        rows = file_pages + cache_kernels.INACTIVE
-        if policy == "mapped":  # column by column, because an access that finds its page needs no more than the first
-            table = np.zeros((rows, 3), np.int32, order="F")
-        else:
-            table = np.zeros((rows, 2 if policy == "lru" else 4), np.int32)
-            table[:file_pages, cache_kernels.EVICTED :] = cache_kernels.NEVER
-            for end in (cache_kernels.INACTIVE, cache_kernels.ACTIVE):
-                table[-end, :2] = len(table) - end
-        table[:file_pages, cache_kernels.OLDER] = cache_kernels.ABSENT
-        table[-cache_kernels.KIND, :2] = POLICIES[policy], pages
-        self.table = table
+        most = min(file_pages, pages)
+        each, slots, queues = {
+            "lru": (1, min(4 * file_pages + 2**16, 2**31 - BITS) // BITS, 1),
+            "clock": (1, most, 1),
+            "two-list": (2, 2 * most + 1, 2),
+            "mapped": (1, most + 1, 2),
+        }[policy]
+        self.table = np.zeros(cache_table.HEAD + each * file_pages + queues * slots, np.int32)
+        self.table[[cache_table.POLICY, cache_table.FILE_PAGES, cache_table.CAPACITY]] = (
+            POLICIES[policy],
+            file_pages,
+            min(pages, MOST_PAGES),
+        )
+        self.table[[cache_table.SLOTS, cache_table.NOW, cache_table.OLDEST]] = slots, BITS, BITS
 
     def __len__(self) -> int:
         """Pages that are resident."""
-        return int(self.table[-cache_kernels.FILLED, 0])
+        return int(self.table[cache_table.RESIDENT])
 
     def __contains__(self, page: int) -> bool:
-        return bool(self.table[page, cache_kernels.OLDER] != cache_kernels.ABSENT)
+        return cache_kernels.is_resident(self.table, page)
 
     def access(self, page: int) -> tuple[int, int] | None:
         """Use one page: None when it was there, else (first, end) of the pages that have to be read."""
@@ -90,7 +97,7 @@ class CacheResult:
         return 1 - self.misses / self.requests
 
 
-def replay(trace: NDArray[np.int64], pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
+def replay(trace: Ints, pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
     """Send `trace`, page numbers in the order of access, through a cache of `pages` pages that is empty at first.
 
     Page numbers may be any; where they lie far apart they are numbered anew (not with read-around, which needs to know neighbours).
@@ -98,11 +105,31 @@ def replay(trace: NDArray[np.int64], pages: int, policy: str = "lru", *, read_ar
     Raises:
         InputError: an empty trace, an unknown policy, no pages.
     """
-    if not len(trace):
+    return replay_stream(lambda: iter([trace]), pages, policy, read_around=read_around)
+
+
+def replay_stream(chunks: Callable[[], Iterator[Ints]], pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
+    """As `replay`, of a trace that need not fit into memory: each call of `chunks` yields it from its beginning, twice or three times."""
+    requests, base, last = 0, 2**63, -(2**63)
+    for chunk in chunks():
+        if len(chunk):
+            requests, base, last = requests + len(chunk), min(base, int(chunk.min())), max(last, int(chunk.max()))
+    if not requests:
         raise InputError("trace", field="requests", value=0, rule="must be at least one")
-    base, last = int(trace.min()), int(trace.max())
-    if last - base > 8 * len(trace) + 2**20 and read_around == 1:
-        distinct, trace = np.unique(trace, return_inverse=True)
-        base, last = 0, len(distinct) - 1
-    cache = PageCache(last - base + 1, pages, policy, read_around=read_around)
-    return CacheResult(len(trace), cache_kernels.replay(cache.table, trace - base, read_around))
+    span = 8 * requests + 2**20
+    numbers: Callable[[Ints], Ints]
+    if last - base > span and read_around == 1:
+        known = PageNumbers()
+        for chunk in chunks():
+            known.of(chunk)
+        file_pages, numbers = len(known), known.of
+    elif read_around == 1 and base >= 0 and last < span:
+        file_pages, numbers = last + 1, _as_they_are
+    else:
+        file_pages, numbers = last - base + 1, lambda chunk: chunk - base
+    cache = PageCache(file_pages, pages, policy, read_around=read_around)
+    return CacheResult(requests, sum(cache_kernels.replay(cache.table, numbers(chunk), read_around) for chunk in chunks()))
+
+
+def _as_they_are(chunk: Ints) -> Ints:
+    return chunk

@@ -5,6 +5,7 @@ other two numbers are not used. Empty lines are skipped.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TypedDict
 
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.units import MIB
-from tierwise.simulate.compiled import compiled
-from tierwise.simulate.page_cache import POLICIES, replay
+from tierwise.simulate.compiled import Ints, compiled
+from tierwise.simulate.page_cache import POLICIES, replay_stream
 
 _CODECS: Final = {".zst": "zstd", ".gz": "gzip", ".bz2": "bz2"}
 _FIELDS: Final = ("start", "blocks", "x", "request")
 _MOST_DIGITS: Final = 15
 _MOST_BLOCKS: Final = 2**24
+_CHUNK_PAGES: Final = 2**22
 _REMEDY: Final = "one request a line: start blocks x request"
 
 
@@ -36,6 +38,8 @@ class TraceResult(TypedDict):
 def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
     """Replay the trace `path` through a cache of `pages` pages, empty at first; every page of a line is one request.
 
+    The file is read as a stream, twice or three times: memory is taken by pages, not by requests.
+
     Raises:
         InputError: a file that is absent or cannot be unpacked, a malformed line, an unknown policy, fewer than one page.
     """
@@ -43,36 +47,58 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
         raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
     if pages < 1:
         raise InputError("--pages", value=pages, rule="must be 1 or more")
-    result = replay(read_page_trace(path), pages, policy)
+    result = replay_stream(lambda: page_chunks(path), pages, policy)
     return {"requests": result.requests, "misses": result.misses, "hit_ratio": result.hit_ratio}
 
 
-def read_page_trace(path: Path) -> NDArray[np.int64]:
+def read_page_trace(path: Path) -> Ints:
     """The page numbers that `path` asks for, in order.
+
+    Raises:
+        InputError: as `page_chunks`.
+    """
+    return np.concatenate(list(page_chunks(path)))
+
+
+def page_chunks(path: Path) -> Iterator[Ints]:
+    """The page numbers that `path` asks for, in order: some million at a time.
 
     Raises:
         InputError: the file is absent, cannot be unpacked or holds no request, or a line breaks a rule (the first one is named).
     """
-    text = np.frombuffer(_unpacked(path), np.uint8)
-    requests = np.empty((np.count_nonzero(text == ord("\n")) + 1, 2), np.int64)
-    count, broken = _parse(text, requests)
-    if broken >= 0:
-        raise _fault(text, broken, short(path))
+    lines = count = 0
+    for text in _whole_lines(_unpacked(path)):
+        requests = np.empty((np.count_nonzero(text == ord("\n")) + 1, 2), np.int64)
+        found, broken = _parse(text, requests)
+        if broken >= 0:
+            raise _fault(text, broken, short(path), lines)
+        lines, count = lines + len(requests) - 1, count + found
+        until = np.cumsum(requests[:found, 1])
+        begin = 0
+        while begin < found:
+            end = max(begin + 1, int(np.searchsorted(until, (until[begin - 1] if begin else 0) + _CHUNK_PAGES, side="right")))
+            yield _pages(requests[begin:end], int(requests[begin:end, 1].sum()))
+            begin = end
     if not count:
         raise InputError(short(path), rule="holds no request", remedy=_REMEDY)
-    return _pages(requests[:count], int(requests[:count, 1].sum()))
 
 
-def _unpacked(path: Path) -> bytes:
-    codec = _CODECS.get(path.suffix)
+def _whole_lines(parts: Iterator[bytes]) -> Iterator[NDArray[np.uint8]]:
+    """`parts`, cut anew so that each ends where a line does."""
+    rest = b""
+    for part in parts:
+        *whole, rest = (rest + part).rpartition(b"\n")
+        yield np.frombuffer(b"".join(whole), np.uint8)
+    yield np.frombuffer(rest, np.uint8)
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
     try:
-        if codec is None:
-            return path.read_bytes()
-        parts = []
-        with path.open("rb") as raw, pa.CompressedInputStream(raw, codec) as content:
+        with path.open("rb") as raw:
+            codec = _CODECS.get(path.suffix)
+            content = pa.CompressedInputStream(raw, codec) if codec else raw
             while part := content.read(16 * MIB):
-                parts.append(part)
-        return b"".join(parts)
+                yield part
     except FileNotFoundError:
         raise InputError(short(path), rule="no such file") from None
     except OSError as error:  # pyarrow's own are of this kind
@@ -80,7 +106,7 @@ def _unpacked(path: Path) -> bytes:
 
 
 @compiled
-def _parse(text: NDArray[np.uint8], requests: NDArray[np.int64]) -> tuple[int, int]:
+def _parse(text: NDArray[np.uint8], requests: Ints) -> tuple[int, int]:
     """Fill `requests` with (start, blocks); returns how many, and where the first malformed line begins, or -1."""
     count, at, size = 0, 0, len(text)
     while at < size:
@@ -107,10 +133,10 @@ def _parse(text: NDArray[np.uint8], requests: NDArray[np.int64]) -> tuple[int, i
     return count, -1
 
 
-def _fault(text: NDArray[np.uint8], begin: int, where: str) -> InputError:
-    """What is wrong with the line that begins at byte `begin`."""
+def _fault(text: NDArray[np.uint8], begin: int, where: str, lines: int) -> InputError:
+    """What is wrong with the line that begins at byte `begin` of `text`, which stands behind so many lines of the file."""
     line = text[begin : begin + 4096].tobytes().split(b"\n")[0].decode("ascii", "replace")
-    where = f"{where} line {np.count_nonzero(text[:begin] == 10) + 1}"
+    where = f"{where} line {lines + np.count_nonzero(text[:begin] == 10) + 1}"
     fields = [field for field in re.split("[ \t\r]", line) if field]
     if len(fields) != len(_FIELDS):
         return InputError(where, value=line[:80], rule=f"must have four fields, not {len(fields)}", remedy=_REMEDY)
@@ -122,7 +148,7 @@ def _fault(text: NDArray[np.uint8], begin: int, where: str) -> InputError:
 
 
 @compiled
-def _pages(requests: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+def _pages(requests: Ints, total: int) -> Ints:
     pages = np.empty(total, np.int64)
     at = 0
     for row in range(len(requests)):

@@ -33,7 +33,7 @@ class Block:
         Raises:
             InputError: it is absent and there is no default, or it is no finite number.
         """
-        value = self.fields.get(_key(name))
+        value = self.fields.get(key(name))
         if value is None and default is not None:
             return default
         try:
@@ -53,12 +53,12 @@ class Block:
         return int(number)
 
     def text(self, name: str, default: str) -> str:
-        value = self.fields.get(_key(name), default)
+        value = self.fields.get(key(name), default)
         return value if isinstance(value, str) else default
 
     def items(self, name: str) -> list["Value"]:
         """The list `name`; empty where it is absent."""
-        value = self.fields.get(_key(name), [])
+        value = self.fields.get(key(name), [])
         return value if isinstance(value, list) else [value]
 
 
@@ -102,9 +102,11 @@ class _Parser:
         while (piece := self._next(closing)) is not None:
             if piece == "=":
                 value = self._value(self._next(closing), name)
-                found.fields[_key(name)] = value
+                found.fields[key(name)] = value
+            elif piece == "[":  # a statement's list of names
+                self._items()
             elif piece == "{":
-                found.fields[_key(name)] = self.block(name, "}")
+                found.fields[key(name)] = self.block(name, "}")
             elif piece != ",":
                 name = piece
         return found
@@ -127,5 +129,6 @@ class _Parser:
         return found
 
 
-def _key(name: str) -> str:
+def key(name: str) -> str:
+    """Of a field `name`, as `Block` keeps it."""
     return " ".join(name.lower().split())

@@ -80,16 +80,15 @@ BUILDS: Final = {
 
 
 VARIANTS: Final = {
-    PUBLISHED: Variant(PUBLISHED_SCAN),
-    # the kernel's page cache has no limit, so that shared_buffers are all the memory in the direct arm only
-    "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05, arms=(IoArm.DIRECT,)),
-    "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2, arms=(IoArm.DIRECT,)),
+    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),
+    "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
+    "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
     "heap-cached": Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
     "deduplicated": Variant(PUBLISHED_SCAN, "index", build="deduplicated"),
     "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
     "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
     "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
-    "bitmap": Variant(BITMAP_SCAN, "plan"),
+    "bitmap": Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # for which the kernel reads ahead
 }
 HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV")}
 """Where not every variant is measured: the first states of the one that may decide."""

@@ -8,6 +8,7 @@ holds a whole checkpoint, asked for in its midst.
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final, Literal, Self
 
@@ -15,7 +16,7 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from tierwise.bench.flip_map import FlipMap, flip_map
-from tierwise.bench.lab import Lab
+from tierwise.bench.lab import PROCESSORS, Lab
 from tierwise.bench.prepared import database_facts, prepare_database, put_back
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, serving
@@ -89,6 +90,7 @@ class Cells(Strict):
     slowdowns: tuple[float, ...] = Field(default=(1.0,), description="factor on the times of every tier, the WAL's included")
     memories: tuple[float, ...] = Field(default=(1.0,), description="memory over the source's share of the data")
     partitions: int = Field(default=0, ge=0, description="of the accounts, by ranges of their keys; 0: none")
+    processors: int = Field(default=PROCESSORS, ge=1, description="that a counted clock assumes")
 
     @model_validator(mode="after")
     def _has_a_first_partition(self) -> Self:
@@ -176,11 +178,13 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial]:
             "slowdown": slowdown,
             "memory": memory,
         }
+        if cells.processors != PROCESSORS:
+            cell |= {"processors": cells.processors}
         if cells.partitions:
             cell |= {"partitions": cells.partitions, "hot": "ssd" if name == HOT else table}
         tiers = frozenset({table, index, *([WAL_TIER] if own_wal else [])})
-        trial = Trial(cell=cell, arm=arm, tiers=tiers, preparation="")
-        yield Trial(cell=cell, arm=arm, tiers=tiers, preparation=trial.key)  # each is put back first
+        trial = Trial(cell=cell, arm=arm, tiers=tiers, preparation="", placed=name)
+        yield replace(trial, preparation=trial.key)  # each is put back first
 
 
 def published_share(lab: Lab) -> float:
@@ -236,6 +240,7 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
     asked, clients, scale = grid(lab.profile), int(trial.cell["clients"]), grid(lab.profile).scale_of(str(trial.cell["size"]))
     script = _script(trial)
     memory = memory_bytes(trial, lab)
+    lab.processors = int(trial.cell.get("processors", PROCESSORS))
     buffered = trial.arm is IoArm.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
@@ -247,20 +252,25 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
         with pgbench.Load(lab.cluster, script, clients=clients, seed=lab.seed, scale=scale, logged=False):
             time.sleep(asked.warming_s(float(trial.cell.get("skew", 0.0))))
         connection.execute("CHECKPOINT")
+        lab.go_by(lab.clock(alone=False))
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=float(trial.cell["slowdown"]))
         window = Window(lab, connection, relations, _places(trial))
-        with pgbench.Load(lab.cluster, script, clients=clients, seed=lab.seed + 1, scale=scale) as load:
-            time.sleep(asked.settle_s)
+        load = pgbench.Load(
+            lab.cluster, script, clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(lab.clock(alone=False))
+        )
+        with load:
+            lab.sleep(asked.settle_s)
             with window.phase("before"):
-                time.sleep(asked.window_s / 4)
+                lab.sleep(asked.window_s / 4, hold=True)
             with window.phase("checkpoint"):
                 connection.execute("CHECKPOINT")
             spent_s = sum(phase.elapsed_s for phase in window.phases)
             with window.phase("after"):
-                time.sleep(max(asked.window_s / 4, asked.window_s - spent_s))
-        lab.recorder.transactions = load.transactions
-        yield from window.timings(load.transactions, script=str(trial.cell["script"]), clients=clients, cell=trial.cell)
+                lab.sleep(max(asked.window_s / 4, asked.window_s - spent_s), hold=True)
+        transactions = window.by_clock(load.transactions)
+        lab.recorder.transactions = transactions
+        yield from window.timings(transactions, script=str(trial.cell["script"]), clients=clients, cell=trial.cell)
 
 
 def _script(trial: Trial) -> str | pgbench.Mix:
@@ -297,7 +307,7 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
-        if JUDGED.items() <= cell.items():
+        if JUDGED.items() <= cell.items() and "processors" not in cell:
             found.setdefault(str(trial), {})[cell["phase"]] = io_by_relation(phase)
     return {"io_by_relation": found}
 

@@ -21,10 +21,10 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import Field
 
-from tierwise.bench.lab import OVERSHOOT_BOUND
 from tierwise.bench.live import LiveLab
 from tierwise.bench.mapped_reads import Reading
 from tierwise.bench.simulation import LIVE, SimulatedStudy
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND
 from tierwise.bench.study import Trial
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError, InputError

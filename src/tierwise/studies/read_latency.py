@@ -5,9 +5,6 @@ cache holds; the log lies on the ssd, as at the source. Every read of the server
 one such window; the kernel's page cache is empty before it but for the small table and the indexes, and has no limit of its own.
 """
 
-import random
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,6 +13,7 @@ import polars as pl
 from psycopg import sql
 from pydantic import Field
 
+from tierwise.bench.clients import Client, connected
 from tierwise.bench.elsewhere import elsewhere, lone_reads
 from tierwise.bench.lab import Lab
 from tierwise.bench.reads import ReadWindow, choose_recorder, mount_for, serving
@@ -45,8 +43,6 @@ CACHED_MIB: Final = 24
 ROWS_A_PAGE: Final = 3
 NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
 """A row of about 1,950 bytes, so that three and room for a changed one share a page."""
-FLUSH: Final = "SELECT pg_stat_force_next_flush()"
-"""A session then reports its counts at once, not only after a second."""
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """Of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source names no file system."""
 SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
@@ -82,7 +78,10 @@ class Grid(Strict):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
-    """One: the published load, through the kernel's page cache. None where a tier is simulated, since no model has that cache."""
+    """The published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
+
+    None where a tier is simulated, since no model has that cache.
+    """
     if absent := [name for name in TIERS if name not in pair.tiers]:
         rule = f"{NAME} needs a tier named {absent[0]!r}"
         raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
@@ -95,7 +94,8 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
         "window_s": grid.window_s,
         "table_mib": grid.table_mib,
     }
-    return (Trial(cell=cell, arm=IoArm.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded"),)
+    trial = Trial(cell=cell, arm=IoArm.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
+    return (trial, trial.also_waited())
 
 
 def tablespaces(lab: Lab) -> dict[str, str]:
@@ -167,76 +167,26 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
         extra=SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {},
     ) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
-        clients = [
-            Client(lab, session, pages_of(lab, space) * ROWS_A_PAGE, seed=f"{lab.seed}/{number}")
+        asked = [
+            Client(
+                table_of(space), pages_of(lab, space) * ROWS_A_PAGE, session.pause_s, session.changing, seed=f"{space}/{lab.seed}/{number}"
+            )
             for space in spaces
             for number, session in enumerate(SESSIONS.get(space, SESSIONS[AUX]))
         ]
-        for space in spaces:
-            count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
-            connection.execute("SET enable_seqscan = off")
-            connection.execute(count)  # by the index alone, which is then in memory
         recorder = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders)
-        window = ReadWindow(lab, connection, relations, spaces, window_s, recorder)
-        try:
+        with connected(lab, asked) as clients:
+            for space in spaces:
+                count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
+                connection.execute("SET enable_seqscan = off")
+                connection.execute(count)  # by the index alone, which is then in memory
+            window = ReadWindow(lab, connection, relations, spaces, window_s, recorder)
             with window.open():
-                run_for(clients, window_s)
-        finally:
-            for client in clients:
-                client.close()
-        lab.recorder.reads = lab.memory["reads"] = window.reads
+                clients.run(lab, window_s)
+        lab.recorder.reads = window.reads
+        if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
+            lab.memory["reads"] = window.reads
         yield window.timing(OPERATION, trial.cell)
-
-
-class Client(threading.Thread):
-    """One session in a thread; an error in it is raised by `result`."""
-
-    def __init__(self, lab: Lab, session: Session, rows: int, *, seed: str):
-        super().__init__(daemon=True)
-        self._session, self._rows, self._draw = session, rows, random.Random(f"{session.tablespace}/{seed}")
-        self._connection = lab.cluster.connect()
-        table = sql.Identifier(table_of(session.tablespace))
-        self._reading = sql.SQL("SELECT note FROM {} WHERE id = %s").format(table)
-        self._changing = sql.SQL("UPDATE {} SET note = upper(note) WHERE id = %s").format(table)
-        self._connection.execute("SET enable_seqscan = off")
-        self._connection.execute(sql.SQL("EXPLAIN ") + self._reading, [1])
-        self._connection.execute(sql.SQL("EXPLAIN ") + self._changing, [1])
-        self._connection.execute(FLUSH)
-        self._error: Exception | None = None
-        self.until_s = 0.0
-
-    def run(self) -> None:
-        try:
-            while time.monotonic() < self.until_s:
-                key = self._draw.randint(1, self._rows)
-                changes = self._draw.random() < self._session.changing
-                done = self._connection.execute(self._changing if changes else self._reading, [key]).rowcount
-                if done != 1:
-                    raise EvidenceError(f"{table_of(self._session.tablespace)} has {done} rows of key {key}")
-                time.sleep(self._session.pause_s)
-            self._connection.execute(FLUSH)
-        except Exception as error:
-            self._error = error
-
-    def result(self) -> None:
-        """Wait for its end."""
-        self.join()
-        if self._error:
-            raise self._error
-
-    def close(self) -> None:
-        """End the session."""
-        self._connection.close()
-
-
-def run_for(clients: list[Client], window_s: float) -> None:
-    """All of `clients` at once, for so long."""
-    until_s = time.monotonic() + window_s
-    for client in clients:
-        client.until_s = until_s
-        client.start()
-    for client in clients:
-        client.result()
 
 
 def describe(lab: Lab) -> dict[str, Any]:

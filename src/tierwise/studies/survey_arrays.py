@@ -21,7 +21,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
-from tierwise.core.words import CacheState
+from tierwise.core.words import CacheState, IoArm
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky.queries import Form
@@ -50,6 +50,7 @@ class Grid(Strict):
     """The study's table in a profile."""
 
     blocks: int = Field(default=5, ge=1)
+    arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
     share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
     forms: tuple[Form, ...] = ("printed", "meant")
     hunt: Hunt = Hunt()
@@ -58,6 +59,11 @@ class Grid(Strict):
 def grid(profile: Profile) -> Grid:
     """The study's table of `profile`."""
     return profile.study(NAME, Grid)
+
+
+def arms(profile: Profile) -> list[IoArm]:
+    """The ways of I/O that the study is asked in."""
+    return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
@@ -78,7 +84,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
             tiers=frozenset({tier}),
             preparation=f"tier={tier}",
         )
-        for arm, tier in product(profile.arms, subsystems)
+        for arm, tier in product(arms(profile), subsystems)
         for query, form in queries(profile)
     )
 

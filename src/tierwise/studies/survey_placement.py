@@ -22,7 +22,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import CacheState, RelationClass, Substrate
+from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
@@ -143,6 +143,7 @@ class Grid(Strict):
     """The study's table in a profile."""
 
     blocks: int = Field(default=5, ge=1)
+    arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
@@ -152,6 +153,11 @@ class Grid(Strict):
 def grid(profile: Profile) -> Grid:
     """The study's table of `profile`."""
     return profile.study(NAME, Grid)
+
+
+def arms(profile: Profile) -> list[IoArm]:
+    """The ways of I/O that the study is asked in."""
+    return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
@@ -172,8 +178,8 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
             preparation=f"placement={'all_hdd' if query == MOVE else placement}",
         )
-        for arm, placement, query in product(profile.arms, PLACEMENTS, (*grid(profile).queries, MOVE))
-        if query != MOVE or (PLACEMENTS[placement] and arm is profile.arms[0] and pair.substrate is not Substrate.SIMULATED)
+        for arm, placement, query in product(arms(profile), PLACEMENTS, (*grid(profile).queries, MOVE))
+        if query != MOVE or (PLACEMENTS[placement] and arm is arms(profile)[0] and pair.substrate is not Substrate.SIMULATED)
     )
 
 
@@ -264,7 +270,13 @@ def _moved(trial: Trial, lab: Lab) -> Iterator[Timing]:
     """What the placement has on the SSDs, copied there from the disks and then back, by a server that holds none of it."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[str(trial.cell["placement"])]}
     with lab.cold(
-        RELATIONS, lab.memory["files"], "SELECT 1", arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=FLUSHED
+        RELATIONS,
+        lab.memory["files"],
+        "SELECT 1",
+        arm=trial.arm,
+        shared_buffers_bytes=memory_bytes(lab),
+        setup=FLUSHED,
+        alone=False,
     ) as session:
         for way, tier in (("there", str(trial.cell["ssd"])), ("back", "hdd")):
             yield lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.cell, "way": way})

@@ -8,13 +8,20 @@ import os
 import select
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from tierwise.core.errors import TierwiseError
 
 Command = Callable[..., Any]
+
+
+class Later:
+    """The result of a command that is answered when its time has come: whoever holds it calls `answer`, once."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[Any], None] = lambda _: None
 
 
 @contextmanager
@@ -67,7 +74,7 @@ class ControlServer:
             heard = caller.recv(1 << 16)
             *lines, rest = (before + heard).split(b"\n")
             for line in lines:
-                caller.sendall(json.dumps(self._answer(line)).encode() + b"\n")
+                self._answer(line, caller)
         except OSError:
             heard, rest = b"", b""
         if heard:
@@ -77,12 +84,27 @@ class ControlServer:
         del self._callers[descriptor]
         caller.close()
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _answer(self, line: bytes, caller: socket.socket) -> None:
         try:
             asked = json.loads(line)
-            return {"result": self._commands[asked.pop("do")](**asked)}
-        except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
-            return {"error": f"{type(error).__name__}: {error}"}
+            result = self._commands[asked.pop("do")](**asked)
+        except (ValueError, KeyError, TypeError, AttributeError, OSError, TierwiseError) as error:
+            _tell(caller, {"error": str(error) if isinstance(error, TierwiseError) else f"{type(error).__name__}: {error}"})
+            return
+        if isinstance(result, Later):
+            result.answer = lambda found: _tell_late(caller, {"result": found})
+        else:
+            _tell(caller, {"result": result})
+
+
+def _tell(caller: socket.socket, answer: dict[str, Any]) -> None:
+    caller.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def _tell_late(caller: socket.socket, answer: dict[str, Any]) -> None:
+    """The same, to somebody who may have gone meanwhile."""
+    with suppress(OSError):
+        _tell(caller, answer)
 
 
 class Control:
@@ -108,7 +130,7 @@ class Control:
         except OSError as error:
             answer = {"error": str(error)}
         if "error" in answer:
-            raise TierwiseError(f"the emulated mount's daemon did not do {do!r}: {answer['error']}")
+            raise TierwiseError(f"the emulated mounts' daemon did not do {do!r}: {answer['error']}")
         return answer["result"]
 
     def close(self) -> None:

@@ -1,10 +1,8 @@
-"""The near side of an emulated tier: start its daemon, mount, ask and tell it things, unmount."""
+"""The near side of an emulated tier: mount, ask and tell it things, unmount."""
 
 import mmap
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from contextlib import suppress
@@ -14,107 +12,88 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-import tierwise
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import Substrate
+from tierwise.core.words import ClockKind, Substrate
 from tierwise.devices.model import Operation
 from tierwise.devices.spec import load_device
-from tierwise.tiers.control import Control
+from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.meter import COLUMNS
 from tierwise.tiers.mounting import mounts_below, require_fuse, unmount
-from tierwise.tiers.record import Record
 from tierwise.tiers.tier import FileIo
 
-START_S: Final = 30.0
 PROBES: Final = 1000
 UNDISTURBED: Final = 0.1
 """Reads that find out how long the path is; this quantile of them counts, because whatever else runs only adds to it."""
 
 
 class Mount:
-    """One daemon and its mount. `state` is a folder for its control channel, record and log."""
+    """One mount of `daemon`."""
 
-    def __init__(self, device: str, backing: Path, mountpoint: Path, state: Path, *, stretch: float, seed: int):
-        self._device, self._backing, self._mountpoint, self._state = device, backing, mountpoint, state
+    def __init__(self, name: str, device: str, backing: Path, mountpoint: Path, daemon: Daemon, *, stretch: float, seed: int):
+        self.daemon = daemon
+        self._name, self._device, self._backing, self._mountpoint = name, device, backing, mountpoint
         self._stretch, self._seed = stretch, seed
-        self._daemon: subprocess.Popen[bytes] | None = None
-        self._control: Control | None = None
+        self._mounted = False
         self._path: dict[str, float] = {}
 
     @property
-    def pid(self) -> int | None:
-        """The daemon's."""
-        return self._daemon.pid if self._daemon else None
-
-    @property
     def path_s(self) -> float:
-        """The time of the way to the daemon and back, found when it was first started."""
-        return self._path.get("seconds", 0.0)
+        """The time of the way to the daemon and back, by a waited clock; a counted one knows of none."""
+        return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.WAITED else 0.0
 
     def start(self, *, cache: bool) -> None:
         """Mount, delays off; `cache` lets the kernel keep pages."""
-        load_device(self._device)  # a bad file is told here, not in the daemon's log
+        load_device(self._device)  # a bad file is told here, not in the daemon's words
         require_fuse()
         if mounts_below(self._mountpoint):
             raise InputError(str(self._mountpoint), rule="is mounted already", remedy=f"umount {self._mountpoint}")
-        arguments = [self._device, self._backing, self._mountpoint, self._state, f"--seed={self._seed}", f"--stretch={self._stretch}"]
-        package = str(Path(tierwise.__file__).parents[1])
-        with (self._state / "daemon.log").open("w") as log:
-            self._daemon = subprocess.Popen(
-                [sys.executable, "-m", "tierwise.tiers.server", *map(str, arguments), *(["--cache"] if cache else [])],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=log,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))},
-                start_new_session=True,  # a Ctrl-C at the terminal is for the server first
-            )
-        self._control = self._connect()
+        folders = {"backing": str(self._backing), "mountpoint": str(self._mountpoint)}
+        try:
+            self.daemon.mount(self._name, device=self._device, **folders, seed=self._seed, stretch=self._stretch, cache=cache)
+        except TierwiseError as error:
+            raise TierwiseError(f"{self._mountpoint} could not be mounted: {error}") from error
+        self._mounted = True
         self._mountpoint.stat()  # the kernel's idea of the root's owner is stale until then
-        self._path = self._path or self._measure_path()
-        self.call("path", **self._path)
+
+    def delays(self, on: bool, slowdown: float) -> None:
+        """See `Tier.delays`; before the first waited request the way is measured that it takes."""
+        if on and self.daemon.clock is ClockKind.WAITED:
+            self._path = self._path or self._measure_path()
+            self.call("path", **self._path)
+        self.call("delays", on=on, slowdown=slowdown)
 
     def stop(self) -> None:
-        """Unmount and wait for the daemon's end; `InputError` where somebody still uses the mount."""
-        if self._daemon is None:
+        """Unmount; `InputError` where somebody still uses the mount."""
+        if not self._mounted:
             return
-        try:
-            unmount(self._mountpoint)  # ends the daemon
-        except OSError:  # it is no mount (any more)
-            self._daemon.terminate()
-        self.wait()
+        with suppress(OSError):  # it is no mount (any more)
+            unmount(self._mountpoint)
+        self._mounted = False
+        self.daemon.unmounted(self._name)
 
     def end(self) -> None:
         """Unmount whoever uses the mount, and end the daemon, or clean up after it where it was killed."""
-        if self._daemon is None:
+        if not self._mounted:
             return
-        self._daemon.terminate()
-        self.wait()
+        self._mounted = False
+        self.daemon.end()
         if mounts_below(self._mountpoint):
             unmount(self._mountpoint, lazily=True)
 
-    def wait(self) -> int:
-        """Until the daemon has ended; its exit code."""
-        assert self._daemon is not None
-        code = self._daemon.wait()
-        if self._control:
-            self._control.close()
-        self._daemon = self._control = None
-        return code
-
     def call(self, do: str, **arguments: bool | float | str) -> Any:
-        """Have the daemon do something; its answer."""
-        if self._control is None:
+        """Have the daemon do something with this mount; its answer."""
+        if not self._mounted:
             raise TierwiseError(f"{self._mountpoint} is not mounted. Remedy: start the tier first")
-        return self._control.call(do, **arguments)
+        return self.daemon.call(do, tier=self._name, **arguments)
 
     def requests(self) -> pl.DataFrame:
         """The latest requests (about a million), in the order of their arrival.
 
-        Columns: time_s (arrival, CLOCK_MONOTONIC), operation (read, write, flush), file (path below the mount), offset_bytes,
+        Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.
         """
-        raw = self._state / "requests"
+        raw = self.daemon.state / f"requests-{self._name}"
         try:
             told = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
@@ -126,20 +105,6 @@ class Mount:
             pl.col("file").cast(pl.String).replace_strict(told["files"], return_dtype=pl.String),
             pl.col("operation").replace_strict(operations, return_dtype=pl.String),
         )
-
-    def _connect(self) -> Control:
-        """The control channel, once the daemon serves."""
-        assert self._daemon is not None
-        deadline_s = time.monotonic() + START_S
-        while self._daemon.poll() is None and time.monotonic() < deadline_s:
-            with suppress(OSError):
-                control = Control(Record.control(self._state))
-                control.call("ping")  # answered by the loop, so the mount is there
-                return control
-            time.sleep(0.01)
-        self.end()
-        said = (self._state / "daemon.log").read_text(encoding="utf-8").strip()
-        raise TierwiseError(f"{self._mountpoint} could not be mounted: {said or f'no answer within {START_S:.0f} s'}")
 
     def _measure_path(self) -> dict[str, float]:
         """What a read needs beyond the model's time: `seconds` in all, of these `outside` the daemon's own reckoning.
@@ -177,15 +142,17 @@ def _read_in_order(path: Path) -> pl.Series:
 
 
 class Emulated:
-    """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``."""
+    """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``. Tiers of one `daemon` go by one clock."""
 
     substrate = Substrate.EMULATED
 
-    def __init__(self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int]):
+    def __init__(
+        self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
+    ):
         self.name, self.device = name, device
         self.directory = work / "mount"
         self._backing = work / "backing"
-        self._mount = Mount(device, self._backing, self.directory, work, stretch=stretch, seed=seed)
+        self._mount = Mount(name, device, self._backing, self.directory, daemon or Daemon(work), stretch=stretch, seed=seed)
         self._owner = owner
         self._cached = self._started = self._delayed = False
 
@@ -203,7 +170,7 @@ class Emulated:
         self._started = False
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        self._mount.call("delays", on=on, slowdown=slowdown)
+        self._mount.delays(on, slowdown)
         self._delayed = on
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
@@ -235,9 +202,14 @@ class Emulated:
         return self._mount.path_s
 
     @property
+    def daemon(self) -> Daemon:
+        """The process that serves the mount, and its clock."""
+        return self._mount.daemon
+
+    @property
     def daemon_pid(self) -> int | None:
-        """The process that serves the mount."""
-        return self._mount.pid
+        """Its process id."""
+        return self._mount.daemon.pid
 
 
 def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.0, cache: bool = False) -> None:
@@ -256,15 +228,13 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
     for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
         signal.signal(number, interrupt)
     with tempfile.TemporaryDirectory(prefix="tierwise-") as state:
-        mount = Mount(device, backing, mountpoint, Path(state), stretch=stretch, seed=0)
+        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(state)), stretch=stretch, seed=0)
         try:
             mount.start(cache=cache)
-            mount.call("delays", on=True)
+            mount.delays(True, 1.0)
             print(f"{mountpoint} is ready as {device}; end it with Ctrl-C, kill {os.getpid()}, or umount {mountpoint}", flush=True)
-            if code := mount.wait():
-                raise TierwiseError(
-                    f"{mountpoint}: its daemon ended with {code}: {(Path(state) / 'daemon.log').read_text(encoding='utf-8')}"
-                )
+            if code := mount.daemon.wait():
+                raise TierwiseError(f"{mountpoint}: its daemon ended with {code}: {mount.daemon.said()}")
         except KeyboardInterrupt:
             mount.end()
         finally:

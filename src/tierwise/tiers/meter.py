@@ -32,19 +32,16 @@ LOG_REQUESTS: Final = 1 << 20
 class Counters:
     """Requests of one file since the last reset; seconds are sums."""
 
-    __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "write_bytes", "writes")
+    __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "used", "write_bytes", "writes")
 
     def __init__(self) -> None:
+        self.used = False  # by a counted clock a request may take no time at all
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
         self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
 
-    @property
-    def used(self) -> bool:
-        """Whether anything was counted; every request takes some time."""
-        return self.actual_s > 0
-
     def count(self, operation: Operation, size_bytes: int, intended_s: float, actual_s: float) -> None:
         """One more request; a flush counts neither as a read nor as a write, but its time does."""
+        self.used = True
         if operation is Operation.READ:
             self.reads += 1
             self.read_bytes += size_bytes
@@ -57,12 +54,13 @@ class Counters:
 
     def add(self, other: "Counters") -> None:
         """Count `other`'s requests as well."""
+        self.used = self.used or other.used
         for name in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.overshoot_max_s = max(self.overshoot_max_s, other.overshoot_max_s)
 
     def as_dict(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return {name: getattr(self, name) for name in self.__slots__ if name != "used"}
 
 
 class RequestLog:

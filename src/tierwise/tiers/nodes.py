@@ -47,6 +47,14 @@ class Nodes:
         self.by_inode: dict[int, Node] = {root.inode: root}
         extents.keep(entry.lstat().st_ino for entry in backing.rglob("*"))
 
+    def close(self) -> None:
+        """Give every descriptor back; the kernel knows of no node any more."""
+        for node in self.by_id.values():
+            for descriptor in (node.descriptor, *node.handles):
+                if descriptor >= 0:
+                    os.close(descriptor)
+        self.by_id.clear()
+
     def where(self, node: Node) -> str:
         """A path by which system calls reach `node`."""
         if node.descriptor >= 0:

@@ -7,12 +7,15 @@ from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
 from tierwise.devices.model import DeviceModel, build
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import load_device
+from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import Directory, Simulated
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
 
 
-def open_tier(name: str, spec: TierSpec, *, work: Path, stretch: float, seed: int, owner: tuple[int, int]) -> Tier:
+def open_tier(
+    name: str, spec: TierSpec, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
+) -> Tier:
     """The tier `name`, not started.
 
     Args:
@@ -20,12 +23,13 @@ def open_tier(name: str, spec: TierSpec, *, work: Path, stretch: float, seed: in
         stretch: factor on seek distances, on top of the tier's own `scale`.
         seed: of the device model.
         owner: uid and gid of the server's account, to whom the directory will belong.
+        daemon: serves it, if it is emulated, with others by one clock; without, it has one of its own.
     """
     if isinstance(spec, DirectoryTier):
         return Directory(name, spec.directory, work=work, owner=owner)
     if isinstance(spec, SimulatedTier):
         return Simulated(name, spec.device, work=work, owner=owner)
-    return Emulated(name, spec.device, work=work, stretch=spec.scale * stretch, seed=seed, owner=owner)
+    return Emulated(name, spec.device, work=work, stretch=spec.scale * stretch, seed=seed, owner=owner, daemon=daemon)
 
 
 def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0) -> DeviceModel | None:

@@ -1,6 +1,7 @@
 """What a running daemon leaves in its state folder, so that somebody else can find and end it."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -17,12 +18,11 @@ class Record(Strict):
 
     pid: int
     started_s: float
-    mountpoint: Path
 
     @classmethod
-    def mine(cls, mountpoint: Path) -> Self:
+    def mine(cls) -> Self:
         """This process's own."""
-        return cls(pid=os.getpid(), started_s=psutil.Process().create_time(), mountpoint=mountpoint)
+        return cls(pid=os.getpid(), started_s=psutil.Process().create_time())
 
     @staticmethod
     def all_below(folder: Path) -> dict[Path, "Record"]:
@@ -31,7 +31,8 @@ class Record(Strict):
         for state, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name not in {"backing", "mount"}]
             if _NAME in files:
-                found[Path(state)] = Record.model_validate_json(Path(state, _NAME).read_text(encoding="utf-8"))
+                with suppress(FileNotFoundError):  # it has just ended by itself
+                    found[Path(state)] = Record.model_validate_json(Path(state, _NAME).read_text(encoding="utf-8"))
         return found
 
     @staticmethod

@@ -1,37 +1,31 @@
-"""The daemon of an emulated tier: one loop between the kernel, which asks, and a device model, which says when to answer.
+"""The daemon of emulated tiers: one loop between the kernel, which asks, and device models, which say when to answer; one clock for all.
 
-``python -m tierwise.tiers.server`` mounts, serves until it is unmounted or told to end, and leaves no mount.
+``python -m tierwise.tiers.server STATE`` mounts what its control channel is told to, serves until all of it is unmounted or it is told to
+end, and leaves no mount.
 """
 
 import argparse
-import errno
 import gc
-import mmap
 import os
 import signal
 import sys
 import threading
 from contextlib import suppress
-from enum import Enum, auto
+from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
-from select import select
-from time import monotonic
-from typing import Final
+from select import EPOLLIN, epoll, select
+from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
-from tierwise.core.units import KIB
-from tierwise.devices.model import DeviceModel, build
-from tierwise.devices.spec import load_device
-from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.control import Command, ControlServer
-from tierwise.tiers.extents import Extents
-from tierwise.tiers.filesystem import Filesystem
-from tierwise.tiers.fuse_abi import Fopen, Init, Opcode
-from tierwise.tiers.mounting import mount, unmount
-from tierwise.tiers.nodes import Nodes
+from tierwise.tiers.clock import AnyClock, CountedOne, CountedSeveral, Waited
+from tierwise.tiers.control import Command, ControlServer, Later
+from tierwise.tiers.mounting import unmount
+from tierwise.tiers.promptness import Wakefulness, real_time
 from tierwise.tiers.record import Record
-from tierwise.tiers.transfers import Answer, Transfers
+from tierwise.tiers.sessions import grouped
+from tierwise.tiers.transfers import Workers
+from tierwise.tiers.volume import Unmounted, Volume
 
 SPIN_S: Final = 50e-6
 SPIN_SHARE: Final = 0.03
@@ -41,190 +35,248 @@ SPIN_MOST_S: Final = 150e-6
 AT_ONCE: Final = 32
 """Messages taken before the loop looks for anything else."""
 
-READ_AHEAD_BYTES: Final = 128 * KIB
-"""The kernel's read-ahead where its page cache is used: Linux's default."""
-
-_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
-"""Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
-
-
-class State(Enum):
-    """What the daemon is at."""
-
-    SERVING = auto()
-    TOLD_TO_END = auto()
-    LEAVING = auto()
-    ENDED = auto()
+LOOK_S: Final = 30e-6
+"""While requests are outstanding, a counted clock looks so often whether anybody could still run."""
+GLANCE_S: Final = 1e-3
+"""While none are, so often how many run."""
 
 
 class Server:
-    """A backing directory shown at `mountpoint`; `cache` lets the kernel keep pages of it."""
+    """The mounts of one daemon by name, its clock, and what its control channel may ask."""
 
-    def __init__(self, model: DeviceModel, backing: Path, mountpoint: Path, extents: Extents, *, cache: bool):
-        self._mountpoint, self._extents = mountpoint, extents
+    def __init__(self) -> None:
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._nodes = Nodes(backing, extents)
-        open_flags = Fopen.KEEP_CACHE if cache else Fopen.DIRECT_IO | Fopen.PARALLEL_DIRECT_WRITES
-        self._operations = Filesystem(self._nodes, open_flags=open_flags).operations
-        self._transfers = Transfers(model, self._nodes, self._reply, self._wake)
-        self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
-        self._message = [self._buffer[_START:]]
-        self._state = State.SERVING
-        self._fuse = -1
+        # One descriptor for all, opened early: select() takes none above 1023, and a busy mount has more files open than that.
+        self._epoll = epoll()
+        self._epoll.register(self._woken, EPOLLIN)
+        self._volumes: dict[str, Volume] = {}
+        self._ready: dict[int, Volume] = {}  # by descriptor
+        self._clock: AnyClock = Waited()
+        self._workers = Workers(self._wake)
+        self._wakefulness = Wakefulness()
+        self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
+        self._slept = 0
+        self._told_to_end = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
-            "delays": self._transfers.delays,
-            "path": self._transfers.path,
-            "forget": self._transfers.forget,
-            "reset": self._transfers.reset,
-            "statistics": self._transfers.statistics,
-            "log": self._transfers.log,
+            "mount": self._mount,
+            "drop": self._drop,
+            "clock": self._set_clock,
+            "time": self._time,
+            "sleep": self._sleep,
+            "hold": self._hold,
+            "history": self._history,
+            "delays": self._delays,
+            **{name: self._of_a_tier(name) for name in ("path", "forget", "reset", "statistics", "log")},
         }
 
     def serve(self, control: ControlServer) -> None:
-        """Mount, and answer the kernel until it is unmounted, by somebody else or because of a signal."""
+        """Answer the kernel until everything is unmounted, by somebody else or because of a signal."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._told_to_end)
+            signal.signal(number, self._end)
         signal.set_wakeup_fd(self._waker, warn_on_full_buffer=False)
         os.umask(0)  # the kernel has applied the caller's
         os.chdir("/")
-        self._fuse = mount(self._mountpoint)
+        self._epoll.register(control.descriptor, EPOLLIN)
         gc.freeze()
         gc.disable()  # the loop makes no cycles, and a collection would delay whatever is due
-        try:
-            while self._state is not State.ENDED:
-                self._turn(control)
-        except OSError as error:
-            if error.errno != errno.ENODEV:  # that is: unmounted
-                raise
-        finally:
-            os.close(self._fuse)
-            self._extents.close()
+        while self._volumes or not (self._mounted or self._told_to_end):
+            self._turn(control)
 
     def _turn(self, control: ControlServer) -> None:
         """Wait for what comes first, a message or a deadline, and see to it."""
-        ready, _, _ = select((self._fuse, self._woken, control.descriptor), (), (), self._patience_s())
-        self._transfers.advance(monotonic())
-        for source in ready:
-            if source == self._fuse:
+        select((self._epoll.fileno(),), (), (), self._patience_s())
+        self._advance()
+        for source, _ in self._epoll.poll(0):
+            if volume := self._ready.get(source):
                 for _ in range(AT_ONCE):  # most often there are more, and to take them is quicker than to be told of them
-                    if not self._take():
+                    if not self._take(volume):
                         break
-                    self._transfers.advance(monotonic())
+                    if isinstance(self._clock, Waited):
+                        self._advance()
             elif source == self._woken:
                 os.read(self._woken, 4096)
-                self._transfers.collect()
-            else:
+                self._workers.collect()
+            elif source == control.descriptor:
                 control.serve()
-        if self._state is State.TOLD_TO_END:
-            self._state = State.LEAVING
-            threading.Thread(target=self._leave, daemon=True).start()
+        self._run_ahead()
+        if self._told_to_end and not self._leaving:
+            self._leaving = True
+            threading.Thread(target=self._leave, args=(list(self._volumes.items()),), daemon=True).start()
+
+    def _advance(self) -> None:
+        """Have every device, and whoever sleeps, come as far as the clock."""
+        now_s = self._clock.now()
+        for volume in self._volumes.values():
+            volume.transfers.advance(now_s)
+        while self._sleepers and self._sleepers[0][0] <= now_s:
+            _, _, hold, later = heappop(self._sleepers)
+            if hold:
+                self._hold(held=True)
+            later.answer(self._clock.parts())
+
+    def _run_ahead(self) -> None:
+        """Have a counted clock jump from event to event while nobody who could run is left."""
+        if isinstance(self._clock, Waited):
+            return
+        while self._awaited() and not self._workers.pending:
+            if isinstance(self._clock, CountedOne) and sum(volume.transfers.outstanding for volume in self._volumes.values()) > 1:
+                self._clock.crowded()
+            if not self._clock.blocked(self._drained):
+                self._advance()
+                return
+            self._clock.jump(self._due_s())
+            self._advance()
+
+    def _awaited(self) -> bool:
+        """Whether anybody waits for the clock."""
+        return bool(self._sleepers) or any(volume.transfers.outstanding for volume in self._volumes.values())
+
+    def _due_s(self) -> float:
+        """When something happens next."""
+        first = min((volume.transfers.due_s for volume in self._volumes.values()), default=inf)
+        return min(first, self._sleepers[0][0]) if self._sleepers else first
+
+    def _drained(self) -> bool:
+        """Take what has come; True where there was nothing."""
+        taken = [self._take(volume) for volume in list(self._volumes.values())]
+        return not any(taken)
 
     def _patience_s(self) -> float | None:
         """How long to sleep at most."""
-        if self._transfers.due_s == inf:
+        if isinstance(self._clock, CountedSeveral):
+            return LOOK_S if self._awaited() else GLANCE_S
+        due_s = self._due_s()
+        if due_s == inf or isinstance(self._clock, CountedOne):
             return None
-        wait_s = self._transfers.due_s - monotonic()
+        wait_s = due_s - self._clock.now()
         return max(0.0, wait_s - max(SPIN_S, min(SPIN_SHARE * wait_s, SPIN_MOST_S)))
 
-    def _take(self) -> bool:
-        """Read one message of the kernel and see to it; False where there is none."""
+    def _take(self, volume: Volume) -> bool:
         try:
-            length = os.readv(self._fuse, self._message)
-        except BlockingIOError:
+            return volume.take()
+        except Unmounted:
+            self._forget(volume)
             return False
-        except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
-                return True
-            raise
-        _, opcode, unique, number, uid, gid, _, _, _ = abi.IN_HEADER.unpack_from(self._buffer, _START)
-        body = self._buffer[_START + abi.IN_HEADER.size : _START + length]
-        match opcode:
-            case Opcode.READ:
-                self._transfers.read(unique, number, body)
-            case Opcode.WRITE:
-                self._transfers.write(unique, number, body)
-            case Opcode.FSYNC:
-                self._transfers.flush(unique, number, body)
-            case Opcode.FORGET:
-                self._nodes.forget(number, *abi.FORGET_IN.unpack(body))
-            case Opcode.BATCH_FORGET:
-                for forgotten, count in abi.FORGET_ONE.iter_unpack(body[abi.BATCH_FORGET_IN.size :]):
-                    self._nodes.forget(forgotten, count)
-            case Opcode.INTERRUPT:
-                pass  # what is under way is answered in its time
-            case Opcode.INIT:
-                self._reply(unique, _agree(body))
-            case _:
-                self._reply(unique, self._done(opcode, number, body, (uid, gid)))
-        return True
 
-    def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
-        operation = self._operations.get(opcode)
-        try:
-            return operation(number, body, *caller) if operation else errno.ENOSYS
-        except OSError as error:
-            return error.errno or errno.EIO
-        except KeyError:
-            return errno.ESTALE
-
-    def _reply(self, unique: int, answer: Answer) -> None:
-        parts: list[bytes | memoryview]
-        if isinstance(answer, int):
-            parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size, -answer, unique)]
-        else:
-            parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size + len(answer), 0, unique), answer]
-        with suppress(FileNotFoundError):  # whoever asked was killed meanwhile
-            os.writev(self._fuse, parts)
+    def _forget(self, gone: Volume) -> None:
+        """`gone` is unmounted."""
+        self._epoll.unregister(gone.descriptor)
+        del self._ready[gone.descriptor]
+        self._volumes = {name: volume for name, volume in self._volumes.items() if volume is not gone}
+        gone.close()
+        gc.collect()  # what it held goes round in cycles
+        self._be_prompt()
 
     def _wake(self) -> None:
         """Have the loop look around; called by threads."""
         with suppress(BlockingIOError):  # the pipe is full of wake-ups
             os.write(self._waker, b"\0")
 
-    def _told_to_end(self, *_: object) -> None:
+    def _end(self, *_: object) -> None:
         """A signal came, which has also woken the loop."""
-        if self._state is State.SERVING:
-            self._state = State.TOLD_TO_END
+        self._told_to_end = True
 
-    def _leave(self) -> None:
+    def _leave(self, volumes: list[tuple[str, Volume]]) -> None:
         """Unmount, in a thread because that may need the loop; out of the tree even if somebody still uses it."""
-        try:
-            unmount(self._mountpoint)
-            return  # the loop learns of it from the kernel
-        except InputError as busy:
-            print(f"unmounted although {busy}", file=sys.stderr, flush=True)
-            unmount(self._mountpoint, lazily=True)
-        except OSError as gone:
-            print(gone, file=sys.stderr, flush=True)
-        self._state = State.ENDED
+        for name, volume in volumes:
+            try:
+                unmount(volume.mountpoint)
+                continue  # the loop learns of it from the kernel
+            except InputError as busy:
+                print(f"unmounted although {busy}", file=sys.stderr, flush=True)
+                unmount(volume.mountpoint, lazily=True)
+            except OSError as gone:
+                print(gone, file=sys.stderr, flush=True)
+            self._volumes.pop(name, None)  # who uses it keeps the kernel from telling its end
         self._wake()
 
+    # What the control channel asks
 
-def _agree(body: memoryview) -> bytes:
-    """The answer to INIT: what of the kernel's offers is taken."""
-    _, _, read_ahead, low, high = abi.INIT_IN.unpack(bytes(body).ljust(abi.INIT_IN.size, b"\0"))  # shorter before Linux 5.17
-    flags = (low | high << 32) & Init.WANTED
-    background, congestion, pages = 256, 192, abi.REQUEST_BYTES // mmap.PAGESIZE
-    limits = (background, congestion, abi.REQUEST_BYTES, 1, pages, 0)
-    return abi.INIT_OUT.pack(abi.MAJOR, abi.MINOR, min(read_ahead, READ_AHEAD_BYTES), flags & 0xFFFFFFFF, *limits, flags >> 32)
+    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool) -> None:
+        volume = Volume(
+            device,
+            Path(backing),
+            Path(mountpoint),
+            seed=seed,
+            stretch=stretch,
+            cache=cache,
+            workers=self._workers,
+            clock=self._clock,
+        )
+        self._volumes[tier] = self._ready[volume.descriptor] = volume
+        self._epoll.register(volume.descriptor, EPOLLIN)
+        self._mounted = True
+
+    def _drop(self, *, tier: str) -> None:
+        """It was unmounted by whoever calls; the loop may not have heard yet."""
+        if volume := self._volumes.get(tier):
+            self._forget(volume)
+
+    def _of_a_tier(self, name: str) -> Command:
+        def command(*, tier: str, **arguments: Any) -> Any:
+            return getattr(self._volumes[tier].transfers, name)(**arguments)
+
+        return command
+
+    def _set_clock(
+        self,
+        *,
+        session: int | None = None,
+        group: list[str] | None = None,
+        processors: int = 1,
+        origin_s: float = 0.0,
+    ) -> None:
+        """Count for one session (its process), or for a group (its folders); for neither, wait. Every device is then as new."""
+        if isinstance(self._clock, CountedSeveral):
+            self._clock.close()
+        if session is not None:
+            if cached := [name for name, volume in self._volumes.items() if volume.cached]:
+                raise ValueError(f"the kernel reads ahead on {cached}, which is more than one request at a time; count a group")
+            self._clock = CountedOne(session, origin_s)
+        elif group is not None:
+            self._clock = CountedSeveral(grouped(group), processors, origin_s)
+        else:
+            self._clock = Waited()
+        for volume in self._volumes.values():
+            volume.go_by(self._clock)
+
+    def _time(self) -> dict[str, float]:
+        return self._clock.parts()
+
+    def _history(self, *, path: str) -> None:
+        if isinstance(self._clock, CountedSeveral):
+            Path(path).write_bytes(self._clock.history.tobytes())
+
+    def _sleep(self, *, seconds: float, hold: bool = False) -> Later:
+        later, until_s = Later(), self._clock.now() + seconds
+        self._slept += 1
+        heappush(self._sleepers, (until_s, self._slept, hold, later))
+        return later
+
+    def _hold(self, *, held: bool) -> None:
+        if isinstance(self._clock, CountedSeveral):
+            self._clock.hold(held)
+
+    def _delays(self, *, tier: str, on: bool, slowdown: float = 1.0) -> None:
+        self._volumes[tier].transfers.delays(on=on, slowdown=slowdown)
+        self._be_prompt()
+
+    def _be_prompt(self) -> None:
+        """While any device has delays, go before others, and keep processors awake."""
+        wanted = any(volume.transfers.delayed for volume in self._volumes.values())
+        real_time(wanted)
+        (self._wakefulness.hold if wanted else self._wakefulness.release)()
 
 
 def main() -> int:
-    """Mount, serve, unmount; an error is one line on standard error."""
+    """Serve until there is nothing to serve; an error is one line on standard error."""
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
-    parser.add_argument("device", help="a file of data/devices")
-    for name in ("backing", "mountpoint", "state"):
-        parser.add_argument(name, type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--stretch", type=float, default=1.0)
-    parser.add_argument("--cache", action="store_true", help="let the kernel keep pages")
+    parser.add_argument("state", type=Path, help="folder for the control channel and the record of this process")
     asked = parser.parse_args()
     try:
-        model = build(load_device(asked.device), seed=asked.seed, stretch=asked.stretch)
-        extents = Extents(asked.backing.with_name(f"{asked.backing.name}.extents"), model.capacity_bytes)
-        server = Server(model, asked.backing, asked.mountpoint, extents, cache=asked.cache)
-        Record.mine(asked.mountpoint).save(asked.state)
+        server = Server()
+        Record.mine().save(asked.state)
         control = ControlServer(Record.control(asked.state), server.commands)
         try:
             server.serve(control)

@@ -10,16 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from time import monotonic
 from typing import Any, Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.model import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
+from tierwise.tiers.clock import AnyClock
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
-from tierwise.tiers.promptness import Wakefulness, real_time
 
 THREADS: Final = 4
 
@@ -38,7 +37,7 @@ class Request:
     """A transfer between its arrival and its answer."""
 
     unique: int
-    read_s: float  # when the loop read its message
+    read_s: float  # when the loop read its message, by the daemon's clock
     node: Node
     operation: Operation
     offset: int
@@ -49,6 +48,36 @@ class Request:
     due_s: float | None = None  # when the device completed it; None until it has
 
 
+class Workers:
+    """Threads that do what may block, for every mount of a daemon; `wake` has its loop look around."""
+
+    def __init__(self, wake: Callable[[], None]):
+        self.pending = 0  # jobs whose answer the loop has not collected
+        self._wake = wake
+        self._jobs: SimpleQueue[tuple[Callable[[Answer], None], Job]] = SimpleQueue()
+        self._finished: deque[tuple[Callable[[Answer], None], Answer]] = deque()
+        for _ in range(THREADS):
+            threading.Thread(target=self._work, daemon=True).start()
+
+    def put(self, job: Job, then: Callable[[Answer], None]) -> None:
+        """Do `job`; the loop gives its answer to `then`."""
+        self.pending += 1
+        self._jobs.put((then, job))
+
+    def collect(self) -> None:
+        """Give out the answers that there are."""
+        while self._finished:
+            then, answer = self._finished.popleft()
+            self.pending -= 1
+            then(answer)
+
+    def _work(self) -> None:
+        while True:
+            then, job = self._jobs.get()
+            self._finished.append((then, attempt(job)))
+            self._wake()
+
+
 class Transfers:
     """The transfers of one mount, with the delays of `model`, off at first.
 
@@ -57,31 +86,37 @@ class Transfers:
     what was written survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the
     real disk.
 
-    A request reaches the device when it left the program, `path` before the loop reads it, but never before what the device has
-    done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the program
-    sees: the loop's share, measured, and the way to the loop and back.
+    By a waited clock a request reaches the device when it left the program, `path` before the loop reads it, but never before what the
+    device has done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the
+    program sees: the loop's share, measured, and the way to the loop and back. By a counted clock there is no way.
     """
 
-    def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], wake: Callable[[], None]):
+    def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
         self.due_s = math.inf  # of the device's next event
+        self.delayed = False
         self._model = Slowed(model)
-        self._nodes, self._reply, self._wake = nodes, reply, wake
-        self._wakefulness = Wakefulness()
-        self._delays = False
+        self._nodes, self._reply, self._workers, self._clock = nodes, reply, workers, clock
         self._path_s = self._way_s = 0.0
-        self._reached_s = 0.0  # the device's last event or arrival
+        self._reached_s = -math.inf  # the device's last event or arrival
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
         self._log = RequestLog()
         self._page = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
-        self._jobs: SimpleQueue[tuple[Request, Job]] = SimpleQueue()
-        self._finished: deque[tuple[Request, Answer]] = deque()
-        for _ in range(THREADS):
-            threading.Thread(target=self._work, daemon=True).start()
+
+    @property
+    def outstanding(self) -> int:
+        """Requests at the device."""
+        return len(self._out)
+
+    def go_by(self, clock: AnyClock) -> None:
+        """Have `clock` from now on, with a device as new; not while it has requests. Of the path only a waited clock knows."""
+        self.forget()
+        self._clock, self._reached_s = clock, -math.inf
+        self._path_s = self._way_s = 0.0
 
     # What the kernel asks; `body` follows the header of its message
 
     def read(self, unique: int, number: int, body: memoryview) -> None:
-        read_s = monotonic()
+        read_s = self._clock.now()
         handle, offset, size, _, _, _, _ = abi.READ_IN.unpack_from(body)
         request = Request(unique, read_s, self._nodes.by_id[number], Operation.READ, offset, size)
         page = self._page[:size]
@@ -95,26 +130,26 @@ class Transfers:
             return
         if got < size:
             request.size, page = got, page[:got]
-        request.answer = bytes(page) if self._delays else page  # by its deadline the buffer is another's
+        request.answer = bytes(page) if self.delayed else page  # by its deadline the buffer is another's
         self._begin(request)
 
     def write(self, unique: int, number: int, body: memoryview) -> None:
-        read_s = monotonic()
+        read_s = self._clock.now()
         handle, offset, size, _, _, _, _ = abi.WRITE_IN.unpack_from(body)
         request = Request(unique, read_s, self._nodes.by_id[number], Operation.WRITE, offset, size)
         data: Data = body[abi.WRITE_IN.size : abi.WRITE_IN.size + size]
-        if self._delays and size > INLINE_BYTES:
+        if self.delayed and size > INLINE_BYTES:
             data = bytes(data)
             self._begin(request, lambda: abi.WRITE_OUT.pack(os.pwrite(handle, data, offset), 0))
         else:
-            request.answer = _attempt(lambda: abi.WRITE_OUT.pack(os.pwrite(handle, data, offset), 0))
+            request.answer = attempt(lambda: abi.WRITE_OUT.pack(os.pwrite(handle, data, offset), 0))
             self._begin(request)
 
     def flush(self, unique: int, number: int, body: memoryview) -> None:
-        read_s = monotonic()
+        read_s = self._clock.now()
         handle, flags, _ = abi.FSYNC_IN.unpack_from(body)
         request = Request(unique, read_s, self._nodes.by_id[number], Operation.FLUSH, 0, 0)
-        if self._delays:
+        if self.delayed:
             request.answer = b""
             self._begin(request)
         else:
@@ -132,16 +167,9 @@ class Transfers:
                 self._settle(request)
             self.due_s = self._model.next_event_s()
 
-    def collect(self) -> None:
-        """Answer what the threads have done."""
-        while self._finished:
-            request, answer = self._finished.popleft()
-            request.answer = answer
-            self._settle(request)
-
     def _begin(self, request: Request, job: Job | None = None) -> None:
         """Hand `request` to the device, and to a thread what may block."""
-        charged = self._delays
+        charged = self.delayed
         if request.operation is not Operation.FLUSH:
             charged = charged and request.size > 0
             try:
@@ -154,7 +182,7 @@ class Transfers:
         else:
             request.came_s = request.due_s = request.read_s - self._path_s
         if job is not None:
-            self._jobs.put((request, job))
+            self._workers.put(job, lambda answer: self._answered(request, answer))
         elif not charged:
             self._settle(request)
 
@@ -167,12 +195,16 @@ class Transfers:
         self._model.submit(request.came_s, request.unique, request.operation, request.address, request.size)
         self.due_s = self._model.next_event_s()
 
+    def _answered(self, request: Request, answer: Answer) -> None:
+        request.answer = answer
+        self._settle(request)
+
     def _settle(self, request: Request) -> None:
         """Answer and count `request`, if both its data and the device are through."""
         answer, due_s = request.answer, request.due_s
         if answer is None or due_s is None:
             return
-        now_s = monotonic()
+        now_s = self._clock.now()
         self._reply(request.unique, answer)
         if request.operation is Operation.READ and not isinstance(answer, int):
             request.size = len(answer)
@@ -181,24 +213,15 @@ class Transfers:
         place = (request.offset, request.address, request.node.id, request.size)
         self._log.append((request.came_s, *place, intended_s, actual_s, request.operation))
 
-    def _work(self) -> None:
-        """A thread: do what may block; only the loop touches a request."""
-        while True:
-            request, job = self._jobs.get()
-            self._finished.append((request, _attempt(job)))
-            self._wake()
-
     # What the control channel asks
 
     def delays(self, *, on: bool, slowdown: float = 1.0) -> None:
         """Requests from now on wait for the device, which is then as new and slowed by a factor, or do not."""
-        if on and not self._delays and not self._out:
+        if on and not self.delayed and not self._out:
             self.forget()
-        self._model.slow(monotonic(), slowdown)
+        self._model.slow(self._clock.now(), slowdown)
         self.due_s = self._model.next_event_s()
-        real_time(on)
-        (self._wakefulness.hold if on else self._wakefulness.release)()
-        self._delays = on
+        self.delayed = on
 
     def path(self, *, seconds: float, outside: float) -> None:
         """What a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the answer."""
@@ -228,7 +251,7 @@ class Transfers:
         return {"lost": self._log.write(Path(path)), "files": {str(number): name for number, name, _ in self._nodes.used()}}
 
 
-def _attempt(job: Job) -> bytes | int:
+def attempt(job: Job) -> bytes | int:
     """What `job` gives, or the errno with which it failed."""
     try:
         return job()

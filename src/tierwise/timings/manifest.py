@@ -3,7 +3,7 @@
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
@@ -13,6 +13,8 @@ from tierwise.core.host import Host
 from tierwise.core.toml import Strict, validate
 
 MANIFEST = "manifest.json"
+RETRIED: Final = "retry: "
+"""How the name of a stage begins that measured added blocks."""
 
 
 class DatasetRecord(Strict):
@@ -30,6 +32,7 @@ class StudyRecord(Strict):
     name: str
     pair: str
     trials: tuple[str, ...]
+    waited: tuple[str, ...] = ()  # trials that were waited for beside counted ones
     blocks: int
     settings: dict[str, str]
     server_version: str
@@ -44,6 +47,44 @@ class Sample(Strict):
     seed: int
 
 
+class Retry(Strict):
+    """Whole blocks that were added, once, for what was rejected; the rejected rows stay in the store.
+
+    `blocks`, `rejected`: "study/pair" -> blocks beyond the profile's, and the rejected rows that were there before them.
+    """
+
+    blocks: dict[str, int]
+    rejected: dict[str, int]
+
+
+class Foreseen(Strict):
+    """What the plan said of measuring when the run began: seconds of the host at the recorded pace, and of waiting for devices."""
+
+    host_s: float
+    device_s: float
+
+
+class Stage(Strict):
+    """How the machine was while one notebook of the run measured.
+
+    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took after it. `steal`: of the processor time that
+    the machine's processes wanted, the share that its host gave to others.
+    """
+
+    name: str
+    took_s: float
+    pace: float
+    steal: float
+
+
+class Conditions(NamedTuple):
+    """How long the notebooks that measured took together, and the pace and steal over them, weighted by their times."""
+
+    took_s: float
+    pace: float
+    steal: float
+
+
 class Manifest(Strict):
     """Everything that a number of this run needs to be believed or repeated."""
 
@@ -54,6 +95,7 @@ class Manifest(Strict):
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
     seed: int
+    clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
     dataset_source: str
     code_version: str
     method_sha256: str  # over the sources of the measuring side
@@ -65,6 +107,23 @@ class Manifest(Strict):
     studies: tuple[StudyRecord, ...] = ()
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
+    retry: Retry | None = None
+    foreseen: Foreseen | None = None  # of the notebooks that measure
+    stages: tuple[Stage, ...] = ()  # in the order in which they ended; a resumed run has some of them twice
+
+    @property
+    def conditions(self) -> Conditions | None:
+        """Over all stages but those of added blocks; `None` of a run that recorded none."""
+        own = [stage for stage in self.stages if not stage.name.startswith(RETRIED)]
+        took_s = sum(stage.took_s for stage in own)
+        if not took_s:
+            return None
+        pace, steal = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal"))
+        return Conditions(took_s, pace, steal)
+
+    def blocks_added(self, study: str, pair: str) -> int:
+        """Blocks beyond the profile's."""
+        return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path) -> None:
         """Write to `folder`, whole or not at all."""

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 
 RELATION_IO: Final = pl.Struct(
     {
@@ -61,8 +61,18 @@ SCHEMA: Final[dict[str, Any]] = {
     "relation_io": pl.List(RELATION_IO),
     "tier_io": pl.List(TIER_IO),
     "proof": pl.String,  # JSON object: the evidence for `cache`
-    "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, cpu); empty: none
+    "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
+    "clock": pl.String,  # by which `elapsed_s` went: waited, counted-one, counted-several
+    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where nothing tells it, so for the columns below
+    "device_s": pl.Float64,  # of `elapsed_s`: by a counted clock what it jumped, by a waited one what the requests took
+    "wall_s": pl.Float64,  # what really passed
+    "run_delay_s": pl.Float64,  # of `wall_s`: the session's process could run and was not let
+    "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
+    "reference_s": pl.Float64,  # processor time of a fixed work just before: how quick the processors were
 }
+
+PARTS_SINCE: Final = 3
+"""The version that brought `clock` and the columns after it; rows of an older one were waited for, and their parts are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +104,19 @@ class TierIo:
 
 
 @dataclass(frozen=True, slots=True)
+class Parts:
+    """What the time of a row was made of, as `SCHEMA` says; `None`: nothing told it."""
+
+    clock: ClockKind = ClockKind.WAITED
+    cpu_s: float | None = None
+    device_s: float | None = None
+    wall_s: float | None = None
+    run_delay_s: float | None = None
+    steal_s: float | None = None
+    reference_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Timing:
     """One observation as a study yields it; the bench adds run, study, pair, trial, block and order."""
 
@@ -107,6 +130,7 @@ class Timing:
     tier_io: tuple[TierIo, ...] = ()
     proof: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
+    parts: Parts = Parts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +164,22 @@ def frame(origin: Origin, timings: list[Timing]) -> pl.DataFrame:
             "tier_io": [_as_dict(io) for io in timing.tier_io],
             "proof": json.dumps(dict(timing.proof), sort_keys=True),
             "flags": list(timing.flags),
+            **{name: getattr(timing.parts, name) for name in Parts.__slots__},
         }
         for step, timing in enumerate(timings)
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def of_today(rows: pl.DataFrame) -> pl.DataFrame:
+    """`rows` of an older version in `SCHEMA`'s columns, as what they are: waited for."""
+    if "clock" in rows.columns or "schema_version" not in rows.columns:
+        return rows
+    missing = {name: kind for name, kind in SCHEMA.items() if name not in rows.columns}
+    return rows.with_columns(
+        *(pl.lit(None, dtype=kind).alias(name) for name, kind in missing.items() if name != "clock"),
+        clock=pl.lit(str(ClockKind.WAITED)),
+    ).select(*rows.columns, *missing)
 
 
 def _as_dict(io: RelationIo | TierIo) -> dict[str, Any]:

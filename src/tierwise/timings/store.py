@@ -6,6 +6,7 @@ A run folder ``data/raw/<run id>`` holds ``manifest.json`` and either ``timings.
 
 import hashlib
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from tierwise.core.progress import say
 from tierwise.timings import validation
 from tierwise.timings.manifest import MANIFEST, Manifest, load_manifest
 from tierwise.timings.reads import TABLE, read_files
-from tierwise.timings.schema import SCHEMA
+from tierwise.timings.schema import SCHEMA, of_today
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
@@ -91,7 +92,12 @@ def done_parts(run_folder: Path) -> set[PartKey]:
 
 def read_parts(run_folder: Path, study: str) -> pl.DataFrame:
     """Rows of `study` so far, merged or not."""
-    return _rows_so_far(run_folder).filter(pl.col("study") == study)
+    return rows_so_far(run_folder).filter(pl.col("study") == study)
+
+
+def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
+    """`rows` without the cells that were waited for beside counted ones."""
+    return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
 
 
 def merge_parts(run_folder: Path) -> Path:
@@ -100,7 +106,7 @@ def merge_parts(run_folder: Path) -> Path:
     May be repeated after a kill at any point. Raises `InputError` where there is no row, or a part is not valid.
     """
     target = run_folder / TIMINGS
-    rows = _rows_so_far(run_folder)
+    rows = rows_so_far(run_folder)
     if rows.is_empty():
         raise InputError(run_folder.name, rule="no row was measured", remedy="make report")
     with replacing(target) as part:
@@ -130,8 +136,8 @@ def manifests(raw: Path) -> dict[str, Manifest]:
 
 
 def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection in memory with the views `timings` (raw rows, `SCHEMA`), `reads` (single reads, `reads.TABLE`, left in
-    their files) and `runs` (`RUN_COLUMNS`).
+    """A DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
+    has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (`RUN_COLUMNS`).
 
     `runs` has every run below `raw`, `timings` the rows of the complete ones; where `run_id` is named, both hold that
     run alone, and the rows of one that is not merged yet are those of its parts. Raises `InputError` for a named run
@@ -142,7 +148,7 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     for name, manifest in known.items():
         try:
             if manifest.status == "complete" or name == run_id:
-                rows.append(_rows_so_far(raw / name))
+                rows.append(rows_so_far(raw / name))
                 reads += read_files(raw / name)
             runs.append(_run_row(manifest))
         except InputError as error:
@@ -150,7 +156,8 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
                 raise
             say(f"left alone: {error}")
     connection = duckdb.connect(":memory:", config=OFFLINE)
-    connection.register("timings", pl.concat(rows).to_arrow())
+    connection.register("raw_timings", pl.concat(rows).to_arrow())
+    connection.execute((files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8"))
     _register_reads(connection, reads)
     connection.register("runs", pl.DataFrame(runs, schema=RUN_COLUMNS).to_arrow())
     return connection
@@ -196,7 +203,7 @@ def _part_files(run_folder: Path) -> list[Path]:
     return sorted((run_folder / PARTS).glob("*/[!.]*.parquet"))
 
 
-def _rows_so_far(run_folder: Path) -> pl.DataFrame:
+def rows_so_far(run_folder: Path) -> pl.DataFrame:
     """Merged rows and those of parts; a part that was merged but not removed, because of a kill, counts once."""
     merged = [path for path in (run_folder / TIMINGS,) if path.exists()]
     frames = [_read(run_folder, path) for path in (*merged, *_part_files(run_folder))]
@@ -206,7 +213,7 @@ def _rows_so_far(run_folder: Path) -> pl.DataFrame:
 
 def _read(run_folder: Path, path: Path) -> pl.DataFrame:
     try:
-        rows = pl.read_parquet(path)
+        rows = of_today(pl.read_parquet(path))
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(_where(run_folder, path), rule=f"must be a whole Parquet file ({error})") from error
     _check_rows_of_run(rows, run_folder, path)

@@ -8,11 +8,13 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
-from tierwise.timings.schema import SCHEMA, SCHEMA_VERSION
+from tierwise.core.words import CacheState, ClockKind, IoArm, RelationClass, Substrate
+from tierwise.timings.schema import PARTS_SINCE, SCHEMA, SCHEMA_VERSION
 
 KEY: Final = ("run_id", "study", "pair", "trial", "block", "step")
-NULLABLE: Final = {"result_rows"}
+PARTS: Final = ("cpu_s", "device_s", "wall_s", "run_delay_s", "steal_s", "reference_s")
+NULLABLE: Final = {"result_rows", *PARTS}
+READABLE: Final = tuple(range(PARTS_SINCE - 1, SCHEMA_VERSION + 1))
 COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s")
 
 
@@ -84,12 +86,13 @@ def _incomplete(*names: str) -> pl.Expr:
 
 RULES: Final = (
     *(Rule(column, pl.col(column).is_null(), "must not be null") for column in SCHEMA if column not in NULLABLE),
-    Rule("schema_version", pl.col("schema_version") != SCHEMA_VERSION, f"must be {SCHEMA_VERSION}"),
+    Rule("schema_version", ~pl.col("schema_version").is_in(READABLE), f"must be one of {', '.join(map(str, READABLE))}"),
     *(Rule(column, pl.col(column) == "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
     _words("substrate", Substrate, but={Substrate.PUBLISHED}),
     _words("arm", IoArm),
     _words("cache", CacheState),
-    *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("block", "step", "sequence", "result_rows")),
+    _words("clock", ClockKind),
+    *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("block", "step", "sequence", "result_rows", *PARTS)),
     Rule("elapsed_s", ~((pl.col("elapsed_s") > 0) & pl.col("elapsed_s").is_finite()), "must be more than 0 and finite"),
     *(Rule(column, _fails(_is_object, column), "must be a JSON object") for column in ("cell", "proof")),
     _elements("flags", pl.element().is_null(), "a flag must not be null"),

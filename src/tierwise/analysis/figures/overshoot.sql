@@ -1,5 +1,5 @@
 -- How well did emulated tiers keep the time that their device model asked for? One row for each pair, study and tier.
--- Reads the view `timings`. Times are sums over every request of every observation; a tier that nothing counts has nulls.
+-- Reads the view `raw_timings`: of the rows that were waited for, because by a counted clock nothing is late. Times are sums over every request of every observation; a tier that nothing counts has nulls.
 select
     pair,
     study,
@@ -11,6 +11,6 @@ select
     sum(io.actual_s) as actual_s,
     count(*) as observations,
     count(*) filter (len(flags) > 0) as flagged
-from (select pair, study, flags, unnest(tier_io) as io from timings)
+from (select pair, study, flags, unnest(tier_io) as io from raw_timings where clock = 'waited')
 group by all
 order by pair, study, tier

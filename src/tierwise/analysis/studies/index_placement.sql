@@ -93,7 +93,7 @@ from index_placement_arms
 group by run_id, pair, arm, variant, cache, state, block;
 
 -- Through which reads: one row for each pair of tiers, I/O arm, variant, cache, state and placement with the table on hdd, as
--- medians over the blocks; a flag speaks of a time and leaves the counts as they are.
+-- medians over the blocks. A flag speaks of a time and leaves the counts as they are; times are of unflagged rows, where enough are left.
 create temp view index_placement_through as
 select
     run_id,
@@ -106,11 +106,11 @@ select
     median(heap_reads) as heap_reads,
     median(index_reads) as index_reads,
     median(other_reads) as other_reads,
-    median(heap_io_s) as heap_io_s,
-    median(index_io_s) as index_io_s,
-    median(other_io_s) as other_io_s,
-    list_sort(list_distinct(flatten(list(io_basis)))) as io_basis,
-    median(elapsed_s) as elapsed_s,
+    if(enough(if(len(flags) = 0, heap_io_s, null)), median(heap_io_s) filter (len(flags) = 0), null) as heap_io_s,
+    if(enough(if(len(flags) = 0, index_io_s, null)), median(index_io_s) filter (len(flags) = 0), null) as index_io_s,
+    if(enough(if(len(flags) = 0, other_io_s, null)), median(other_io_s) filter (len(flags) = 0), null) as other_io_s,
+    if(enough(if(len(flags) = 0, elapsed_s, null)), list_sort(list_distinct(flatten(list(io_basis)))), ['too few clean rows']) as io_basis,
+    if(enough(if(len(flags) = 0, elapsed_s, null)), median(elapsed_s) filter (len(flags) = 0), null) as elapsed_s,
     any_value(trial) as trial,
     any_value(step) as step
 from index_placement_arms

@@ -17,7 +17,9 @@ select
     case when cell ->> 'script' = 'mix'
         then format('{:.0f} % writes, skew {}, {}', 100 * (cell ->> 'writes')::double, cell ->> 'skew', cell ->> 'layout')
         else cell ->> 'script'
-    end || coalesce(', ' || (cell ->> 'partitions') || ' partitions', '') as script,
+    end
+    || coalesce(', ' || (cell ->> 'partitions') || ' partitions', '')
+    || coalesce(', on ' || (cell ->> 'processors') || ' processors', '') as script,
     coalesce((cell ->> 'partitions')::int, 0) as partitions,
     coalesce((cell ->> 'writes')::double, if(cell ->> 'script' = 'select-only', 0, 1)) as writes,
     coalesce((cell ->> 'skew')::double, 0) as skew,

@@ -77,7 +77,7 @@ select
     sum(misses) / sum(reads) as miss_ratio,
     sum(device_reads) / sum(elapsed_s) as device_iops,
     sum(device_bytes) / sum(device_reads) / 4096 as pages_a_request,
-    sum(actual_s) / sum(intended_s) - 1 as overshoot,
+    sum(actual_s) / nullif(sum(intended_s), 0) - 1 as overshoot,
     any_value(cache_pages) as cache_pages,
     max(resident_pages_at_first) as resident_pages_at_first,
     max(resident_pages) as resident_pages,

@@ -1,36 +1,67 @@
 -- Source L's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
--- Reads the view `timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
+-- Reads the view `raw_timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
 -- single reads lie beside it (view `reads`).
+
+-- One row for each window, tablespace and what was told of its reads there. Where windows were counted as well as waited for, what reaches
+-- a device is told by the counted one of the block (the service times of the mounts' log), what memory served by the waited one, which
+-- alone has every read; so the two are never in one histogram.
+create temp table read_latency_told as
+with spaces as (
+    select
+        run_id, pair, arm, substrate, trial, block, clock, flags,
+        unnest(json_keys(proof -> 'tablespaces')) as tablespace,
+        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
+    from raw_timings
+    where study = 'read_latency'
+)
+select *, clock = 'waited' as whole
+from spaces
+where
+    clock <> 'waited'
+    or (run_id, pair, arm, block, tablespace) not in (select (run_id, pair, arm, block, tablespace) from spaces where clock <> 'waited');
+
+-- Their single reads.
+create temp view read_latency_reads as
+from reads
+semi join read_latency_told using (run_id, pair, trial, block, tablespace)
+where study = 'read_latency';
+
+-- The same for all tablespaces of a window at once: of waited windows alone, whose recorder saw what memory served.
+create temp table read_latency_whole as
+with spaces as (
+    select
+        run_id, pair, arm, substrate, trial, block, flags,
+        unnest(json_keys(proof -> 'tablespaces')) as tablespace,
+        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
+    from raw_timings
+    where study = 'read_latency' and clock = 'waited'
+)
+from spaces;
 
 -- One row for each window, tablespace (`all`: every one) and bucket: reads that took from 2^bucket up to 2^(bucket + 1) ns, as DTrace's
 -- quantize() of the source counts.
+create temp table read_latency_whole_buckets as
+select
+    run_id, pair, arm, substrate, block, flags, tablespace,
+    unnest(json_keys(told -> 'buckets'))::int as bucket,
+    (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
+from read_latency_whole;
+
 create temp table read_latency_buckets as
-with windows as (
-    select run_id, pair, arm, substrate, block, flags, proof -> 'tablespaces' as spaces
-    from timings
-    where study = 'read_latency'
-),
-spaces as (
-    select * exclude (spaces), unnest(json_keys(spaces)) as tablespace, spaces -> unnest(json_keys(spaces)) as told
-    from windows
-),
-counted as (
-    select
-        * exclude (told),
-        unnest(json_keys(told -> 'buckets')) as bucket,
-        (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
-    from spaces
-)
-select * replace (bucket::int as bucket) from counted
+select
+    run_id, pair, arm, substrate, block, flags, tablespace,
+    unnest(json_keys(told -> 'buckets'))::int as bucket,
+    (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
+from read_latency_told
 union all by name
-select run_id, pair, arm, substrate, block, flags, 'all' as tablespace, bucket::int as bucket, sum(reads)::bigint as reads
-from counted
+select run_id, pair, arm, substrate, block, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
+from read_latency_whole_buckets
 group by all;
 
 -- The modes of each histogram in a table like the one above, by its name (a string): a bucket with at least 1 % of the histogram's reads, with
 -- more than the bucket below and no fewer than the one above. `zone`: memory below 65 us, where no device of the pairs answers; else the
--- tablespace that has most of the bucket's reads.
-create temp macro read_latency_modes_in(histograms) as table
+-- tablespace that has most of the bucket's reads in the table `parts`, whose sum the histogram of all is.
+create temp macro read_latency_modes_in(histograms, parts) as table
 with beside as (
     select
         *,
@@ -44,43 +75,39 @@ with beside as (
 ),
 most as (
     select run_id, pair, arm, block, bucket, arg_max(tablespace, reads) as most_of
-    from query_table(histograms)
+    from query_table(parts)
     where tablespace <> 'all'
     group by all
 )
 select
     run_id, pair, arm, block, tablespace, bucket, reads, total,
     reads / total as share,
-    if(bucket < 16, 'memory', most_of) as zone
+    if(bucket < 16, 'memory', coalesce(most_of, tablespace)) as zone
 from beside
-join most using (run_id, pair, arm, block, bucket)
+left join most using (run_id, pair, arm, block, bucket)
 where reads >= 0.01 * total and reads > below and reads >= above;
 
 create temp view read_latency_modes as
-from read_latency_modes_in('read_latency_buckets');
+from read_latency_modes_in('read_latency_buckets', 'read_latency_whole_buckets');
 
 -- One row for each window and tablespace. `mode_us`: the middle (of logarithms) of its fullest bucket. `times_ssd`: its mean read over that
 -- of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
 -- and 32 ms, of disks, one above the other; in that of the ssd, a mode of about 1 ms (0.52 to 2.1) above the fullest bucket.
 -- A window without the reads that memory served says nothing of `all`.
 create temp view read_latency as
-with spaces as (
+with each as (
     select
-        run_id, pair, arm, substrate, block, flags,
-        unnest(json_keys(proof -> 'tablespaces')) as tablespace,
-        proof -> 'tablespaces' -> unnest(json_keys(proof -> 'tablespaces')) as told
-    from timings
-    where study = 'read_latency'
-),
-each as (
-    select * exclude (told), (told ->> 'reads')::bigint as reads, (told ->> 'waited_s')::double as waited_s from spaces
+        run_id, pair, arm, substrate, block, flags, tablespace,
+        (told ->> 'reads')::bigint as reads,
+        (told ->> 'waited_s')::double as waited_s
+    from read_latency_told
     union all by name
     select
         run_id, pair, arm, substrate, block, flags,
         'all' as tablespace,
         sum((told ->> 'reads')::bigint)::bigint as reads,
         sum((told ->> 'waited_s')::double) as waited_s
-    from spaces
+    from read_latency_whole
     group by all
 ),
 full_bucket as (

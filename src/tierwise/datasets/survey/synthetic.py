@@ -85,7 +85,8 @@ class Survey:
         """Write table `name`; returns what provenance has to say of it."""
         schema, total = load_tables()[name].schema, len(self.frames.field) if name == "Detection" else self.field_count
         progress = Progress(f"survey: generating {name}", total)
-        with pq.ParquetWriter(parquet, schema, compression="zstd", compression_level=1) as writer:
+        # Of columns that hold other values in each row a dictionary would be begun, and given up again, in every row group.
+        with pq.ParquetWriter(parquet, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
             held: list[pa.RecordBatch] = []
             for batch in self.batches(name):
                 held.append(batch)

@@ -56,6 +56,7 @@ class Constants(Measured):
     warm_page_s: float = Field(description="likewise, for each page")
     request_s: float = Field(description="a read, beside the device's time")
     hit_row_s: float = Field(description="a row counted")
+    real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by the table's tier")
     describe_s: float = Field(description="facts and predictions at the end")
     describe_row_s: float = Field(description="likewise, for each row")
     directory_read_s: float = Field(description="a read of a real disk, which is not known beforehand (assumed)")
@@ -77,9 +78,13 @@ def forecast(prospect: Prospect) -> Forecast:
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)
     device_s = 0.0
     for trial in prospect.trials:
-        busy_s, waited_s = scene.trial(trial, prospect.profile.memory_fraction)
+        busy_s, devices_s = scene.trial(trial, prospect.profile.memory_fraction)
         host_s += blocks * busy_s
-        device_s += blocks * waited_s
+        asked_s = blocks * prospect.real_s(devices_s, constants.real_share[str(trial.cell["table"])])
+        host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, device_s + asked_s)
+    for trial in prospect.waited:
+        busy_s, devices_s = scene.trial(trial, prospect.profile.memory_fraction)
+        host_s, device_s = host_s + busy_s, device_s + devices_s
     copy_bytes = rows * (constants.heap_bytes_per_row + 3 * constants.index_bytes_per_row)  # a moving index is there twice
     sort_bytes = rows * constants.heap_bytes_per_row  # of the copy in random order
     disk_bytes = constants.server_bytes + len(copies) * copy_bytes + sort_bytes

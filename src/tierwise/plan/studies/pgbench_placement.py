@@ -30,6 +30,7 @@ class Constants(Measured):
     restore_byte_s: float = Field(description="a byte of the set put back on its tier")
     lookup_s: float = Field(description="a lookup that fills the caches")
     checkpoint: dict[str, float] = Field(description="checkpoint over the time that pages were dirtied before it, by the table's tier")
+    real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by the table's tier")
     map_s: float = Field(description="a simulated transaction on one placement")
     spreads: dict[str, float] = Field(description="standard deviation of the log gain over everything on hdd between blocks, by placement")
 
@@ -44,14 +45,22 @@ def forecast(prospect: Prospect) -> Forecast:
     databases = {study.database_of(trial): grid.rows_of(str(trial.cell["size"])) for trial in asked}
     host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in databases.values())
     device_s = 0.0
-    for trial in asked:
+
+    def around_s(trial: Trial) -> float:
         memory_bytes = float(trial.cell["memory"]) * study.PUBLISHED_MEMORY * grid.rows_of("large") * constants.row_bytes
-        host_s += grid.blocks * (
+        return (
             constants.trial_s
             + databases[study.database_of(trial)] * constants.row_bytes * constants.restore_byte_s
             + study.FILL * memory_bytes / PAGE_BYTES * constants.lookup_s
+            + grid.warming_s(float(trial.cell.get("skew", 0.0)))
         )
-        device_s += grid.blocks * _waited_s(trial, grid, constants)
+
+    for trial in asked:
+        window_s = grid.blocks * prospect.real_s(_window_s(trial, grid, constants), constants.real_share[str(trial.cell["table"])])
+        host_s += grid.blocks * around_s(trial) + (window_s if prospect.counted else 0.0)
+        device_s += 0.0 if prospect.counted else window_s
+    for trial in prospect.waited:
+        host_s, device_s = host_s + around_s(trial), device_s + _window_s(trial, grid, constants)
     if grid.flip_map:
         placements = BY_TYPE + (CACHES if grid.flip_map.caches else 0)
         simulated = len(grid.flip_map.points) * grid.flip_map.seeds * grid.flip_map.transactions
@@ -62,8 +71,8 @@ def forecast(prospect: Prospect) -> Forecast:
     return Forecast(host_s, device_s, disk_bytes, {name: spread for name, spread in constants.spreads.items() if name in moved})
 
 
-def _waited_s(trial: Trial, grid: Grid, constants: Constants) -> float:
-    """Of one window: by the clock, but not before its checkpoint is done and as long again as before it has passed."""
+def _window_s(trial: Trial, grid: Grid, constants: Constants) -> float:
+    """Of one window, by the clock of the tiers: but not before its checkpoint is done and as long again as before it has passed."""
     before_s = grid.window_s / 4
     checkpoint_s = constants.checkpoint[str(trial.cell["table"])] * (grid.settle_s + before_s)
-    return grid.warming_s(float(trial.cell.get("skew", 0.0))) + grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)
+    return grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)

@@ -19,6 +19,7 @@ class Constants(Measured):
     load_mib_s: float = Field(description="to load a MiB of table and index")
     window_s: float = Field(description="around each window: restart, warming, reading what was recorded")
     bpftrace_s: float = Field(description="more of it where bpftrace records, which compiles its program first")
+    real_share: float = Field(description="seconds of ours that one of the counted clock takes")
     describe_s: float = Field(description="replay of one window's reads on every tier, in proportion to its length")
     server_bytes: float = Field(description="of an empty cluster, with its log")
     spreads: dict[str, float] = Field(description="standard deviation of the log of L4's ratio between windows")
@@ -30,7 +31,11 @@ def forecast(prospect: Prospect) -> Forecast:
         return Forecast(0.0, 0.0, 0.0, {})
     constants, grid = load(NAME, Constants), prospect.profile.study(NAME, Grid)
     tables_mib = CACHED_MIB + grid.table_mib * (1 + OTHER_SHARE * (len(prospect.pair.tiers) - 1))
-    windows = prospect.profile.blocks * len(prospect.trials)
-    around_s = constants.window_s + (constants.bpftrace_s if grid.recorders[:1] == ("bpftrace",) else 0.0)
-    host_s = constants.open_s + tables_mib * constants.load_mib_s + windows * around_s + grid.window_s * constants.describe_s
-    return Forecast(host_s, windows * grid.window_s, constants.server_bytes + tables_mib * MIB * 1.2, constants.spreads)
+    windows, recorded = prospect.profile.blocks * len(prospect.trials), len(prospect.waited)
+    traced = recorded if prospect.counted else windows
+    host_s = constants.open_s + tables_mib * constants.load_mib_s + grid.window_s * constants.describe_s
+    host_s += (windows + recorded) * constants.window_s + traced * (constants.bpftrace_s if grid.recorders[:1] == ("bpftrace",) else 0.0)
+    counted_s = windows * grid.window_s
+    host_s += counted_s * constants.real_share if prospect.counted else 0.0
+    device_s = recorded * grid.window_s + (0.0 if prospect.counted else counted_s)
+    return Forecast(host_s, device_s, constants.server_bytes + tables_mib * MIB * 1.2, constants.spreads)

@@ -4,6 +4,7 @@ from typing import Final
 
 from pydantic import Field
 
+from tierwise.bench.study import Trial
 from tierwise.core.words import Substrate
 from tierwise.datasets import sky
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
@@ -24,6 +25,7 @@ class Constants(Measured):
     prepare_s: float = Field(description="server started and stopped for a move")
     move_byte_s: float = Field(description="a byte moved to another tier")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
+    real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by tier")
     hunt_s: float = Field(description="a request of each way of reading, simulated on every tier")
     device_row_s: dict[str, dict[str, float]] = Field(description="of a query, over the rows, by query and tier")
     spreads: dict[str, float] = Field(description="standard deviation of the log gain over hdd between blocks, by query and tier")
@@ -43,6 +45,14 @@ def forecast(prospect: Prospect) -> Forecast:
     host_s += grid.hunt.requests * grid.hunt.seeds * constants.hunt_s
     device_s = 0.0
     if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
-        each_s = (constants.device_row_s[str(trial.cell["query"])][str(trial.cell["tier"])] for trial in prospect.trials)
-        device_s = grid.blocks * rows * sum(each_s)
+
+        def devices_s(trial: Trial) -> float:
+            return rows * constants.device_row_s[str(trial.cell["query"])][str(trial.cell["tier"])]
+
+        asked_s = grid.blocks * sum(
+            prospect.real_s(devices_s(trial), constants.real_share[str(trial.cell["tier"])]) for trial in prospect.trials
+        )
+        host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, asked_s)
+        host_s += len(prospect.waited) * (constants.trial_s + constants.prepare_s + size_bytes * constants.move_byte_s)
+        device_s += sum(map(devices_s, prospect.waited))
     return Forecast(host_s, device_s, RELATIONS_TWICE * size_bytes + constants.server_bytes, constants.spreads)

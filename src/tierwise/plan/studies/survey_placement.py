@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from tierwise.bench.study import Trial
 from tierwise.core.words import Substrate
 from tierwise.datasets import survey
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
@@ -23,6 +24,7 @@ class Constants(Measured):
         description="by query and placement: of a light curve, of those of the variable stars, of a source of the survey that is joined "
         "by a single index, of a source that is joined by several"
     )
+    real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, of a query and of a move")
     moved_bytes: dict[str, float] = Field(description="by placement, of a source: what it has on the SSDs")
     there_and_back_byte_s: float = Field(description="a byte of it, moved there and back with the delays on")
     spreads: dict[str, float] = Field(description="standard deviation of the log ratio to all_hdd between blocks, by placement")
@@ -41,10 +43,18 @@ def forecast(prospect: Prospect) -> Forecast:
     device_s = 0.0
     if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
         counts = {"light_curves": grid.light_curves, "variable_light_curves": 1, "join_single": sources, "join_several": grid.joined}
-        for trial in prospect.trials:
+
+        def devices_s(trial: Trial) -> float:
             query, placement = str(trial.cell["query"]), str(trial.cell["placement"])
             if query == study.MOVE:
-                device_s += grid.blocks * sources * constants.moved_bytes[placement] * constants.there_and_back_byte_s
-            else:
-                device_s += grid.blocks * counts[query] * constants.each_s[query][placement]
+                return sources * constants.moved_bytes[placement] * constants.there_and_back_byte_s
+            return counts[query] * constants.each_s[query][placement]
+
+        def real_s(trial: Trial) -> float:
+            return prospect.real_s(devices_s(trial), constants.real_share["move" if trial.cell["query"] == study.MOVE else "query"])
+
+        asked_s = grid.blocks * sum(map(real_s, prospect.trials))
+        host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, asked_s)
+        host_s += len(prospect.waited) * (constants.trial_s + constants.prepare_s + size_bytes / 2 * constants.move_byte_s)
+        device_s += sum(map(devices_s, prospect.waited))
     return Forecast(host_s, device_s, 2 * size_bytes + constants.server_bytes, constants.spreads)

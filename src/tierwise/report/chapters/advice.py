@@ -9,12 +9,12 @@ from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, time
 from tierwise.advisor.moving import MovePlan, move_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import FAST, Measured, Workload, workload_of
-from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.words import RelationClass, Substrate, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, size
+from tierwise.report.instead import from_reference, told_rejected
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, marked
@@ -44,6 +44,8 @@ class Advised:
     """
 
     run: Run
+    study: str
+    pair: str
     workload: Workload | None
     by_seed: Mapping[int, ServiceTimes]
     advice: Sequence[Advice]
@@ -56,8 +58,8 @@ class Advised:
 
     @property
     def sentence(self) -> Sentence:
-        """In place of a table where the run has nothing to advise on."""
-        return Sentence(f"No advice from this run: {self.missing}")
+        """In place of a table where the run has nothing to advise on, or too little."""
+        return Sentence(f"No advice from this run: {self.missing}. {told_rejected(self.run, self.study, self.pair)}")
 
     def predicted_s(self, placement: Mapping[str, str]) -> float | None:
         """Seconds of a job (simulated) on tiers as slow as the measured ones; `None` where one of them has no model."""
@@ -79,12 +81,12 @@ class Advised:
 def advised(run: Run, study: str, pair: str) -> Advised:
     """The quickest placement for no room, for room for the indexes, for the tables and for all, from `study`'s rows on `pair`."""
     try:
-        workload = workload_of(run.connection, paths.raw() / run.run_id, study=study, pair=pair)
+        workload = workload_of(run.connection, run.folder, study=study, pair=pair)
     except MissingError as missing:
-        return Advised(run, None, {}, (), str(missing))
+        return Advised(run, study, pair, None, {}, (), str(missing))
     by_seed, book = times_by_seed(workload), book_of(run)
     found = [advise(workload, Question(room_gib), book, by_seed[SEED]) for room_gib in rooms_gib(workload)]
-    return Advised(run, workload, by_seed, found)
+    return Advised(run, study, pair, workload, by_seed, found)
 
 
 def rooms_gib(workload: Workload) -> list[float]:
@@ -97,9 +99,13 @@ def rooms_gib(workload: Workload) -> list[float]:
 
 
 def recommendation(found: Advised) -> Table | Sentence:
-    """For each room: what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others."""
+    """For each room: what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
+
+    Where the run gives no advice, why, and the reference run's in a sentence.
+    """
     if not found.advice:
-        return found.sentence
+        instead = from_reference(found.run, lambda reference: _in_words(advised(reference, found.study, found.pair)))
+        return Sentence("\n\n".join(filter(None, [found.sentence.text, instead])))
     one = found.advice[0]
     header = [
         "Room on SSD",
@@ -116,6 +122,16 @@ def recommendation(found: Advised) -> Table | Sentence:
         f"found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
         align="ll" + "r" * (len(header) - 2),
     )
+
+
+def _in_words(found: Advised) -> str:
+    """``with 12.1 MiB on the SSD `pob`, with ...``; nothing without advice."""
+    rooms = [
+        f"with {size(advice.ssd_gib * GIB)} on the SSD {listed(f'`{name}`' for name, tier in advice.placement.items() if tier == FAST)}"
+        for advice in found.advice
+        if FAST in advice.placement.values()
+    ]
+    return f"there belong, {'; '.join(rooms)} ({found.note(len(rooms), 'placements advised')})" if rooms else ""
 
 
 def _advice_row(advice: Advice) -> list[str]:
@@ -199,9 +215,17 @@ def check_errors(found: Advised) -> dict[str, float]:
 def _check_row(found: Advised, name: str, measured: Measured, predicted_s: float) -> list[str]:
     seen = measured.estimate
     interval = DASH if seen.low is None or seen.high is None else f"{seconds(seen.low)} to {seconds(seen.high)}"
-    error = "taken from it" if found.workload and name == found.workload.reference else _signed(check_errors(found)[name])
+    errors = check_errors(found)
+    error = "taken from it" if found.workload and name == found.workload.reference else _signed(errors[name]) if name in errors else DASH
     advised_for = [size(advice.ssd_gib * GIB) for advice in found.advice if _agrees(advice, measured.placement)]
-    return [NAMES[name], listed(advised_for) or DASH, seconds(predicted_s), seconds(seen.value or 0.0), interval, error]
+    return [
+        NAMES[name],
+        listed(advised_for) or DASH,
+        seconds(predicted_s),
+        DASH if seen.value is None else seconds(seen.value),
+        interval,
+        error,
+    ]
 
 
 def _agrees(advice: Advice, measured: Mapping[str, str]) -> bool:

@@ -10,15 +10,18 @@ from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.report.chapters.conclusion_evidence import EVIDENCE, PLACES, Found, gather, verdict_of
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
+from tierwise.report.instead import from_reference, told_rejected
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.words import estimated, marked
 
 __all__ = ["answer", "claims", "gather", "meetings", "sources", "strategies"]
 
+NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_PAIRS} clean jobs each."
 ABSENT: Final = str(Verdict.NOT_MEASURED)
 
 
@@ -88,18 +91,20 @@ def meetings(found: Found) -> Table:
 
 
 def strategies(found: Found) -> Table | Sentence:
-    """Each measured placement of each workload, with its rank by time, by cost per IOPS and by cost per query."""
-    rows = [row for name, every in found.strategies.items() for row in _ranked(name, every)]
+    """Each placement of each workload with enough clean jobs, with its rank by time, by cost per IOPS and by cost per query."""
+    rows = [row for name, every in _comparable(found).items() for row in _ranked(name, every)]
     if not rows:
-        return Sentence(f"Placement strategies: {ABSENT}. No study of this run placed relations on two tiers.")
+        return Sentence(f"Placements are not ranked. {NO_RANKING} {told_rejected(found.run)}")
     currency = book_of(found.run).currency
-    jobs = sum(strategy.job_s.pairs for every in found.strategies.values() for strategy in every)
-    substrates = sorted({str(strategy.substrate) for every in found.strategies.values() for strategy in every})
+    ranked = [strategy for every in _comparable(found).values() for strategy in every]
+    jobs = sum(strategy.job_s.pairs for strategy in ranked)
+    substrates = sorted({str(strategy.substrate) for strategy in ranked})
     return Table(
         ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
         rows,
         "Placements by time, by what a random read a second that the devices could serve costs (simulated), and by what a million jobs "
-        "cost, one after the other. Whole devices are counted, each that the placement uses. "
+        "cost, one after the other. Whole devices are counted, each that the placement uses. Of a workload those with enough clean jobs "
+        "are ranked, where two are. "
         f"Run `{found.run.run_id}`, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
         align="llrrrrrr",
     )
@@ -124,10 +129,25 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
     return rows
 
 
+def _comparable(found: Found) -> dict[str, list[Strategy]]:
+    """The strategies of each workload that can be ranked: one alone is no ranking."""
+    return {name: every for name, every in found.strategies.items() if len(every) > 1}
+
+
 def answer(found: Found) -> Sentence:
-    """What to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size."""
+    """What to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size.
+
+    Where nothing can be ranked, why, and the reference run's answer.
+    """
+    told = _answer(found)
+    instead = "" if told else from_reference(found.run, lambda reference: _answer(gather(reference)))
+    refused = f"**No answer yet** from this run on what to do with one array of disks and one SSD. {NO_RANKING} {told_rejected(found.run)}"
+    return Sentence(told or "\n\n".join(filter(None, [refused, instead])))
+
+
+def _answer(found: Found) -> str:
     told = []
-    for name, every in found.strategies.items():
+    for name, every in _comparable(found).items():
         firsts = [_first(every, value) for value in RANKED]
         if not firsts[0]:
             continue
@@ -136,9 +156,14 @@ def answer(found: Found) -> Sentence:
             line += f", the cheapest by the IOPS that the devices could serve *{firsts[1]}*, by the job *{firsts[2]}*"
         saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
-        line += f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} (simulated)" if worth else ""
+        line += (
+            f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} "
+            "(simulated, by design from one recorded trace)"
+            if worth
+            else ""
+        )
         told.append(f"{line}.")
-    return Sentence("\n\n".join(told) or f"What to do with one array of disks and one SSD: {ABSENT}.")
+    return "\n\n".join(told)
 
 
 def _saved(workload: Workload, service_s: ServiceTimes) -> dict[str, float]:

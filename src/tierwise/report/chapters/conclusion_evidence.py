@@ -11,7 +11,6 @@ from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import ClaimVerdict
-from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
 from tierwise.report.arms import PUBLISHED, Truth, arms
@@ -60,8 +59,8 @@ def gather(run: Run) -> Found:
             rows = heat.heat_of(run.connection, study, pair)
             for name in sorted(rows["workload"].unique()):
                 try:
-                    found.append(workload_of(run.connection, paths.raw() / run.run_id, study=study, pair=pair, name=name))
-                except MissingError:  # an unfinished study has no sizes, and so nothing to place
+                    found.append(workload_of(run.connection, run.folder, study=study, pair=pair, name=name))
+                except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
                     continue
     return Found(run, found, [_times(workload) for workload in found])
 
@@ -86,7 +85,13 @@ def confirming_arms(found: Found) -> str:
         return NOTHING
     others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
     saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
-    return f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it)" if others else NOTHING
+    unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
+    open_ones = f"; of {count(unknown)} this run cannot tell" if unknown else ""
+    return (
+        f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it{open_ones})"
+        if others
+        else NOTHING
+    )
 
 
 def tables_over_indexes(found: Found) -> str:
@@ -108,7 +113,7 @@ def time_by_tier(found: Found) -> str:
     for workload, service_s in zip(found.workloads, found.service_s, strict=True):
         leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
         if leads:
-            told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated)")
+            told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated, from one recorded trace)")
     return "; ".join(told) or NOTHING
 
 
@@ -116,6 +121,8 @@ def costs_of_strategies(found: Found) -> str:
     """Which placement is the cheapest by what it serves."""
     told = []
     for name, strategies in found.strategies.items():
+        if len(strategies) < 2:  # one alone is no ranking
+            continue
         costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
         if costs:
             told.append(f"{name}: a job costs least with *{PLACES[min(costs, key=lambda one: costs[one])]}*")

@@ -47,7 +47,7 @@ class _Day:
 
 
 def devices(run: Run) -> Table:
-    """Every device with a price, the cheapest I/O first."""
+    """Every device with a price, those of today first, of either the cheapest I/O first."""
     found = answer_of(run)
     rows = [
         [
@@ -65,7 +65,8 @@ def devices(run: Run) -> Table:
         ["Device", "Price of", "Purchase", "per GB", "per IOPS", "IOPS"],
         rows,
         f"Costs in {found.currency}; per GB (1e9 bytes) and per IOPS over {found.life_years:g} years with power; volumes are rented for as "
-        f"long. Random 4 KiB reads, simulated. Left out for want of a price: {gone or 'none'}. "
+        f"long. The first {sum(row.today for row in found.devices)} devices have a price of the last year. "
+        f"Random 4 KiB reads, simulated. Left out for want of a price: {gone or 'none'}. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}",
         align="llrrrr",
     )
@@ -84,13 +85,13 @@ def serving(run: Run) -> Table:
             interval(*ratio_over_band(day.three.disks.bill, day.three.memory.bill, day.book)),
         ]
         for case in _beyond_memory(run)
-        for day in _then_and_now(run, case)
+        for day in reversed(_then_and_now(run, case))
     ]
     return Table(
         ["Data over RAM", "Prices of", "One SSD", "More RAM", "More disks", "RAM over SSD", "Disks over RAM"],
         rows,
         f"USD a year for the reads that source R's SSD machine delivers, with RAM, machines and power, and the ratios over the price band. "
-        f"{THEN:%Y-%m}: source R's drives; later: `{FLASH_NOW}` and `{DISK_NOW}`. "
+        f"{THEN:%Y-%m}: source R's drives; today: `{FLASH_NOW}` and `{DISK_NOW}`. "
         f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
         align="llrrrrr",
     )
@@ -101,8 +102,8 @@ def without_flash(run: Run) -> Sentence:
     case = _beyond_memory(run)[0]
     then, now = _then_and_now(run, case)
     return Sentence(
-        f"With data {case.data_to_ram:g} times the RAM, **not buying the SSD** cost {then.told} at the prices of {THEN:%B %Y}, and "
-        f"costs {now.told} at those of {now.book.on:%B %Y}. More disks alone: {number(then.disks)} and {number(now.disks)} times as much "
+        f"With data {case.data_to_ram:g} times the RAM, **not buying the SSD** costs {now.told} at the prices of {now.book.on:%B %Y}, and "
+        f"cost {then.told} at those of {THEN:%B %Y}. More disks alone: {number(now.disks)} and {number(then.disks)} times as much "
         "as the SSD."
     )
 
@@ -137,7 +138,7 @@ def sensitivity(run: Run) -> Table:
             _edge(limit.first_below, limit.then_below, day.three),
             _edge(limit.first_above, limit.then_above, day.three),
         ]
-        for day in _then_and_now(run, case)
+        for day in reversed(_then_and_now(run, case))
         for limit in limits(day.three.bills, day.book)
     ]
     return Table(

@@ -5,9 +5,11 @@ from statistics import median
 from typing import Any, Final
 
 from tierwise.analysis.claims import Kind
+from tierwise.analysis.statistics import enough
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import PLACEMENTS, QUERY, io_arms, main_arm
 from tierwise.report.formats import count, difference, listed, percent, seconds, span
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
 
@@ -21,13 +23,15 @@ def cold_times(run: Run, pair: str) -> Sentence:
     """The cold count for Florida, the slowest, on each placement, in words."""
     arm = main_arm(run, pair)
     rows = run.query(
-        "select table_tier, index_tier, median(elapsed_s) from index_placement_observations "
-        "where variant = 'published' and pair = ? and cache = 'cold' and state = 'FL' and arm = ? group by all",
+        "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
+        "and cache = 'cold' and state = 'FL' and arm = ? and len(flags) = 0 group by all having enough(elapsed_s)",
         [pair, arm],
     )
+    if rows.is_empty():
+        return in_place(run, STUDY, pair, "How long the cold count takes on each placement is not told.")
     medians = {(table, index): seconds(time_s) for table, index, time_s in rows.iter_rows()}
     told = listed(f"{medians[placement]} with {name}" for placement, name in PLACEMENTS.items() if placement in medians)
-    return Sentence(f"Cold, the count for Florida takes {told} (medians, {ARMS[arm]}).")
+    return Sentence(f"Cold, the count for Florida takes {told} (medians of clean counts, {ARMS[arm]}).")
 
 
 def reads(run: Run, pair: str) -> Table:
@@ -101,7 +105,7 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
     for one in sorted(foretold, key=lambda one: _order(one["trial"])):
         told = zip(one["blocks"], one["predicted_s"], one["devices_s"], strict=True)
         both = [(seen[one["trial"], block], time_s, devices_s) for block, time_s, devices_s in told if (one["trial"], block) in seen]
-        if not both:
+        if not enough(len(both)):
             continue
         cell = json.loads(both[0][0]["cell"])
         error = median(time_s / found["elapsed_s"] for found, time_s, _ in both) - 1
@@ -122,12 +126,13 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
             ]
         )
     if not rows:
-        return Sentence(f"Nothing is foretold for the pair `{pair}` in this run: that takes emulated tiers to be held against.")
+        needs = "Nothing is foretold that could be held against enough clean counts on emulated tiers."
+        return in_place(run, STUDY, pair, needs)
     within, within_devices = (sum(abs(pair_of[part]) <= AGREEMENT for pair_of in errors) for part in (0, 1))
     return Table(
         ["I/O", "State", "Placement", "Requests", "Simulated", "Emulated", "Error", "Devices alone"],
         rows,
-        "Cold counts foretold (simulated) from the requests and host times that were recorded on one placement, and emulated: medians, and "
+        "Cold counts foretold (simulated) from the requests and host times of one recorded trace, and emulated: medians, and "
         "the median error of pairs from the same block, of the whole and of the devices' share, which a busy machine alters less. "
         f"Of {count(len(errors))}, {count(within)} are within {percent(AGREEMENT)}; of the devices' shares {count(within_devices)}. "
         f"{run.note(pair, n, 'pairs', QUERY)}",

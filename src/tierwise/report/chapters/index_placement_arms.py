@@ -1,21 +1,25 @@
 """The end of the chapter on source M: each arm's verdicts, when its sentence is true, and what to do today."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from statistics import geometric_mean
 from typing import Final
 
 import polars as pl
 
 from tierwise.analysis.judging import Judgement
-from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_PAIRS, geometric_estimate
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.report.arms import PUBLISHED, Arm, Truth, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.index_placement import QUERY, main_arm
 from tierwise.report.figures.index_placement_reads import shown_state
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, percents
+from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, VARIANTS, bounds, marked, state_name
 
+STUDY: Final = "index_placement"
 TABLED: Final = ("M1", "M2", "M3", "M4", "M5")
 COLD: Final = "M1"
 CROSS: Final = "M3"
@@ -24,6 +28,8 @@ MOVED: Final = ("hdd/hdd", "hdd/ssd")
 MOVES: Final = {"hdd_ssd_s": "the index", "ssd_hdd_s": "the table", "ssd_ssd_s": "both"}
 """Column of the view -> what lies on ssd."""
 NOWHERE: Final = "No other arm that this run measured makes it true."
+NOT_SHOWN: Final = "No other arm of this run is shown to make it true."
+"""Where some arm's interval is missing, or holds the bound."""
 GROWN: Final = "grown"
 REMEDIES: Final = {
     "index-only": "VACUUM the table, so that the count reads the index alone",
@@ -117,7 +123,11 @@ def conditions(run: Run, pair: str) -> Sentence:
         f"**As published, with everything cold, {truth[published.name]}:** it {leaves(published)}. {_reads(published)}"
         if published
         else "",
-        "\n".join(["**Where it is true:**", "", *(_condition(arm, shown, usual, claim) for arm in true)]) if true else NOWHERE,
+        "\n".join(["**Where it is true:**", "", *(_condition(arm, shown, usual, claim) for arm in true)])
+        if true
+        else NOT_SHOWN
+        if unknown
+        else NOWHERE,
         _among("Where it is not", false, usual),
         _among("Where this run cannot tell", unknown, usual),
         _other_io(everything, truth, io),
@@ -130,7 +140,7 @@ def leaves(arm: Arm, usual: str = "") -> str:
     """What the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
     shares = [state.estimate for state in arm.states if state.estimate is not None]
     if not shares:
-        return "has no unflagged pair"
+        return f"has not {MINIMUM_PAIRS} clean pairs"
     return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
 
 
@@ -191,9 +201,13 @@ def _after_another_state(shown: Sequence[Arm], claim: ClaimVerdict) -> str:
 
 def advice(run: Run, pair: str) -> Sentence:
     """What to do with today's server: what to move first, and what each other remedy brings, the best first."""
+    return answered(run, STUDY, pair, partial(_advice, pair=pair))
+
+
+def _advice(run: Run, pair: str) -> str:
     moves = _moves(run, pair)
-    if not moves:
-        return Sentence("")
+    if len(moves) < len(MOVES):
+        return ""
     first = min(("the index", "the table"), key=lambda name: _middle(moves.get(name, [])))
     told = listed(f"{name} on SSD leaves {percents(shares)}" for name, shares in moves.items())
     lines, little = [f"- **Move {first} first.** From a cold cache, with all else on HDD, {told} of the time."], []
@@ -205,7 +219,7 @@ def advice(run: Run, pair: str) -> Sentence:
             little.append(f"{REMEDIES[variant][0].lower()}{REMEDIES[variant][1:]} ({percents(times)})")
     if little:
         lines.append(f"- With all on HDD these bring little; in brackets the share of the time that they leave: {'; '.join(little)}.")
-    return Sentence("\n".join(lines))
+    return "\n".join(lines)
 
 
 def _moves(run: Run, pair: str) -> dict[str, list[float]]:
@@ -240,14 +254,14 @@ def _remedies(run: Run, pair: str) -> Iterator[tuple[str, list[float], list[floa
 
 
 def _by_state(rows: pl.DataFrame) -> list[float]:
-    """The estimate of each state's ``value``."""
+    """The estimate of each state's ``value``, of those that have one."""
     groups = rows.drop_nulls().group_by("state", maintain_order=True)
     return [value for _, group in groups if (value := geometric_estimate(group["value"].to_list()).value) is not None]
 
 
 def _middle(shares: Sequence[float]) -> float:
     """To sort by; what was not measured comes last."""
-    return geometric_estimate(shares).value or float("inf")
+    return geometric_mean(shares) if shares else float("inf")
 
 
 def _whole(value: float) -> str:

@@ -8,6 +8,7 @@ from tierwise.costs.source_v import THEN, bill, per_iops, per_million_transactio
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.pgbench_placement import PLACEMENTS
 from tierwise.report.formats import DASH, count, interval, listed, number
+from tierwise.report.instead import in_place
 from tierwise.report.prices import devices_note, run_note
 from tierwise.report.run import Run
 
@@ -16,7 +17,7 @@ def placements(run: Run, pair: str) -> Table | Sentence:
     """Each placement of the large set: money a year, a million transactions, a request a second; and over everything on hdd."""
     book, found = load_book(THEN), served(run.connection, pair)
     if not found:
-        return Sentence(f"No unflagged window of this run is about the large set on the pair `{pair}`, so nothing is priced.")
+        return in_place(run, "pgbench_placement", pair, "Nothing is priced.")
     base = next((one for one in found if one.placement == "all_hdd"), None)
     rows = [
         [

@@ -1,11 +1,14 @@
 """Chapter on source V: verdicts, where the I/O goes, WAL and checkpoints, what the source does not state, and the reader's own pair."""
 
+from functools import partial
 from statistics import median
 from typing import Any, Final
 
+from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.pgbench_placement import PLACEMENTS, QUERY, SIZES, TPCB, nothing
 from tierwise.report.formats import DASH, count, listed, number, percent
+from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence, estimated, marked
 
@@ -22,21 +25,25 @@ MIB: Final = 2**20
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median transactions a second of each placement of the large set, in words."""
+    """Median transactions a second of each placement of the large set, in words; where too few windows are clean, why."""
+    return answered(run, STUDY, pair, partial(_answer, pair=pair))
+
+
+def _answer(run: Run, pair: str) -> str:
     rows = run.query(
         f"select placement, median(tps), median(cpu_share), any_value(slowdown) from pgbench_placement where pair = ? and {TPCB} "
-        "and size = 'large' and arm = 'direct' and judged = 'yes' group by placement",
+        "and size = 'large' and arm = 'direct' and judged = 'yes' and not flagged group by placement having enough(tps)",
         [pair],
     ).rows()
-    if not rows:
-        return Sentence(f"This run measured no window of pgbench on the large set with direct I/O on the pair `{pair}`.")
+    if len(rows) < 2:  # one rate alone compares nothing
+        return ""
     rates = {placement: tps for placement, tps, *_ in rows}
     slowdown = rows[0][3]
     told = listed(f"{number(rates[name])} with {words}" for name, words in PLACEMENTS.items() if name in rates)
     slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
     busy = max(share for *_, share, _ in rows)
-    return Sentence(
-        f"On pgbench's large set, eight clients get {told} transactions a second (medians, {ARMS['direct']}).{slowed} "
+    return (
+        f"On pgbench's large set, eight clients get {told} transactions a second (medians of clean windows, {ARMS['direct']}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )
 
@@ -53,8 +60,9 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         f"""
         with judged as (
-            select distinct pair, trial, block, size, placement from pgbench_placement
-            where {TPCB} and judged = 'yes' and arm = 'direct'
+            select pair, trial, block, size, placement from pgbench_placement
+            where {TPCB} and judged = 'yes' and arm = 'direct' and not flagged
+            qualify count(*) over (partition by pair, trial) >= {MINIMUM_PAIRS}
         )
         select size, placement, relation, phase,
                sum(hits)::double as hits, sum(reads)::double as reads,
@@ -78,7 +86,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         if (size, placement, relation, phase) in found
     ]
     if not keys:
-        return nothing(pair)
+        return nothing(run, pair)
     return Table(
         ["Set", "Placement", "Relation", "Phase", "Found cached", "Read", "In sequence", "Written", "Device time"],
         [[key[0], PLACEMENTS[key[1]], SHOWN[key[2]], key[3], *_io_cells(found[key])] for key in keys],
@@ -86,7 +94,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         "hundred transactions, blocks read, requests "
         "written, and milliseconds that the device models took for them; of the reads that reached the tier, "
         "those in sequence. The sums of all "
-        f"blocks of the interleaving, {ARMS['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
+        f"clean blocks of the interleaving, {ARMS['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
         align="llllrrrrr",
     )
 
@@ -118,14 +126,15 @@ def background(run: Run, pair: str) -> Table | Sentence:
                sum((server -> 'io/client backend/relation/normal' ->> 'evictions')::double) as evictions,
                sum((server -> 'io/client backend/relation/normal' ->> 'writes')::double) as own_writes
         from pgbench_placement_phases
-        semi join (from pgbench_placement where {TPCB} and judged = 'yes') using (pair, trial, block)
-        where pair = ? and arm = 'direct' group by all
+        semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, block)
+        where pair = ? and arm = 'direct' group by size, placement, block
+        qualify count(*) over (partition by size, placement) >= {MINIMUM_PAIRS}
         """,
         [pair],
     ).rows(named=True)
     groups = [(size, name) for size in SIZES for name in PLACEMENTS if any((row["size"], row["placement"]) == (size, name) for row in rows)]
     if not groups:
-        return nothing(pair)
+        return nothing(run, pair)
 
     def mid(group: tuple[str, str], value: str) -> float:
         return median(row[value] or 0.0 for row in rows if (row["size"], row["placement"]) == group)
@@ -155,7 +164,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "Written by clients",
         ],
         cells,
-        f"What else a window did: medians over the blocks of the interleaving, {ARMS['direct']}. "
+        f"What else a clean window did: medians over the blocks of the interleaving, {ARMS['direct']}. "
         f"{run.note(pair, len(rows), 'windows', QUERY)}",
         align="llrrrrrr",
     )

@@ -92,7 +92,9 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     """How busy the processors were at each factor by which the tiers were slowed, and the rate."""
     rows = run.query(
         f"""
-        select size, arm, slowdown, min(tps) as least, max(tps) as most, max(cpu_share) as cpu_share,
+        select size, arm, slowdown, max(cpu_share) as cpu_share,
+               min(tps) filter (len(flags) = 0) as least, max(tps) filter (len(flags) = 0) as most,
+               enough(if(len(flags) = 0, tps, null)) as told,
                count(*) filter (list_contains(flags, 'cpu')) as flagged, count(*) as n
         from pgbench_placement_windows where pair = ? and {TPCB.replace("memory = '1'", "memory = 1")} group by all
         """,
@@ -108,15 +110,16 @@ def processors(run: Run, pair: str) -> Table | Sentence:
                 row["size"],
                 ARMS[row["arm"]],
                 f"{row['slowdown']:g}-fold" if row["slowdown"] != 1 else "no",
-                f"{number(row['least'])} to {number(row['most'])}",
+                f"{number(row['least'])} to {number(row['most'])}" if row["told"] else DASH,
                 percent(row["cpu_share"]),
                 count(row["flagged"]),
                 count(row["n"]),
             ]
             for row in rows
         ],
-        "Where the processors, not the tiers, bound the rate: all placements of a set together. A window with the processors of the whole "
-        f"machine busier than 85 % is flagged. {run.note(pair, sum(row['n'] for row in rows), 'windows', QUERY)}",
+        "Where the processors, not the tiers, bound the rate: all placements of a set together; transactions of clean windows. A "
+        f"window with the processors of the "
+        f"whole machine busier than 85 % is flagged. {run.note(pair, sum(row['n'] for row in rows), 'windows', QUERY)}",
         align="lllrrrr",
     )
 
@@ -128,6 +131,12 @@ def _foretold(name: str, share: float | None) -> str:
     return number(1 / (1 - share) if name == "index_ssd" else 1 / share)
 
 
+def _gain(placement: str) -> str:
+    """SQL: the geometric mean of a placement's clean gains, where there are enough."""
+    clean = f"case when placement = '{placement}' and not flagged then ratio end"
+    return f"if(enough({clean}), exp(avg(ln({clean}))), null)"
+
+
 def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
     """By arm, script, clients and memory of the large set: share of the misses, and geometric mean gains; the judged condition first."""
     rows = run.query(
@@ -135,8 +144,7 @@ def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
         select arm, script, clients, memory, {TPCB} and arm = 'direct' as judged_here,
                sum(index_reads) filter (placement = 'all_hdd') / nullif(sum(index_reads + table_reads) filter (placement = 'all_hdd'), 0)
                    as share,
-               exp(avg(ln(ratio)) filter (placement = 'index_ssd' and not flagged)) as index_ssd,
-               exp(avg(ln(ratio)) filter (placement = 'table_ssd' and not flagged)) as table_ssd,
+               {_gain("index_ssd")} as index_ssd, {_gain("table_ssd")} as table_ssd,
                count(*) as n
         from pgbench_placement where pair = ? and size = 'large' and judged = 'yes' group by all
         """,

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
+from tierwise.core.quiet import took_s
 from tierwise.core.units import MB, human_seconds
 from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, number, percent, seconds
+from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds
+from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
 from tierwise.report.words import unit_of
-from tierwise.timings.manifest import Sample
+from tierwise.timings.manifest import Manifest, Sample
 
 OVERSHOOT: Final = "figures/overshoot.sql"
 ASSUMED: Final = "assumed"
@@ -31,6 +33,8 @@ def run_table(run: Run) -> Table:
         "Run": f"`{manifest.run_id}`",
         "Started": f"{manifest.started_at:%Y-%m-%d %H:%M} UTC",
         "Took": f"{took} (hours:minutes:seconds)" if took.count(":") == 2 else f"{took} (minutes:seconds)",
+        **_machine(manifest),
+        **_added(manifest),
         "Profile": f"`{profile.get('name')}`: {_fields(profile, ('fraction', 'blocks', 'arms', 'memory_fraction'))}",
         "Pairs of tiers": ", ".join(f"`{name}` ({run.substrate(name) or 'nothing measured'})" for name in manifest.pairs),
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
@@ -42,6 +46,36 @@ def run_table(run: Run) -> Table:
         **{f"Sample of `{table}`": _sample(kept) for table, kept in manifest.samples.items()},
     }
     return _items(rows, f"The run. {run.stamp}, from its manifest.")
+
+
+def _machine(manifest: Manifest) -> dict[str, str]:
+    """Pace, steal and forecast of the notebooks that measured."""
+    found, planned = manifest.conditions, manifest.foreseen
+    if found is None:
+        return {}
+    rows = {
+        "Pace while measuring": f"{number(found.pace)} times as long for the same work as where the plan's constants were recorded",
+        "Steal while measuring": f"{percent(found.steal)} of the processor time that was wanted",
+    }
+    if planned is None:
+        return rows
+    recorded_s = took_s(planned.host_s, planned.device_s, pace=1.0, steal=0.0)
+    scaled_s = took_s(planned.host_s, planned.device_s, pace=found.pace, steal=found.steal)
+    told = (
+        f"{human_seconds(found.took_s)}; planned {human_seconds(recorded_s)}, at this pace and steal {human_seconds(scaled_s)} (simulated)"
+    )
+    return {**rows, "Measuring took": told}
+
+
+def _added(manifest: Manifest) -> dict[str, str]:
+    """Blocks that were added for what was rejected."""
+    if manifest.retry is None:
+        return {}
+    rejected = manifest.retry.rejected
+    told = (
+        f"{count(blocks)} for `{name}` ({count(rejected[name])} rows rejected before)" for name, blocks in manifest.retry.blocks.items()
+    )
+    return {"Blocks added (`RETRY=1`)": f"{listed(told)}; the earlier rows stay in the store, and all clean pairs of all blocks count"}
 
 
 def _sample(kept: Sample) -> str:
@@ -154,13 +188,8 @@ def overshoot(run: Run) -> Table:
 
 
 def flags(run: Run) -> Sentence:
-    """How many observations give no verdict, by reason."""
-    rows = run.query("select flag, count(*) from (select unnest(flags) as flag from timings) group by flag order by flag").rows()
-    total = run.query("select count(*) from timings").item()
-    if not rows:
-        return Sentence(f"None of the {count(total)} observations is flagged.")
-    told = ", ".join(f"{count(n)} for {flag}" for flag, n in rows)
-    return Sentence(f"Of {count(total)} observations some are flagged and give no verdict: {told}.")
+    """How many observations are rejected and give no verdict, by substrate and reason."""
+    return Sentence(told_rejected(run))
 
 
 def _items(rows: Mapping[str, str], caption: str) -> Table:

@@ -6,7 +6,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.ram_or_ssd import QUERY, TIERS, che, nothing, published_means
+from tierwise.report.figures.ram_or_ssd import QUERY, TIERS, che, clean_seeds, nothing, published_means
 from tierwise.report.formats import DASH, NBSP, count, difference, number, percent
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence, unit_of
@@ -17,7 +17,7 @@ ATTEMPTS: Final = 2
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
     """By drive and size: reads, misses, device reads, beside the logs and Che's approximation."""
-    seeds = run.query("select * exclude dataset_gib, dataset_gib::bigint as dataset_gib from ram_or_ssd where pair = ?", [pair])
+    seeds = clean_seeds(run, pair)
     if seeds.is_empty():
         return nothing(pair)
     means = seeds.group_by("tier", "dataset_gib").agg(pl.col("reads_per_s", "miss_ratio", "device_iops").mean()).sort("tier", "dataset_gib")
@@ -81,9 +81,7 @@ def scaled(run: Run, pair: str) -> Sentence:
 
 def outgrown(run: Run, pair: str) -> Sentence:
     """What leaving the RAM costs on either drive."""
-    rows = run.query(
-        "select tier, dataset_gib::bigint, avg(reads_per_s) from ram_or_ssd where pair = ? group by all order by 1, 2", [pair]
-    ).rows()
+    rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
     told = []
     for tier, words in TIERS.items():
         means = {size: reads for name, size, reads in rows if name == tier}
@@ -102,10 +100,7 @@ def verdicts(run: Run) -> Sentence:
 
 def agreement(run: Run, pair: str) -> Sentence:
     """How far simulation and logs are apart on average, over what was predicted."""
-    means = run.query(
-        "select tier, dataset_gib::bigint as dataset_gib, avg(reads_per_s) as reads_per_s from ram_or_ssd where pair = ? group by all",
-        [pair],
-    )
+    means = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
     both = published_means().join(means, on=["tier", "dataset_gib"], suffix="_here").filter(pl.col("dataset_gib") != 32)
     if both.is_empty():
         return Sentence("No size of this run was predicted and logged.")

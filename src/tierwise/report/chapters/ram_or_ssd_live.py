@@ -4,7 +4,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.statistics import Estimate, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import Estimate, enough, estimable, geometric_estimate, paired_ratios
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, span
 from tierwise.report.run import Run
@@ -77,8 +77,9 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _means(part: pl.DataFrame) -> dict[str, float | None]:
-    """Of the blocks of `part`; `None` where there is none, or the tier does not count it."""
-    return part.select("pages_a_request", "reads_per_s", "miss_ratio", "device_iops").mean().row(0, named=True)
+    """Of the blocks of `part`; `None` where there are too few, or the tier does not count it."""
+    means = part.select("pages_a_request", "reads_per_s", "miss_ratio", "device_iops").mean().row(0, named=True)
+    return means if enough(part.height) else dict.fromkeys(means)
 
 
 def _counted(mean: float | None) -> str:
@@ -93,7 +94,8 @@ def proved(run: Run) -> Sentence:
     limits = {name: part["cache_pages"][0] for (name,), part in live.group_by("tier", maintain_order=True)}
     most = {name: part["resident_pages"].to_list() for (name,), part in live.group_by("tier", maintain_order=True)}
     told = listed(f"{span(most[name])} pages on {TIERS[name]}" for name in limits)
-    overshoot = live.drop_nulls("overshoot").group_by("tier", maintain_order=True).agg(pl.col("overshoot").mean())
+    timed = estimable(live.drop_nulls("overshoot"), ["tier"])
+    overshoot = timed.group_by("tier", maintain_order=True).agg(pl.col("overshoot").mean())
     late = listed(f"{percent(mean)} on {TIERS[tier]}" for tier, mean in overshoot.iter_rows())
     return Sentence(
         f"Before each of the {count(len(live))} live runs `mincore` found {span(live['resident_pages_at_first'])} pages of the file in "

@@ -6,6 +6,7 @@ import polars as pl
 
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.read_latency import (
+    CLEAN,
     PUBLISHED_NAMES,
     QUERY,
     SPACES,
@@ -32,7 +33,7 @@ def modes(run: Run, pair: str) -> Table | Sentence:
     """By tablespace: reads, and the modes of ours and of the published histogram by one method."""
     found = counted(run, pair)
     if found.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     here, there = _modes(run, found), _modes(run, published())
     totals = {name: dict(rows.group_by("tablespace").agg(pl.col("reads").sum()).iter_rows()) for name, rows in _both(found).items()}
     rows = []
@@ -62,7 +63,7 @@ def _modes(run: Run, histograms: pl.DataFrame) -> dict[str, str]:
         bucket=pl.col("bucket").cast(pl.Int32), run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)
     )
     run.connection.register("shown_histograms", named.to_arrow())
-    rows = run.query("from read_latency_modes_in('shown_histograms') order by tablespace, bucket").to_dicts()
+    rows = run.query("from read_latency_modes_in('shown_histograms', 'shown_histograms') order by tablespace, bucket").to_dicts()
     run.connection.unregister("shown_histograms")
     told: dict[str, list[str]] = {}
     for row in rows:
@@ -76,11 +77,11 @@ def quantiles(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         "select tablespace, count(*)::bigint as reads, avg(latency_s) as mean_s, "
         + ", ".join(f"quantile_cont(latency_s, {share})" for share in QUANTILES)
-        + " from reads where study = ? and pair = ? group by all",
-        [STUDY, pair],
+        + f" from read_latency_reads semi join ({CLEAN}) using (tablespace, block) where pair = $1 group by all",
+        [pair],
     )
     if rows.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     known = {space: figures for space, *figures in rows.iter_rows()}
     lines = []
     for space, title in SPACES.items():
@@ -163,11 +164,12 @@ def conserved(run: Run, pair: str) -> Table | Sentence:
     rows = run.query(
         "select block, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
         "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'waited_s')::double as waited_s, "
-        "list_sum([io.io_s for io in relation_io]) as io_s, flags from timings where study = ? and pair = ? order by block",
+        "list_sum([io.io_s for io in relation_io]) as io_s, flags from raw_timings "
+        "where study = ? and pair = ? and clock = 'waited' order by block",
         [STUDY, pair],
     )
     if rows.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     lines = [
         [
             count(row["block"] + 1),
@@ -194,7 +196,7 @@ def load_told(run: Run, pair: str) -> Sentence:
     """What the source does not state and was assumed."""
     record = run.record(STUDY, pair)
     if record is None or "assumed" not in record.facts:
-        return nothing(pair)
+        return nothing(run, pair)
     assumed = record.facts["assumed"]
     rarity = {space: round(1 / share) for space, share in assumed["changing"].items() if share}
     sessions = listed(f"{n} on {_inside(space)}" for space, n in assumed["sessions"].items())

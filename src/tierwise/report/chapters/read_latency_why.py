@@ -8,6 +8,7 @@ import polars as pl
 from tierwise.core.units import KIB
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.read_latency import (
+    CLEAN,
     QUERY,
     SPACES,
     SSD_BUCKET,
@@ -37,7 +38,7 @@ def ssd_explained(run: Run, pair: str) -> Sentence:
     record, found = run.record(STUDY, pair), counted(run, pair).filter(tablespace="ssd")
     lone: list[dict[str, Any]] = record.facts.get("lone_reads", []) if record else []
     if not lone or found.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     alone_s = lone[0]["latency_s"]
     here = percent(held(found, SSD_BUCKET) / total(found))
     fitting = [line for line in lone if 2**SSD_BUCKET <= line["latency_s"] * 1e9 < 2 ** (SSD_BUCKET + 1)]
@@ -68,7 +69,7 @@ def spike_explained(run: Run, pair: str) -> Sentence:
     found, there = counted(run, pair).filter(tablespace="ssd"), published().filter(tablespace="ssd")
     verdict = next((claim for claim in run.verdicts if claim.id == "L6"), None)
     if found.is_empty() or verdict is None:
-        return nothing(pair)
+        return nothing(run, pair)
     here, print_share = held(found, *SPIKE_BUCKETS) / total(found), held(there, *SPIKE_BUCKETS) / total(there)
     seen = {"confirmed": "It is seen in every window", "contradicted": "No window has a mode there"}.get(
         verdict.verdict, "Not every window has a mode there"
@@ -85,9 +86,10 @@ def spike_explained(run: Run, pair: str) -> Sentence:
 def outstanding(run: Run, pair: str) -> dict[str, float]:
     """Tablespace -> how many of its reads were under way at once, on average: their summed time over that of the windows."""
     rows = run.query(
-        "select tablespace, sum(mean_us * reads) / 1e6 / (select sum(elapsed_s) from timings where study = ? and pair = ?) "
-        "from read_latency where pair = ? group by tablespace",
-        [STUDY, pair, pair],
+        "select tablespace, sum(mean_us * reads) / 1e6 / sum(elapsed_s) from read_latency "
+        f"join (select block, sum(elapsed_s) as elapsed_s from timings where study = '{STUDY}' and pair = $1 group by block) using (block) "
+        f"semi join ({CLEAN}) using (tablespace, block) where pair = $1 group by tablespace",
+        [pair],
     )
     return dict(rows.iter_rows())
 
@@ -96,7 +98,7 @@ def tenfold(run: Run, pair: str) -> Table | Sentence:
     """The RAID10's reads against the SSD's, by every measure that both histograms give, and by the replay."""
     here, there = counted(run, pair), published()
     if here.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     measures: dict[str, Callable[[pl.DataFrame], float]] = {
         "Mean": mean_us,
         "Middle of the fullest bucket": lambda rows: middle_us(int(rows.sort("reads")["bucket"][-1])),
@@ -126,7 +128,7 @@ def tenfold_explained(run: Run, pair: str) -> Sentence:
     """Why the ratio of the means is another here."""
     here, there = (rows.filter(tablespace="ssd") for rows in (counted(run, pair), published()))
     if here.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     waiting = {space: number(reads) for space, reads in outstanding(run, pair).items()}
     return Sentence(
         "The source's \"about 10-fold\" is the ratio of the means that it printed, and these hang on few reads: of the SSD's, "
@@ -149,7 +151,7 @@ def memory_told(run: Run, pair: str) -> Sentence:
     """That the page cache has no limit here, and how much that can matter."""
     here, there = counted(run, pair), published()
     if here.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     spaces = [space for space in ("hdd", "ssd") if space in set(here["tablespace"])]
     shares = [f"{_from_memory(here, space)} of `{space}` (published: {_from_memory(there, space)})" for space in spaces]
     return Sentence(

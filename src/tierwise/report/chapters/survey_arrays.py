@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from statistics import fmean
 from typing import Any, Final
 
 from tierwise.analysis.published import survey_seconds
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, FORMS, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
+from tierwise.report.figures.survey import ARRAYS, FORMS, NOT_HUNTED, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent
+from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence
 
@@ -24,14 +26,18 @@ SSDS: Final = 6
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median gains of the SSDs over the array of disks."""
+    """Median gains of the SSDs over the array of disks; where too few pairs are clean, why, and the reference's answer."""
+    return answered(run, ARRAYS, pair, partial(_answer, pair=pair))
+
+
+def _answer(run: Run, pair: str) -> str:
     gains = medians(run, pair, ARRAYS, "gain")
     if not gains:
-        return nothing(ARRAYS, pair)
+        return ""
     told = [f"on {words.lower()} {listed(found)}" for query, words in QUERIES[ARRAYS].items() if (found := _gains(gains, query))]
     if not told:
-        return Sentence(f"The pair `{pair}` has no SSD to hold against its disks.")
-    return Sentence(
+        return f"The pair `{pair}` has no SSD whose clean queries could be held against its disks."
+    return (
         f"Against {PLACES[ARRAYS]['hdd']}, the query is {'; '.join(told)} "
         f"(medians over the blocks, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
     )
@@ -54,7 +60,7 @@ def one_or_six(run: Run, pair: str) -> Sentence:
         if {(query, "ssd"), (query, "ssd_raid5")} <= elapsed.keys()
     }
     if not found:
-        return nothing(ARRAYS, pair)
+        return nothing(run, ARRAYS, pair)
     told = listed(f"{number(gain)} times as fast on {query}" for query, gain in found.items())
     most = (
         "in no query as many times as there are drives" if max(found.values()) < SSDS else "in some query as many times as there are drives"
@@ -73,8 +79,9 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         """
         select query, form, tier, count(*) as n, any_value(result_rows) as found,
                median(heap_reads) as heap, median(index_reads) as index_blocks,
-               median(requests) as requests, median(read_bytes / elapsed_s) filter (flags = 'none') as rate,
-               median(elapsed_s) filter (flags = 'none') as elapsed_s
+               median(requests) as requests, enough(if(flags = 'none', elapsed_s, null)) as told,
+               if(told, median(read_bytes / elapsed_s) filter (flags = 'none'), null) as rate,
+               if(told, median(elapsed_s) filter (flags = 'none'), null) as elapsed_s
         from survey_arrays where pair = ? and arm = ? group by query, form, tier
         """,
         [pair, arm_of(run, pair, ARRAYS)],
@@ -82,7 +89,7 @@ def reads(run: Run, pair: str) -> Table | Sentence:
     known = {(row["query"], row["form"], row["tier"]): row for row in rows}
     keys = [(query, form, tier) for query in QUERIES[ARRAYS] for form in FORMS for tier in PLACES[ARRAYS] if (query, form, tier) in known]
     if not keys:
-        return nothing(ARRAYS, pair)
+        return nothing(run, ARRAYS, pair)
     first = {(query, form): tier for query, form, tier in reversed(keys)}
     return Table(
         ["Query", "Subsystem", "Rows found", "Blocks of table", "of indexes", "Requests", "MB/s", "Median, s"],
@@ -99,8 +106,9 @@ def reads(run: Run, pair: str) -> Table | Sentence:
             ]
             for query, form, tier in keys
         ],
-        "What each query reads, from empty caches: medians over the blocks of the interleaving, times without the flagged ones. A query "
-        "on indexed columns finds its blocks by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
+        "What each query reads, from empty caches: medians over the blocks of the interleaving, times of clean ones "
+        "alone, where there are enough. A query on "
+        "indexed columns finds its blocks by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
         "the table from end to end. "
         f"{run.note(pair, sum(known[key]['n'] for key in keys), 'queries', query_of(ARRAYS))}",
         align="llrrrrrr",
@@ -125,7 +133,7 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
             named = "" if position else f"{words}, {FORMS[form]}"
             rows.append([named, place, number(ours), number(ideal), *told])
     if not rows:
-        return Sentence(f"Nothing was simulated at the published size on the pair `{pair}`.")
+        return Sentence(NOT_HUNTED.format(pair))
     size_gb = _published_bytes(run, pair) / 1e9
     return Table(
         ["Query", "Subsystem", "This server's reads, s", "Whole table, ideal, s", "Published, s", "Ours / published"],
@@ -143,7 +151,7 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
     """A query by every arm: simulated over published seconds."""
     arms, bars = hunted(run, pair, query), _bars(query)
     if not arms:
-        return Sentence(f"Nothing was simulated at the published size on the pair `{pair}`.")
+        return Sentence(NOT_HUNTED.format(pair))
     tiers = [tier for tier in PLACES[ARRAYS] if tier in arms[0]["seconds"] and tier in bars]
     return Table(
         ["Way of reading", *(PLACES[ARRAYS][tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],

@@ -26,6 +26,7 @@ from tierwise.costs.source_h import (
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, hunted, medians
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
+from tierwise.report.instead import in_place
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence, estimated, marked
@@ -102,7 +103,7 @@ def queries(run: Run, pair: str, study: str = ARRAYS) -> Table | Sentence:
                     ]
                 )
     if not rows:
-        return Sentence(f"This run measured no query of `{study}` on the pair `{pair}`, so nothing is priced.")
+        return in_place(run, study, pair, "No query is priced.")
     slow, fast = (PLACES[study][place] for place in COMPARED[study])
     return Table(
         ["Query", "Seconds", "Prices of", *PLACES[study].values(), f"{fast} over {slow}"],

@@ -10,6 +10,7 @@ from tierwise.core.words import Substrate, Way
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.survey import QUERIES, query_of
 from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
 
@@ -41,7 +42,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
     """Each timed move, beside the same move simulated."""
     found = moves_of(run.connection, pair)
     if not found:
-        return _nothing(pair)
+        return _nothing(run, pair)
     foretold = {moved.placement: foretold_s(run.connection, pair, moved) for moved in found}
     rows = [
         [
@@ -78,7 +79,7 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
     """After how many jobs of each query each timed move has paid."""
     plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
-        return _nothing(pair)
+        return _nothing(run, pair)
     return Table(
         ["Moved", "A job", "There and back", "Saves", "Pays after jobs (95 % interval)", "Pays within one job?"],
         [
@@ -104,7 +105,7 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
     """The same at the published size: simulated copies, the source's bars."""
     plans = published_plans(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
-        return _nothing(pair)
+        return _nothing(run, pair)
     return Table(
         ["Moved", "Size", "A job", "Copied", "There and back", "Saves", "Pays after jobs"],
         [
@@ -127,8 +128,8 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
     )
 
 
-def _nothing(pair: str) -> Sentence:
-    return Sentence(f"This run timed no move of files on the pair `{pair}` that is not flagged.")
+def _nothing(run: Run, pair: str) -> Sentence:
+    return in_place(run, STUDY, pair, "No move of files was timed often enough.")
 
 
 def _case(placement: str, query: str) -> str:

@@ -1,6 +1,7 @@
 """Chapter on source H's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
 
 from collections.abc import Sequence
+from functools import partial
 from statistics import fmean
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
+from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence
 
@@ -21,17 +23,21 @@ PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """What is left of each query's time, by placement."""
+    """What is left of each query's time, by placement; where too few pairs are clean, why, and the reference's answer."""
+    return answered(run, PLACEMENT, pair, partial(_answer, pair=pair))
+
+
+def _answer(run: Run, pair: str) -> str:
     ratios = medians(run, pair, PLACEMENT, "ratio")
     if not ratios:
-        return nothing(PLACEMENT, pair)
+        return ""
     told = [
-        f"with {words} {percents(left)}"
+        f"{percents(left)} with {words}"
         for place, words in PLACES[PLACEMENT].items()
         if place != "all_hdd" and (left := [ratios[query, place] for query in QUERIES[PLACEMENT] if (query, place) in ratios])
     ]
-    return Sentence(
-        f"Of the time with everything on the disks there is left, over the four queries, {listed(told)} "
+    return (
+        f"Compared with everything on the disks, the queries take {listed(told)} of the time "
         f"(medians over the blocks, {ARMS[arm_of(run, pair, PLACEMENT)]}, from empty caches)."
     )
 
@@ -45,7 +51,7 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
     """Medians by query and placement, and what is left of the time, beside the inferred bars."""
     elapsed, ratios = (medians(run, pair, PLACEMENT, value) for value in ("elapsed_s", "ratio"))
     if not elapsed:
-        return nothing(PLACEMENT, pair)
+        return nothing(run, PLACEMENT, pair)
     bars = survey_seconds(PLACEMENT)
     where = "pair = ? and arm = ? and not flagged"
     n = run.query(f"select count(*) as n from survey_placement where {where}", [pair, arm_of(run, pair, PLACEMENT)])["n"][0]
@@ -77,15 +83,16 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
         """
         select query, count(*) as n, median(all_reads) as all_reads,
                median(index_reads) as index_reads, median(source_reads) as source_reads, median(detection_reads) as detection_reads,
-               median(index_io_s / all_io_s) as index_share, median(source_io_s / all_io_s) as source_share,
-               median(detection_io_s / all_io_s) as detection_share
+               enough(if(flagged, null, all_io_s)) as timed, median(index_io_s / all_io_s) filter (not flagged) as index_share,
+               median(source_io_s / all_io_s) filter (not flagged) as source_share,
+               median(detection_io_s / all_io_s) filter (not flagged) as detection_share
         from survey_placement where pair = ? and arm = ? and placement = 'all_hdd' group by query
         """,
         [pair, arm_of(run, pair, PLACEMENT)],
     ).rows(named=True)
     known = {row["query"]: row for row in rows}
     if not known:
-        return nothing(PLACEMENT, pair)
+        return nothing(run, PLACEMENT, pair)
     return Table(
         ["Query", "Blocks read", *(f"of {words}" for words in PARTS.values()), *(f"Time for {words}" for words in PARTS.values())],
         [
@@ -93,13 +100,16 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
                 words,
                 count(round(known[query]["all_reads"])),
                 *(count(round(known[query][f"{part}_reads"])) for part in PARTS),
-                *(DASH if known[query][f"{part}_share"] is None else percent(known[query][f"{part}_share"]) for part in PARTS),
+                *(
+                    DASH if known[query][f"{part}_share"] is None or not known[query]["timed"] else percent(known[query][f"{part}_share"])
+                    for part in PARTS
+                ),
             ]
             for query, words in QUERIES[PLACEMENT].items()
             if query in known
         ],
-        "Whose reads they are, with everything on the disks: blocks, and shares of the storage's time (the rest are other tables). A "
-        "placement can spare little more than the share of what it moves. "
+        "Whose reads they are, with everything on the disks: blocks, and shares of the storage's time in clean queries (the rest are other "
+        "tables). A placement can spare little more than the share of what it moves. "
         f"{run.note(pair, sum(row['n'] for row in rows), 'queries', query_of(PLACEMENT))}",
         align="lrrrrrrr",
     )
@@ -116,7 +126,8 @@ def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
                bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_blocks,
                max(base.index_reads) as index_reads, max(base.all_reads) as all_reads
         from survey_placement as one join survey_placement as base using (run_id, pair, arm, query, block)
-        where pair = ? and arm = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged group by query
+        where pair = ? and arm = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged
+        group by query having enough(one.ratio)
         """,
         [pair, arm_of(run, pair, PLACEMENT)],
     ).rows(named=True)
@@ -128,7 +139,7 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
     """H10: each query with the indexes on the SSDs over all on the disks, cold on both, and with the disks' indexes cached."""
     found, bars = _orders(run, pair), _published_orders()
     if not found:
-        return Sentence(f"This run has no unflagged pair of a query with its indexes on either side on the pair `{pair}`.")
+        return nothing(run, PLACEMENT, pair)
     return Table(
         [
             "Query",
@@ -152,7 +163,7 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
         "Time with the indexes on the SSDs over that with everything on the disks; above 1 the SSDs are slower. *Cold on both*: as timed. "
         "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same block. *To be "
         "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
-        f"Geometric means of pairs of one block, with 95{NBSP}% intervals from five pairs on. "
+        f"Geometric means of pairs of one block, with 95{NBSP}% intervals. "
         f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'pairs', query_of(PLACEMENT))}",
         align="lrrrrr",
     )
@@ -165,14 +176,15 @@ def _published_orders() -> dict[str, float]:
 
 def _estimated(ratios: Sequence[float]) -> str:
     found = geometric_estimate(ratios)
-    assert found.value is not None, "a query without a pair has no row"
-    return f"{number(found.value)} ({interval(*found.interval)})" if found.interval else number(found.value)
+    assert found.value is not None, "a query without enough pairs has no row"
+    assert found.interval is not None, "an estimate has an interval"
+    return f"{number(found.value)} ({interval(*found.interval)})"
 
 
 def _spared(cold: Sequence[float], published: float) -> float:
     """Share of the disks' time without which the ratio `cold` would be the published one."""
     value = geometric_estimate(cold).value
-    assert value is not None, "a query without a pair has no row"
+    assert value is not None, "a query without enough pairs has no row"
     return max(0.0, 1 - value / published)
 
 
@@ -180,7 +192,7 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
     """H10: whether indexes on SSDs made any query slower here, and what would and what would not turn the order round."""
     found, bars = _orders(run, pair), _published_orders()
     if not found:
-        return nothing(PLACEMENT, pair)
+        return nothing(run, PLACEMENT, pair)
     slower = [QUERIES[PLACEMENT][query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
     blocks = (
         "Both places are asked for the same blocks in every pair, by one asserted plan"
@@ -207,9 +219,8 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
 
 
 def _low(ratios: Sequence[float]) -> float:
-    """Lower end of the interval, or the mean where there is none."""
-    found = geometric_estimate(ratios)
-    return found.low if found.low is not None else found.value or 0.0
+    """Lower end of the interval."""
+    return geometric_estimate(ratios).low or 0.0
 
 
 def _in_sequence(run: Run, pair: str) -> str:

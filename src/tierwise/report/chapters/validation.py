@@ -12,7 +12,12 @@ PLACE = "data/validation/models.json"
 LOGGED_S = 250e-6
 """Source L's mean read of 8 KiB."""
 LOGGED = seconds(LOGGED_S)
-HALVES = {"first_half": "first (fitted on)", "second_half": "second (judged)", "second_half_left_out": "second, fitted on the two others"}
+PARTS = {
+    "first_half": "first half (fitted on)",
+    "second_half": "second half (judged)",
+    "second_half_left_out": "second half, fitted on the two others",
+    "own_electronics": "all of it, the drive's own electronics: nothing fitted",
+}
 
 
 def load() -> dict[str, Any]:
@@ -30,7 +35,7 @@ def committed(place: str, maker: str) -> dict[str, Any]:
 
 
 def drives() -> Table:
-    """Mean service times of three real drives, measured and predicted, half by half."""
+    """Mean service times of three real drives, measured and predicted, by parts of their traces."""
     rows = [
         [
             f"`{drive['drive']}`",
@@ -42,10 +47,10 @@ def drives() -> Table:
             f"{100 * drive[half]['demerit']:.1f}{NBSP}%",
         ]
         for drive in load()["drives"]
-        for half, told in HALVES.items()
+        for half, told in PARTS.items()
     ]
     return Table(
-        ["Drive", "Half of the trace", "n", "Measured", "Simulated", "Error of the mean", "Demerit"],
+        ["Drive", "Part of the trace", "n", "Measured", "Simulated", "Error of the mean", "Demerit"],
         rows,
         "Mean service time of real SCSI drives, **measured** and **simulated**. Demerit: root mean square of the horizontal distance "
         f"between the two distributions, over the measured mean. Input: `{PLACE}`.",

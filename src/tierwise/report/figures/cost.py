@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log10
 from typing import Any, Final
 
 import altair as alt
 import polars as pl
 
 from tierwise.core.words import Substrate
-from tierwise.costs.answer import DeviceCost
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
@@ -28,20 +26,22 @@ WAYS: Final = {
     "flash": "one SSD",
     "memory": "more RAM over a disk",
     "disks": "more disks",
-    "disk": "the disk machine as it was",
+    "disk": "one disk, as many reads as it gives",
 }
 ANSWERS: Final = {"flash": "one SSD", "memory": "more RAM", "disks": "more disks"}
 WAY_COLOURS: Final = (theme.BLUE, theme.GREEN, theme.VERMILLION, theme.ORANGE)
 SHOWN: Final = {
     "ram": ("RAM, USD per GiB", 2.0**30),
-    "ssd-m4-128gb": ("SSD of 128 GB, USD", 1.0),
-    "hdd-3tb-7k2": ("disk of 3 TB, USD", 1.0),
-    "server-microserver-gen8": ("machine, USD", 1.0),
+    "ssd-enterprise": ("SSD, USD per TB", 1e12),
+    "hdd-enterprise": ("disk, USD per TB", 1e12),
+    "server-microserver-gen11": ("machine, USD", 1.0),
     "electricity": ("electricity, USD per kWh", 1.0),
 }
 """Item -> what its slider says, and how many base units its price is shown for."""
-LABEL_DECADES: Final = (0.75, 0.16)
-"""Width and height of a name, on the axes' log scales."""
+AGES: Final = {True: "within a year", False: "older"}
+MEASURES: Final = {"per_gb": "a GB", "per_iops": "a read a second"}
+DEVICE_PX: Final = 16
+"""Height of a device's row."""
 STEPS: Final = 20
 """Of a slider up to the price that was read; it goes on to five times that."""
 PAIRS: Final = ("RAM over HDD", "RAM over SSD", "SSD over HDD")
@@ -53,9 +53,8 @@ TIME_LABEL: Final = (
 
 
 def devices(run: Run) -> Figure:
-    """Money for a gigabyte against money for an I/O a second, of every device that can be priced."""
+    """Money for a gigabyte and for a read a second, of every device that can be priced, each by its name."""
     found = answer_of(run)
-    named = _legible(found.devices)
     rows = pl.DataFrame(
         [
             {
@@ -63,57 +62,57 @@ def devices(run: Run) -> Figure:
                 "medium": MEDIA[row.medium],
                 "per_gb": row.per_gb,
                 "per_iops": row.per_iops,
+                "priced": AGES[row.today],
                 "price": row.price_date,
                 "iops": count(round(row.iops)),
-                "label": row.device if row.device in named else "",
             }
             for row in found.devices
         ]
     )
-    low, high = min(rows["per_gb"]) / 2, max(rows["per_gb"]) * 8
+    low, high = min(*rows["per_gb"], *rows["per_iops"]) / 2, max(*rows["per_gb"], *rows["per_iops"]) * 2
     x = alt.X(
-        "per_gb:Q",
-        title="USD per GB over five years",
+        "usd:Q",
+        title="USD over five years",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"),
     )
-    y = alt.Y("per_iops:Q", title="USD per IOPS over five years", scale=alt.Scale(type="log"))
-    base = alt.Chart(rows).encode(x=x, y=y)
+    width_px = parts.label_px(rows["device"])
     tips = [alt.Tooltip(f"{name}:N") for name in ("device", "medium", "iops", "price")]
     tips += [alt.Tooltip("per_gb:Q", format=".3r", title="USD per GB"), alt.Tooltip("per_iops:Q", format=".3r", title="USD per IOPS")]
-    dots = base.mark_point(filled=True, size=70, opacity=0.9).encode(
-        color=alt.Color("medium:N", scale=MEDIA_COLOURS, legend=alt.Legend(title=None)),
-        shape=alt.Shape(
-            "medium:N", scale=alt.Scale(domain=list(MEDIA.values()), range=["square", "circle"]), legend=alt.Legend(title=None)
-        ),
-        tooltip=tips,
+    dots = (
+        alt.Chart(rows)
+        .transform_fold(list(MEASURES), as_=["field", "usd"])
+        .transform_calculate(measure=f"datum.field == 'per_gb' ? '{MEASURES['per_gb']}' : '{MEASURES['per_iops']}'")
+        .mark_point(size=50, opacity=0.9)
+        .encode(
+            x=x,
+            y=alt.Y("device:N", title=None, sort=rows["device"].to_list(), axis=parts.labels(width_px), scale=alt.Scale(padding=0.5)),
+            color=alt.Color("medium:N", scale=MEDIA_COLOURS, legend=alt.Legend(title=None)),
+            shape=alt.Shape(
+                "measure:N",
+                scale=alt.Scale(domain=list(MEASURES.values()), range=["circle", "triangle-right"]),
+                legend=alt.Legend(title=None),
+            ),
+            fill=alt.condition(
+                alt.FieldEqualPredicate(field="priced", equal=AGES[True]),
+                alt.Fill("medium:N", scale=MEDIA_COLOURS, legend=alt.Legend(title=None)),
+                alt.value("transparent"),
+            ),
+            tooltip=tips,
+        )
     )
-    labels = base.mark_text(align="left", dx=8, fontSize=10).encode(text="label:N")
     chart = alt.LayerChart(
-        layer=[dots, labels],
+        layer=[dots],
         width=parts.PLOT_PX,
-        height=360,
-        description="Cost of a gigabyte against cost of an I/O a second, on log axes: disks are cheap by the first, SSDs by the second.",
+        height=DEVICE_PX * len(rows),
+        description="Cost of a gigabyte and of a read a second of each device, on a log axis: disks are cheap by the GB, SSDs by the read.",
     )
     caption = (
-        "Cost of a gigabyte (1e9 bytes) against cost of a random 4 KiB read a second, both over five years with power; log axes. "
-        f"Each device at the newest price that was read of it. {run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
+        "Cost of a gigabyte (1e9 bytes) and of a random 4 KiB read a second, both over five years with power; log axis. Above, filled: "
+        "devices with a price of the last year; below, hollow: with the newest price that was read of them. "
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
     )
-    return Figure(chart, caption, 90, rows)
-
-
-def _legible(devices: Sequence[DeviceCost]) -> set[str]:
-    """Those whose names stand beside their points without lying on a point or a name, short ones first; the others show theirs on touch."""
-    width, height = LABEL_DECADES
-    places = {row.device: (log10(row.per_gb), log10(row.per_iops)) for row in devices}
-    kept: list[str] = []
-    for name in sorted(places, key=len):
-        x, y = places[name]
-        near = {other: at for other, (at, level) in places.items() if other != name and abs(level - y) <= height}
-        covers_point = any(0 <= at - x <= width for at in near.values())
-        if not covers_point and all(abs(near[other] - x) > width for other in near.keys() & set(kept)):
-            kept.append(name)
-    return set(kept)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ class _Line:
 
 def delivered(run: Run) -> Figure:
     """Money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions."""
-    book, found = load_book(THEN), [case for case in cases(run.connection) if case.data_to_ram > 1]
+    book, found = book_of(run), [case for case in cases(run.connection) if case.data_to_ram > 1]
     lines = [line for case in found for line in _lines(case, book)]
     sliders = [_slider(item, book) for item in SHOWN]
     rows = pl.DataFrame([{"way": WAYS[line.way], "ratio": line.data_to_ram, **_needs(line.need)} for line in lines])
@@ -139,8 +138,9 @@ def delivered(run: Run) -> Figure:
     substrate = Substrate.of({case.substrate for case in found})
     source = "Query: `analysis/studies/ram_or_ssd.sql`." if substrate is Substrate.SIMULATED else "Input: statements R1 to R4 of source R."
     caption = (
-        f"What a million reads cost on source R's machines at the prices of {THEN:%B %Y}, with RAM, machine and power; log axes. "
-        "One SSD, more RAM and more disks deliver what the SSD machine delivers. Sliders: another price moves lines and answers. "
+        f"What a million reads cost at the prices of {book.on:%B %Y} with drives of today (`{FLASH_NOW}`, `{DISK_NOW}`), RAM, machine and "
+        "power; log axes. One SSD, more RAM and more disks deliver what source R's SSD machine delivers, the disk machine what source R's "
+        "does. Sliders start at the prices that were read: another one moves lines and answers. "
         f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
     )
     return Figure(chart, caption, 100, rows)
@@ -196,11 +196,11 @@ def break_evens(run: Run) -> Figure:
 
 
 def _lines(case: Case, book: Book) -> list[_Line]:
-    three = ways(case, book)
+    three = ways(case, book, flash=FLASH_NOW, disk=DISK_NOW)
     plans = {"flash": three.flash, "memory": three.memory, "disks": three.disks}
     rate = case.flash.reads_per_s
     lines = [_Line(way, case.data_to_ram, per_million(plan.bill, rate)) for way, plan in plans.items()]
-    return [*lines, _Line("disk", case.data_to_ram, per_million(machine(case, book).bill, case.disk.reads_per_s))]
+    return [*lines, _Line("disk", case.data_to_ram, per_million(machine(case, book, disk=DISK_NOW).bill, case.disk.reads_per_s))]
 
 
 def _name(item: str) -> str:

@@ -6,13 +6,16 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CACHES, state_name
 
+STUDY: Final = "index_placement"
 QUERY: Final = "studies/index_placement.sql"
 MARKS: Final = "Diamond and line: geometric mean and its 95 % interval, above a dot for each pair of observations."
 LANE_PX: Final = 9
@@ -62,8 +65,9 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
         .drop_nulls()
         .select("row", "block", pl.col("placement").replace_strict(moved), ratio=pl.col("time_s") / pl.col("hdd_hdd_s"))
     )
+    ratios = estimable(ratios, ["row", "placement"])
     if ratios.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     top = parts.top_of(ratios["ratio"], least=1.05, room=1.1)
     width_px = parts.label_px(ratios["row"])
     published = _bounds("cold")
@@ -78,6 +82,7 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
             width_px=width_px,
         )
         for name in moved.values()
+        if name in set(ratios["placement"])
     ]
     chart = parts.stacked(
         panels, "Time from a cold cache with index, table or both on SSD, over the time with both on HDD, for three states."
@@ -101,9 +106,9 @@ def other_times(run: Run, pair: str) -> Figure | Sentence:
     return _times(run, pair, others[0]) if others else Sentence("")
 
 
-def nothing(pair: str) -> Sentence:
-    """In place of a chart without data."""
-    return Sentence(f"No unflagged observation of this run is about the pair `{pair}`, so there is nothing to show.")
+def nothing(run: Run, pair: str) -> Sentence:
+    """In place of a chart without data, or without enough clean ones."""
+    return in_place(run, STUDY, pair)
 
 
 def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
@@ -116,7 +121,7 @@ def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
         [pair, arm],
     )
     if rows.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     placement = {f"{table}/{index}": name for (table, index), name in PLACEMENTS.items()}
     shown = _named(rows).select(
         *("arm", "cache", "row", "block", "time_ms", "flags"),
@@ -131,22 +136,22 @@ def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
     )
     caption = (
         f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the bar is the "
-        f"median, a ring marks a flagged observation. Each panel has its own log axis. {run.note(pair, len(shown), 'observations', QUERY)}"
+        f"median of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
+        f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
     return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX, shown)
 
 
 def ratios(run: Run, pair: str) -> Figure | Sentence:
     """Index on ssd over index on hdd, the table on hdd: published band, every pair, mean and interval, on a log axis."""
-    rows = _named(
-        run.query(
-            "select arm, cache, state as row, block + 1 as block, ratio from index_placement "
-            "where variant = 'published' and pair = ? and not flagged and ratio is not null",
-            [pair],
-        )
+    pairs = run.query(
+        "select arm, cache, state as row, block + 1 as block, ratio from index_placement "
+        "where variant = 'published' and pair = ? and not flagged and ratio is not null",
+        [pair],
     )
+    rows = _named(estimable(pairs, ["arm", "cache", "row"]))
     if rows.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
     width_px = parts.label_px(rows["row"])
     panels = [
@@ -211,13 +216,15 @@ def _times_panel(rows: pl.DataFrame, title: str, picked: alt.Parameter, width_px
         color=alt.Color("placement:N", scale=alt.Scale(domain=order, range=COLOURS), legend=legend),
         opacity=alt.condition(picked, alt.value(0.85), alt.value(0.08)),
     )
+    x = alt.X("time_ms:Q", scale=scale, title=None, axis=axis)
     dots = base.mark_point(size=32, filled=True).encode(
-        x=alt.X("time_ms:Q", scale=scale, title=None, axis=axis),
+        x=x,
         shape=alt.Shape("placement:N", scale=alt.Scale(domain=order, range=SHAPES), legend=legend),
         tooltip=[alt.Tooltip("row:N", title="case"), *(alt.Tooltip(f"{name}:N") for name in ("placement", "block", "time", "flags"))],
     )
-    median = base.mark_tick(thickness=2, size=LANE_PX).encode(x=alt.X("median(time_ms):Q", scale=scale, title=None, axis=axis))
+    medians = parts.medians(rows, ["row", "placement"], "time_ms", pl.col("flags") == "none")
+    middle = [base.properties(data=medians).mark_tick(thickness=2, size=LANE_PX).encode(x=x)] if medians.height else []
     flagged = base.transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1)
-    rings = flagged.encode(x=alt.X("time_ms:Q", scale=scale, title=None, axis=axis), color=alt.value(theme.MARK))
+    rings = flagged.encode(x=x, color=alt.value(theme.MARK))
     height = rows["row"].n_unique() * (len(order) * LANE_PX + 8)
-    return alt.LayerChart(layer=[median, rings, dots], width=parts.PLOT_PX, height=height, title=title)
+    return alt.LayerChart(layer=[*middle, rings, dots], width=parts.PLOT_PX, height=height, title=title)

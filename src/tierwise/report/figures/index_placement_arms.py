@@ -9,6 +9,7 @@ import polars as pl
 
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.arms import Arm, arms
 from tierwise.report.display import Figure, Sentence
@@ -49,7 +50,7 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
     shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
     shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
     if not shown:
-        return nothing(pair)
+        return nothing(run, pair)
     whole = pl.concat(shown.values())
     look = _Look(
         scale=alt.Scale(type="log", domain=[min(0.02, *whole["low"]) / 1.2, max(1.0, *whole["high"]) * 1.9], nice=False),
@@ -74,7 +75,7 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
 
 def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
     """The pairs behind the means: a row for each, with both times."""
-    return run.query(
+    pairs = run.query(
         """
         select arm, variant, cache, state, block + 1 as block, hdd_hdd_s as index_hdd_s, hdd_ssd_s as index_ssd_s, ratio
         from index_placement
@@ -83,6 +84,7 @@ def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
         """,
         [pair, io],
     )
+    return estimable(pairs, ["cache", "variant", "state"])
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def _ratio_rows(shown: Iterable[Arm]) -> pl.DataFrame:
 
 def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
     assert state.estimate is not None
-    low, high = (state.estimate, state.estimate) if state.low is None or state.high is None else (state.low, state.high)
+    assert state.low is not None, "an estimate has an interval"
+    assert state.high is not None, "an estimate has an interval"
     estimates = [one.estimate for one in arm.states if one.estimate is not None]
     lowest, highest = number(min(estimates), 2), number(max(estimates), 2)
     return {
@@ -109,9 +112,9 @@ def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
         "queried": state_name(state.state),
         "state": STATES[state.state[-2:]],
         "ratio": state.estimate,
-        "low": low,
-        "high": high,
-        "interval": "none: too few pairs" if state.low is None else interval(low, high),
+        "low": state.low,
+        "high": state.high,
+        "interval": interval(state.low, state.high),
         "seen": WORDS.get(state.verdict, "no verdict"),
         "pairs": state.pairs,
         "range": lowest if lowest == highest else f"{lowest} to {highest}",

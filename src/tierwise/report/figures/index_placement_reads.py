@@ -8,7 +8,6 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.distances import mean_distances
-from tierwise.core import paths
 from tierwise.report import theme
 from tierwise.report.arms import arms
 from tierwise.report.display import Figure, Sentence
@@ -27,7 +26,7 @@ TIMES_TOLD: Final = (
     " Time: that of the requests for each relation, among them one page of the primary key, which planning reads; the rest is the server's "
     "own; beside it a bar's whole time."
 )
-DISTANCES_TOLD: Final = " Distance: mean step from one read of a relation to the next, index on HDD, as recorded; 1 is the next block."
+DISTANCES_TOLD: Final = " Distance: mean step from one read of a relation to the next, index on HDD, as recorded once; 1 is the next block."
 PLACES: Final = ("index on HDD", "index on SSD")
 BAR_PX: Final = 12
 DOT_PX: Final = 20
@@ -54,7 +53,7 @@ def reads_by_arm(run: Run, pair: str) -> Figure | Sentence:
         [pair, state, io],
     )
     if found.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
     order = [arm_label(arm.variant) for arm in arms(claim) if arm.io == io]
     rows = found.with_columns(
@@ -64,7 +63,7 @@ def reads_by_arm(run: Run, pair: str) -> Figure | Sentence:
     width_px = parts.label_px(order)
     blocks = _bars(rows, {"table": "heap_reads", "index": "index_reads"}, _whole, lambda both: " + ".join(map(_whole, both)))
     panels = [_bar_panel(blocks, f"Blocks read, {state_name(state)}, cold: table + index", "format(datum.value, ',')", order, width_px)]
-    timed = rows.drop_nulls(WAITS.values()).with_columns(
+    timed = rows.drop_nulls([*WAITS.values(), "elapsed_s"]).with_columns(
         server=pl.max_horizontal(0.0, pl.col("elapsed_s") - pl.sum_horizontal(WAITS.values()))
     )
     if not timed.is_empty():
@@ -145,7 +144,7 @@ def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], 
 
 def _distances(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Mean distance in blocks by arm and relation, from the recorded requests of the trials behind `rows`."""
-    folder = paths.raw() / run.run_id
+    folder = run.folder
     names = {"census": "table", "pob": "index"}
     return pl.DataFrame(
         [

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
-from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.statistics import estimable, geometric_estimate
 from tierwise.report import theme
 from tierwise.report.formats import number
 
@@ -56,7 +56,10 @@ def ratio_panel(
     bounds: Mapping[str, Bounds],
     width_px: int,
 ) -> alt.LayerChart:
-    """Ratios by ``row``: every pair (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row."""
+    """Ratios by ``row``: every pair (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
+
+    Each row of the panel needs enough pairs, as `analysis.statistics.estimable` leaves them.
+    """
     rows = [row for row in order if row in set(ratios["row"])]
     means = pl.DataFrame([{"panel": title, **_mean(row, ratios.filter(row=row)["ratio"].to_list())} for row in rows])
     x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
@@ -80,6 +83,12 @@ def ratio_panel(
     return alt.LayerChart(layer=layers, width=PLOT_PX, height=ROW_PX * len(rows), title=title)
 
 
+def medians(rows: pl.DataFrame, keys: Sequence[str], value: str, clean: pl.Expr) -> pl.DataFrame:
+    """`keys` and the median of `value` over the `clean` rows of each group that has enough of them."""
+    kept = estimable(rows.filter(clean), keys)
+    return kept.group_by(list(keys), maintain_order=True).agg(pl.col(value).median())
+
+
 def top_of(values: Iterable[float], *, least: float, room: float) -> float:
     """Upper end of a ratio axis: beyond the largest of `values` by `room`, which the number beside it needs."""
     return max(least, *values) * room
@@ -87,16 +96,16 @@ def top_of(values: Iterable[float], *, least: float, room: float) -> float:
 
 def _mean(row: str, values: Sequence[float]) -> dict[str, Any]:
     estimate = geometric_estimate(values)
-    assert estimate.value is not None, "a row of a chart has observations"
-    low, high = estimate.interval or (estimate.value, estimate.value)
-    told = f"{number(low)} to {number(high)}" if estimate.interval else "none: too few pairs"
+    assert estimate.value is not None, "the rows of a chart are estimable"
+    assert estimate.interval is not None, "an estimate has an interval"
+    low, high = estimate.interval
     return {
         "row": row,
         "ratio": estimate.value,
         "low": low,
         "high": high,
         "mean": number(estimate.value),
-        "interval": told,
+        "interval": f"{number(low)} to {number(high)}",
         "n": len(values),
     }
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.statistics import geometric_estimate
+from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.words import Substrate
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
@@ -24,20 +24,22 @@ PANEL_PX: Final = 130
 
 
 def points(run: Run, pair: str) -> list[dict[str, Any]]:
-    """Every point of the map, as the run's manifest keeps it."""
+    """Every point of the map that enough seeds were simulated of, as the run's manifest keeps it."""
     record = run.record(STUDY, pair)
-    return list(record.facts.get("flip_map") or []) if record else []
+    known: list[dict[str, Any]] = (record.facts.get("flip_map") or []) if record else []
+    return [point for point in known if all(enough(len(seeds)) for seeds in point["tps"].values())]
 
 
 def gain_of(point: dict[str, Any], name: str) -> float:
     """Transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
     value = geometric_estimate([tps / base for tps, base in zip(point["tps"][name], point["tps"]["all_hdd"], strict=True)]).value
-    assert value is not None, "a point has a seed at least"
+    assert value is not None, "a point has enough seeds"
     return value
 
 
 def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of pgbench's unflagged windows at `point`, direct I/O; a script of pgbench's own counts by its updates.
+    """placement, gain, n: of pgbench's unflagged windows at `point`, where there are enough, direct I/O; a script of pgbench's own counts
+    by its updates.
 
     The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
     """
@@ -47,7 +49,7 @@ def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any
         where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
           and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
           and (writes, skew, layout, memory::double, slowdown) = (?, ?, ?, ?, ?)
-        group by all order by placement
+        group by all having enough(ratio) order by placement
         """,
         [pair, *(point[name] for name in ("writes", "skew", "layout", "memory", "slowdown"))],
     ).rows(named=True)
@@ -91,6 +93,7 @@ def _where(point: dict[str, Any]) -> dict[str, Any]:
         "panel": skewed if point["skew"] else "Every row as often",
         "index_to_memory": point["index_to_memory"],
         "updates": percent(point["writes"]),
+        "writes": point["writes"],
     }
 
 
@@ -100,7 +103,8 @@ def _panel(rows: pl.DataFrame, title: str, top: float) -> alt.LayerChart:
     y = alt.Y("gain:Q", title=None, axis=axis, scale=alt.Scale(type="log", domain=[0.9, top], nice=False))
     names = [PLACEMENTS[name] for name in SHOWN]
     colour = alt.Color("placement:N", title=None, scale=alt.Scale(domain=names, range=list(SHOWN.values())))
-    dash = alt.StrokeDash("updates:N", title="updates", sort="descending")
+    order = rows.sort("writes", descending=True)["updates"].unique(maintain_order=True).to_list()  # the first is drawn solid
+    dash = alt.StrokeDash("updates:N", title="updates", sort=order)
     tips = ["placement:N", "updates:N", "how:N", alt.Tooltip("index_to_memory:Q", format=".2r"), alt.Tooltip("gain:Q", format=".3r")]
     simulated, emulated = (rows.filter(how=str(how)) for how in (Substrate.SIMULATED, Substrate.EMULATED))
     layers = [alt.Chart(simulated).mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=tips)]

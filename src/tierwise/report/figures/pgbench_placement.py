@@ -7,16 +7,18 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.core import paths
+from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import number
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import read_transactions
 
+STUDY: Final = "pgbench_placement"
 QUERY: Final = "studies/pgbench_placement.sql"
 PLACEMENTS: Final = {"all_hdd": "all on HDD", "index_ssd": "indexes on SSD", "table_ssd": "tables on SSD", "all_ssd": "all on SSD"}
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
@@ -28,9 +30,9 @@ TPCB: Final = "clients = '8' and script = 'tpcb-like' and memory = '1'"
 """Where the claims are looked up."""
 
 
-def nothing(pair: str) -> Sentence:
-    """In place of a chart without data."""
-    return Sentence(f"This run measured no window of pgbench on the pair `{pair}`, so there is nothing to show.")
+def nothing(run: Run, pair: str) -> Sentence:
+    """In place of a chart without data, or without enough clean ones."""
+    return in_place(run, STUDY, pair)
 
 
 def panels(run: Run, pair: str) -> list[tuple[str, str, float]]:
@@ -54,15 +56,15 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
         [pair],
     ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     if rows.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
     charts = [
         _rates_panel(rows.filter(size=size, arm=arm, slowdown=slowdown), panel_title(size, arm, slowdown), width_px)
         for size, arm, slowdown in panels(run, pair)
     ]
     caption = (
-        "Transactions a second of every window, eight clients, the TPC-B script; the tick is the median, a "
-        "ring marks a window that gives no "
+        "Transactions a second of every window, eight clients, the TPC-B script; the tick is the median "
+        f"of {MINIMUM_PAIRS} clean windows or more, a ring marks a window that gives no "
         f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
     )
     chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
@@ -71,13 +73,14 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
 
 def gains(run: Run, pair: str) -> Figure | Sentence:
     """Transactions a second over those of everything on hdd, with the bounds published for the large set."""
-    rows = run.query(
+    pairs = run.query(
         "select size, arm, slowdown, placement, block + 1 as block, ratio from pgbench_placement "
         f"where pair = ? and {TPCB} and placement <> 'all_hdd' and not flagged and ratio is not null",
         [pair],
     ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    rows = estimable(pairs, ["size", "arm", "slowdown", "placement"])
     if rows.is_empty():
-        return Sentence(f"No unflagged pair of windows of this run is about the pair `{pair}`.")
+        return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
     top = parts.top_of(rows["ratio"], least=1.6, room=1.2)
     charts = [
@@ -103,15 +106,21 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
 
 
 def timeline(run: Run, pair: str) -> Figure | Sentence:
-    """Transactions in each second of one window of each placement of the large set, the checkpoint shaded."""
+    """Transactions in each second of one window of each placement of the large set, the checkpoint shaded.
+
+    The first block in which each placement's window is clean: by design one window each.
+    """
+    judged = f"{TPCB} and judged = 'yes' and size = 'large' and arm = 'direct'"
     chosen = run.query(
         "select placement, trial, block, phase, epoch(started_at) as started_s, elapsed_s, transactions from pgbench_placement_phases "
-        f"semi join (from pgbench_placement where {TPCB} and judged = 'yes' and size = 'large') using (pair, trial, block) "
-        "where pair = ? and arm = 'direct' and block = 0 order by placement, step",
+        f"semi join (from pgbench_placement where {judged}) using (pair, trial, block) where pair = $1 and block = "
+        "(select min(block) from (select block from pgbench_placement "
+        f"where pair = $1 and {judged} group by block having not bool_or(flagged))) "
+        "order by placement, step",
         [pair],
     )
     if chosen.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     curves, spans = [], []
     for (placement,), phases in chosen.group_by("placement", maintain_order=True):
         started_s = float(phases["started_s"][0])
@@ -134,7 +143,8 @@ def timeline(run: Run, pair: str) -> Figure | Sentence:
         for name in order
     ]
     caption = (
-        "Transactions in each second of one window (the first block, large set, direct I/O), from pgbench's "
+        "Transactions in each second of one window each (the first block whose windows are all clean, large set, direct I/O), from "
+        "pgbench's "
         "own log; the shaded stretch is the "
         f"checkpoint. {run.note(pair, len(seconds), 'seconds', QUERY)}"
     )
@@ -144,7 +154,7 @@ def timeline(run: Run, pair: str) -> Figure | Sentence:
 def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
     """The kept transactions of one window, each with how many it stands for: an exported run keeps a sample of them, the rows count all."""
     key = TraceKey("pgbench_placement", pair, phases["trial"][0])
-    kept = read_transactions(paths.raw() / run.run_id, key, int(phases["block"][0]))
+    kept = read_transactions(run.folder, key, int(phases["block"][0]))
     parts_of = []
     for started_s, elapsed_s, transactions in phases.select("started_s", "elapsed_s", "transactions").rows():
         part = kept.filter(pl.col("ended_s").is_between(started_s, started_s + elapsed_s, closed="left"))
@@ -185,9 +195,10 @@ def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChar
             tooltip=tips,
         )
     )
-    median = alt.Chart(rows).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("median(tps):Q"), y=y)
+    medians = parts.medians(rows, ["row"], "tps", pl.col("flag") == "none")
+    middle = [alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("tps:Q"), y=y)] if medians.height else []
     ringed = alt.Chart(rows.filter(pl.col("flag") != "none")).mark_point(size=120, filled=False, strokeWidth=1, color=theme.MARK)
-    layers = [median, dots, ringed.encode(x=x, y=y)] if (rows["flag"] != "none").any() else [median, dots]
+    layers = [*middle, dots, *([ringed.encode(x=x, y=y)] if (rows["flag"] != "none").any() else [])]
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * rows["row"].n_unique(), title=title)
 
 

@@ -6,6 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import READ_BENCHMARK, read_benchmark
+from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -22,9 +23,7 @@ AXIS_PX: Final = 70
 
 def throughput(run: Run, pair: str) -> Figure | Sentence:
     """Reads per second of the measured phase by the size of the data: every seed, the author's logs, Che's approximation."""
-    seeds = run.query(
-        "select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio from ram_or_ssd where pair = ?", [pair]
-    )
+    seeds = clean_seeds(run, pair)
     if seeds.is_empty():
         return nothing(pair)
     points = pl.concat(
@@ -68,7 +67,8 @@ def fill_curves(run: Run, pair: str) -> Figure | Sentence:
     logs = read_benchmark().with_columns(drive=pl.col("tier").replace_strict(TIERS), end_s=pl.col("end_s").cast(pl.Float64))
     series = run.query(
         "select tier, dataset_gib::bigint as dataset_gib, end_s, median(reads_per_s) as reads_per_s, min(reads_per_s) as low, "
-        "max(reads_per_s) as high from ram_or_ssd_series where pair = ? and how is null group by all order by end_s",
+        "max(reads_per_s) as high from ram_or_ssd_series where pair = ? and how is null and len(flags) = 0 "
+        "group by all having enough(reads_per_s) order by end_s",
         [pair],
     ).join(logs.select("tier", "dataset_gib").unique(), on=["tier", "dataset_gib"], how="semi")
     if series.is_empty():
@@ -106,6 +106,16 @@ def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart
         alt.Chart(pl.DataFrame({"end_s": [WARM_UP_S]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
     ]
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=72, title=f"{title}: reads a second")
+
+
+def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
+    """A row for each seed of the drives and sizes that have enough of them: tier, dataset_gib, reads_per_s, device_iops, miss_ratio."""
+    rows = run.query(
+        "select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio from ram_or_ssd "
+        "where pair = ? and not flagged order by tier, dataset_gib, block",
+        [pair],
+    )
+    return estimable(rows, ["tier", "dataset_gib"])
 
 
 def published_means() -> pl.DataFrame:

@@ -6,10 +6,12 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import READ_HISTOGRAMS, read_histograms
+from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 
 STUDY: Final = "read_latency"
@@ -24,6 +26,11 @@ SPACES: Final = {
 """Tablespace -> what it is called here, in the order of the figures."""
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
+CLEAN: Final = (
+    "select tablespace, block from read_latency where pair = $1 and not flagged "
+    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_PAIRS}"
+)
+"""SQL: by tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has."""
 SSD_BUCKET: Final = 18
 """From 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
@@ -35,7 +42,7 @@ def histograms(run: Run, pair: str) -> Figure | Sentence:
     """A panel for each tablespace: share of its reads by power of two of microseconds."""
     found = counted(run, pair)
     if found.is_empty():
-        return nothing(pair)
+        return nothing(run, pair)
     both = pl.concat(
         [
             found.select("tablespace", "bucket", "reads", how=pl.lit("here")),
@@ -48,7 +55,7 @@ def histograms(run: Run, pair: str) -> Figure | Sentence:
     reads = int(found.filter(tablespace="all")["reads"].sum())
     caption = (
         "How long reads of 8 KiB took, by tablespace, in buckets that end at twice their beginning: share of the tablespace's reads, all "
-        f"{count(reads)} reads of the windows together (bars, {run.substrate(pair)}), and as the source printed them "
+        f"{count(reads)} reads of the clean windows together (bars, {run.substrate(pair)}), and as the source printed them "
         f"(line, published, `{READ_HISTOGRAMS}`). {run.note(pair, len(both), 'counts', QUERY)}"
     )
     return Figure(chart, caption, AXIS_PX, both)
@@ -92,9 +99,14 @@ def _without_gaps(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def counted(run: Run, pair: str) -> pl.DataFrame:
-    """Reads by tablespace and bucket, all windows together; those that memory served are seen in all windows or in none."""
+    """Reads by tablespace and bucket, all clean windows together, where there are enough of these.
+
+    Reads that memory served are seen in all windows or in none.
+    """
     return run.query(
-        "select tablespace, bucket, sum(reads)::bigint as reads from read_latency_buckets where pair = ? group by all order by all", [pair]
+        f"select tablespace, bucket, sum(reads)::bigint as reads from read_latency_buckets semi join ({CLEAN}) using (tablespace, block) "
+        "where pair = $1 group by all order by all",
+        [pair],
     )
 
 
@@ -107,9 +119,9 @@ def published() -> pl.DataFrame:
     )
 
 
-def nothing(pair: str) -> Sentence:
-    """Where the run has no row."""
-    return Sentence(f"This run has recorded no read on the pair `{pair}`.")
+def nothing(run: Run, pair: str) -> Sentence:
+    """Where the run has no row, or too few clean windows."""
+    return in_place(run, STUDY, pair)
 
 
 def bucket_text(bucket: int) -> str:

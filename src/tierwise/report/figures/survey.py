@@ -9,9 +9,11 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import SURVEY, survey_seconds
+from tierwise.analysis.statistics import MINIMUM_PAIRS, enough
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
+from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS
 
@@ -43,9 +45,9 @@ SCAN: Final = "non_indexed"
 """The query whose published times imply the rates of a scan."""
 
 
-def nothing(study: str, pair: str) -> Sentence:
-    """In place of what has no rows, or flagged ones alone."""
-    return Sentence(f"No unflagged query of `{study}` in this run is about the pair `{pair}`, so there is nothing to show.")
+def nothing(run: Run, study: str, pair: str) -> Sentence:
+    """In place of what has no rows, or too few clean ones."""
+    return in_place(run, study, pair)
 
 
 def query_of(study: str) -> str:
@@ -60,7 +62,7 @@ def times(run: Run, pair: str, study: str) -> Figure | Sentence:
         f"select query, {form}, arm, {COLUMN[study]} as place, block + 1 as block, elapsed_s, flags from {study} where pair = ?", [pair]
     )
     if rows.is_empty():
-        return nothing(study, pair)
+        return nothing(run, study, pair)
     rows = rows.with_columns(row=pl.col("place").replace_strict(PLACES[study]))
     order = [name for place, name in PLACES[study].items() if place in set(rows["place"])]
     width_px = parts.label_px(order)
@@ -72,8 +74,9 @@ def times(run: Run, pair: str, study: str) -> Figure | Sentence:
         if not (part := rows.filter(query=query, form=form, arm=arm)).is_empty()
     ]
     caption = (
-        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median, a ring marks a flagged observation. The "
-        "data are scaled down, so times are to be compared within a panel alone. "
+        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median "
+        f"of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. The data are scaled down, so "
+        "times are to be compared within a panel alone. "
         f"{run.note(pair, len(rows), 'queries', query_of(study))}"
     )
     return Figure(parts.stacked(panels, "Times of each query by place of the files."), caption, width_px + parts.BESIDE_PX, rows)
@@ -93,23 +96,30 @@ def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int
     tips = [alt.Tooltip("row:N", title="place"), "block:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
     colour = alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS[: len(order)]), legend=None)
     dots = alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
-    median = alt.Chart(rows).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("median(elapsed_s):Q", scale=scale), y=y)
+    medians = parts.medians(rows, ["row"], "elapsed_s", pl.col("flags") == "none")
+    tick = alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("elapsed_s:Q", scale=scale), y=y)
+    middle = [tick] if medians.height else []
     rings = alt.Chart(rows).transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK)
-    layers = [median, rings.encode(x=x, y=y), dots]
+    layers = [*middle, rings.encode(x=x, y=y), dots]
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
 
 
 def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[str, Any]]:
-    """What the manifest keeps of `query` in `form` at the published size: one entry an arm; empty where nothing was simulated."""
+    """What the manifest keeps of `query` in `form` at the published size: one entry an arm of which enough seeds
+    were simulated on each subsystem; empty where there is none."""
     record = run.record(ARRAYS, pair)
-    return [arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == form and arm["seconds"]]
+    known = (arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == form and arm["seconds"])
+    return [arm for arm in known if all(enough(len(seeds)) for seeds in arm["seconds"].values())]
+
+
+NOT_HUNTED: Final = "The published size was simulated with too few seeds for an answer, or not at all, on the pair `{}`."
 
 
 def hunt(run: Run, pair: str) -> Figure | Sentence:
     """Simulated seconds of the scan on each subsystem, by arm, beside the published ones."""
     arms = hunted(run, pair, SCAN)
     if not arms:
-        return Sentence(f"Nothing was simulated at the published size on the pair `{pair}`.")
+        return Sentence(NOT_HUNTED.format(pair))
     simulated = [
         {"row": arm["arm"], "place": PLACES[ARRAYS][tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
         for arm in arms
@@ -159,11 +169,12 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def medians(run: Run, pair: str, study: str, value: str) -> Mapping[tuple[str, str], float]:
-    """By (query as printed, place): the median of column `value` over the unflagged blocks of the first way of I/O that was measured."""
+    """By (query as printed, place): the median of column `value` over the unflagged blocks of the first way of I/O that was measured,
+    where there are enough of them."""
     where = " and form = 'printed'" if study == ARRAYS else ""
     rows = run.query(
         f"select query, {COLUMN[study]} as place, median({value}) as middle from {study} "
-        f"where pair = ? and arm = ? and not flagged{where} group by all",
+        f"where pair = ? and arm = ? and not flagged{where} group by all having enough({value})",
         [pair, arm_of(run, pair, study)],
     ).drop_nulls()
     return {(query, place): middle for query, place, middle in rows.rows()}

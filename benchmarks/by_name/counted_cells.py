@@ -1,0 +1,157 @@
+"""Cells of a study measured over and over on one loading: by a counted or a waited clock, undisturbed or beside what disturbs."""
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+from machine_state import Machine, Quota, Sleeper, Watch, busy, held_cluster
+
+from tierwise.bench.inputs import Counting, Inputs
+from tierwise.bench.lab import Lab
+from tierwise.bench.loop import load_study, open_lab, possible_counting
+from tierwise.bench.recording import Recorder
+from tierwise.bench.study import Study, Trial
+from tierwise.bench.workspace import exclusive_workspace
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.progress import Progress
+from tierwise.core.words import IoArm
+from tierwise.postgres.binaries import find_binaries
+from tierwise.tiers import reclaim
+from tierwise.timings.schema import Origin, frame
+
+Item = TypeVar("Item")
+Side = Callable[[Lab], AbstractContextManager[None]]
+"""What is different while a trial is measured."""
+
+
+@dataclass
+class Measured:
+    """Raw rows, whose `run_id` is the side, and the machine meanwhile by (side, trial, block)."""
+
+    rows: pl.DataFrame
+    machines: dict[tuple[str, str, int], Machine] = field(default_factory=dict)
+    late_s: dict[tuple[str, str, int], float] = field(default_factory=dict)
+
+    def of(self, side: str) -> list[Machine]:
+        """The machine in each execution on one side."""
+        return [machine for (name, _, _), machine in self.machines.items() if name == side]
+
+
+def profile_of(fraction: float) -> Profile:
+    """The quick profile with another share of the rows, by direct I/O alone."""
+    return load_profile("quick").model_copy(update={"fraction": fraction, "arms": (IoArm.DIRECT,)})
+
+
+@contextmanager
+def opened(name: str, profile: Profile, seed: int) -> Iterator[tuple[Study, Lab]]:
+    """Study `name` and a lab on its source's pair; its data go at the end."""
+    study = load_study(name)
+    assert isinstance(study, Study)
+    pair = load_pair(f"source-{study.source.lower()}")
+    version = ".".join(map(str, find_binaries().version))
+    counting: Counting = possible_counting()
+    inputs = Inputs(profile, (pair,), None, seed, "synthetic", version, counting=counting)
+    with exclusive_workspace() as workspace:
+        work: Path = workspace / f"counted-time-{name}"
+        try:
+            with open_lab(study, pair, inputs, work) as lab:
+                yield study, lab
+        finally:
+            reclaim.discard(work)
+
+
+@contextmanager
+def undisturbed(lab: Lab) -> Iterator[None]:  # noqa: ARG001 - a side
+    """As the machine is."""
+    yield
+
+
+@contextmanager
+def waited(lab: Lab) -> Iterator[None]:
+    """By real time."""
+    lab.waiting = True
+    try:
+        yield
+    finally:
+        lab.waiting = False
+
+
+def beside(processes: int) -> Side:
+    """Beside so many busy processes."""
+
+    @contextmanager
+    def side(lab: Lab) -> Iterator[None]:  # noqa: ARG001 - a side
+        with busy(processes):
+            yield
+
+    return side
+
+
+def held_to(quota: Quota) -> Side:
+    """Server and daemon held to a quota; the daemon then has no real-time priority either, which such a group does not hand out."""
+
+    @contextmanager
+    def side(lab: Lab) -> Iterator[None]:
+        assert lab.daemon is not None
+        assert lab.daemon.pid is not None
+        usual = lab.cluster
+        lab.cluster.stop()
+        lab.cluster = held_cluster(usual, quota)
+        try:
+            with quota.held(lab.daemon.pid):
+                yield
+        finally:
+            lab.cluster = usual
+
+    return side
+
+
+def repeat(
+    study: Study,
+    lab: Lab,
+    trials: Sequence[Trial],
+    *,
+    repetitions: int,
+    sides: Mapping[str, Side],
+    seed: int,
+    same_platters: bool = False,
+    enough: Callable[[Measured], bool] | None = None,
+) -> Measured:
+    """Each trial `repetitions` times a side, the sides in turn; one preparation after the other, so that files lie where they lie.
+
+    The sides of a repetition begin with platters that stand alike; each repetition draws them anew, unless `same_platters`.
+    It ends before its time when there is `enough`, asked after each round of a preparation's trials.
+    """
+    found, frames = Measured(pl.DataFrame()), list[pl.DataFrame]()
+    progress = Progress(f"{study.name}: {', '.join(sides)}", repetitions * len(trials) * len(sides))
+    for _, group in groupby(sorted(trials, key=lambda trial: (trial.preparation, trial.key)), key=lambda trial: trial.preparation):
+        placed = list(group)
+        study.prepare(placed[0], lab)
+        for block in range(repetitions):
+            random.Random(f"{seed}/{block}").shuffle(placed)
+            for trial, (name, side) in ((trial, each) for trial in placed for each in turned(list(sides.items()), block)):
+                lab.recorder = Recorder()
+                lab.origin_s = random.Random(f"{seed}/{0 if same_platters else block}/{trial.key}").random()
+                watch = Watch()
+                with Sleeper() as sleeper, side(lab):
+                    timings = list(study.measure(trial, lab))
+                key = (name, trial.key, block)
+                found.machines[key], found.late_s[key] = watch.found(), sleeper.late_s
+                origin = Origin(name, study.name, lab.pair.name, trial.substrate(lab.pair), trial.arm, trial.key, block, len(frames))
+                frames.append(frame(origin, timings))
+                progress.step(note=f"{name}, repetition {block + 1}, {trial.key}")
+            if enough and enough(found):
+                break
+    return replace(found, rows=pl.concat(frames))
+
+
+def turned(items: list[Item], by: int) -> list[Item]:
+    """`items` beginning with another one each time."""
+    first = by % len(items)
+    return [*items[first:], *items[:first]]

@@ -1,0 +1,111 @@
+"""pgbench's windows of source V, slowed eight-fold: what a counted second costs in real ones, and counted beside waited."""
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Final
+
+import psutil
+from counted_cells import opened, waited
+from machine_state import Machine, Sleeper, Watch
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.recording import Recorder
+from tierwise.bench.study import Study, Trial
+from tierwise.core.profiles import load_profile
+from tierwise.timings.schema import Timing
+
+ALL_HDD, INDEX_SSD, TABLE_SSD = "all_hdd", "index_ssd", "table_ssd"
+NAME: Final = "pgbench_placement"
+
+
+@dataclass(frozen=True)
+class PgbenchWindow:
+    """One window: its clock, transactions and seconds by that clock, real seconds, and what the daemon needed."""
+
+    placement: str
+    clock: str
+    transactions: int
+    elapsed_s: float
+    wall_s: float
+    computed_s: float
+    requests: int
+    daemon_s: float  # of the processor; some of it after the window, while the load ends
+    late_s: float
+    steal_share: float
+    load: float
+    flags: tuple[str, ...]
+
+    @property
+    def tps(self) -> float:
+        """Transactions for a second of its clock."""
+        return self.transactions / self.elapsed_s
+
+
+def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int, window_s: float, seed: int) -> list[PgbenchWindow]:
+    """`repetitions` windows of each placement, by each of the clocks `sides` ("counted", "waited") in turn."""
+    profile = load_profile("quick")
+    grid = {**profile.studies[NAME], "window_s": window_s}
+    del grid["flip_map"]
+    profile = profile.model_copy(update={"studies": {**profile.studies, NAME: grid}})
+    found = []
+    with opened(NAME, profile, seed) as (study, lab):
+        trials = {trial.placed: trial for trial in study.trials(profile, lab.pair)}
+        for repetition in range(repetitions):
+            for placement in placements:
+                for side in sides if repetition % 2 == 0 else sides[::-1]:
+                    found.append(_window(study, trials[placement], lab, side))
+                    print(_told(found[-1]), flush=True)
+    return found
+
+
+def _window(study: Study, trial: Trial, lab: Lab, side: str) -> PgbenchWindow:
+    study.prepare(trial, lab)
+    lab.recorder = Recorder()
+    assert lab.daemon is not None
+    daemon = psutil.Process(lab.daemon.pid)
+    watch: Watch | None = None
+    spent_s, machine = 0.0, Machine(0.0, 0.0, 0.0, 0.0)
+    usual = lab.sleep
+
+    def sleep(seconds: float, *, hold: bool = False) -> None:
+        """The study's own; the first one lets the load settle, and the window begins behind it."""
+        nonlocal watch, spent_s
+        usual(seconds, hold=hold)
+        if watch is None:
+            watch, spent_s = Watch(), sum(daemon.cpu_times()[:2])
+
+    lab.sleep = sleep  # type: ignore[method-assign]
+    try:
+        with Sleeper() as sleeper, waited(lab) if side == "waited" else nullcontext():
+            rows = list[Timing]()
+            for row in study.measure(trial, lab):
+                if not rows and watch:  # the first row comes when the window has ended
+                    machine, spent_s = watch.found(), sum(daemon.cpu_times()[:2]) - spent_s
+                rows.append(row)
+    finally:
+        del lab.sleep
+    return PgbenchWindow(
+        trial.placed,
+        str(rows[0].parts.clock),
+        sum(row.result_rows or 0 for row in rows),
+        sum(row.elapsed_s for row in rows),
+        sum(row.parts.wall_s or 0.0 for row in rows),
+        sum(row.parts.cpu_s or 0.0 for row in rows),
+        sum((io.reads or 0) + (io.writes or 0) for row in rows for io in row.tier_io),
+        spent_s,
+        sleeper.late_s,
+        machine.steal_share,
+        machine.load,
+        rows[0].flags,
+    )
+
+
+def _told(window: PgbenchWindow) -> str:
+    real_us, daemon_us = (1e6 * spent_s / max(1, window.requests) for spent_s in (window.wall_s, window.daemon_s))
+    return (
+        f"{window.placement:9} {window.clock:15} {window.tps:8.1f} tps, {window.elapsed_s:.1f} s in {window.wall_s:.1f} real ones "
+        f"({window.wall_s / window.elapsed_s:.2f}), {window.requests:,} requests at {real_us:.0f} us, at most {daemon_us:.0f} us of the "
+        f"daemon's; steal {window.steal_share:.1%}, load {window.load:.1f}, woken {1e6 * window.late_s:.0f} us late "
+        f"{' '.join(window.flags)}"
+    )

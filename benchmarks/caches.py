@@ -1,0 +1,176 @@
+"""How fast page caches are: LRU and CLOCK beside libCacheSim's, the kernel's two lists beside CLOCK, and 10^8 requests read as a stream.
+
+Run: ``make bench``, or ``python benchmarks/caches.py``. All on one core, sides in turn, each first in every other round; ratios are of
+times. libCacheSim (PyPI: libcachesim) is no dependency of the project: without it that comparison is left out, and the reason is
+printed. Beside each cache stands the least that any must do: to read and to write one number of each page that is asked for.
+"""
+
+import importlib
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from tierwise.analysis.statistics import geometric_estimate
+from tierwise.core import paths
+from tierwise.core.errors import TierwiseError
+from tierwise.core.units import GIB, KIB
+from tierwise.simulate.compiled import Ints, compiled
+from tierwise.simulate.page_cache import replay
+from tierwise.simulate.page_trace import read_page_trace
+from tierwise.simulate.zipfian import zipfian_pages
+
+REPEATS = 9
+OLTP = paths.home().parent / "shared" / "realdata" / "traces" / "OLTP.lis.zst"
+OLTP_PAGES = (1000, 2000, 5000, 10_000, 15_000)
+ZIPFIANS = ((20_000, (1000, 10_000)), (1_000_000, (10_000, 100_000)), (30_000_000, (100_000, 1_000_000)))
+"""Pages of the file, which take 4 bytes each, and of the cache: in the second level of most processors' caches, in the last, in neither."""
+ZIPFIAN_REQUESTS = 2**20
+STREAM_REQUESTS, STREAM_PAGES, STREAM_CACHE = 10**8, 10**7, 10**6
+STREAM_BYTES = 8 * GIB
+STREAM = (
+    "import sys; from pathlib import Path; from tierwise.simulate.page_trace import simulate_trace as s; print(s(Path(sys.argv[1]), {}))"
+)
+
+Way = Callable[[], tuple[int, float]]
+Result = TypeVar("Result")
+
+
+def main() -> int:
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    try:
+        return max(compare_replays(), time_stream())
+    except TierwiseError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def compare_replays() -> int:
+    """Print a line for each trace, size and policy; 1 if any counts of misses differ."""
+    try:
+        library = importlib.import_module("libcachesim")
+    except ImportError as error:
+        library = None
+        print(f"libCacheSim left out, {error} (pip install libcachesim)")
+    differ = False
+    if OLTP.exists():
+        differ |= compare(library, "OLTP", read_page_trace(OLTP), OLTP_PAGES)
+    else:
+        print("the OLTP trace is not on this machine: no ../shared/realdata/traces/OLTP.lis.zst")
+    for items, sizes in ZIPFIANS:
+        differ |= compare(library, f"zipfian of {items:,}", next(zipfian_pages(items, seed=1, chunk=ZIPFIAN_REQUESTS)), sizes)
+    return int(differ)
+
+
+def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> bool:
+    """Whether misses are others than libCacheSim's."""
+    differ = False
+    with tempfile.TemporaryDirectory(prefix="tierwise-bench-") as folder:
+        path = Path(folder) / "trace.bin"
+        write_for_libcachesim(trace, path)
+        for pages in sizes:
+            ways = {policy: ours(trace, pages, policy) for policy in ("lru", "clock", "two-list")}
+            ways["least"] = lambda: (0, timed(lambda: touch_each(np.zeros(int(trace.max()) + 1, np.int32), trace))[1])
+            if library:
+                ways |= {f"libCacheSim {kind}": theirs(library, kind, path, len(trace), pages) for kind in ("LRU", "Clock")}
+            misses, took_s = in_turn(ways)
+            least_ns = min(took_s["least"]) / len(trace) * 1e9
+            for policy, other in (("lru", "libCacheSim LRU"), ("clock", "libCacheSim Clock"), ("two-list", "clock")):
+                if other not in ways:
+                    continue
+                each_ns = min(took_s[policy]) / len(trace) * 1e9
+                ratio = geometric_estimate([one / mine for mine, one in zip(took_s[policy], took_s[other], strict=True)])
+                print(
+                    f"{policy}, {name}, {pages:,} pages: {misses[policy]:,} misses of {len(trace):,}, {each_ns:.1f} ns a request at best"
+                    f" (the least {least_ns:.1f}); {ratio.value:.2f} x as fast as {other}, {ratio.low:.2f} to {ratio.high:.2f}",
+                    flush=True,
+                )
+                if policy != "two-list" and misses[policy] != misses[other]:
+                    print(f"MISSES DIFFER: {other} counts {misses[other]:,}")
+                    differ = True
+    return differ
+
+
+def in_turn(ways: dict[str, Way]) -> tuple[dict[str, int], dict[str, list[float]]]:
+    """Misses of each way, and its seconds in each of `REPEATS` rounds, after one that warms code and memory."""
+    misses: dict[str, int] = {}
+    took_s: dict[str, list[float]] = {name: [] for name in ways}
+    for block in range(REPEATS + 1):
+        for name in ways if block % 2 == 0 else reversed(ways):
+            misses[name], lasted_s = ways[name]()
+            took_s[name] += [lasted_s] if block else []
+    return misses, took_s
+
+
+def ours(trace: Ints, pages: int, policy: str) -> Way:
+    """All of `replay`, its table included."""
+    return lambda: timed(lambda: replay(trace, pages, policy).misses)
+
+
+def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Way:
+    """Its loop alone, reading the mapped trace; its table is of the size that suits it, several times quicker than the default."""
+
+    def run() -> tuple[int, float]:
+        reader = library.TraceReader(trace=str(path), trace_type=library.TraceType.ORACLE_GENERAL_TRACE)
+        cache = getattr(library, kind)(cache_size=pages, hashpower=max(16, (2 * pages).bit_length()))
+        (miss_ratio, _), lasted_s = timed(lambda: cache.process_trace(reader))
+        return round(miss_ratio * requests), lasted_s
+
+    return run
+
+
+def timed(run: Callable[[], Result]) -> tuple[Result, float]:
+    """What `run` returns, and the seconds it took."""
+    begun_s = time.perf_counter()
+    result = run()
+    return result, time.perf_counter() - begun_s
+
+
+@compiled
+def touch_each(table: Any, trace: Ints) -> int:
+    """Each page's number is read, and written."""
+    seen = 0
+    for at in range(len(trace)):
+        seen += table[trace[at]]
+        table[trace[at]] = at
+    return seen
+
+
+def write_for_libcachesim(trace: Ints, path: Path) -> None:
+    """Its binary format `oracleGeneral`, which it reads fastest: every page an object of size 1."""
+    record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    records = np.zeros(len(trace), record)
+    records["id"], records["size"], records["next"] = trace, 1, -2
+    records.tofile(path)
+
+
+def time_stream() -> int:
+    """Uniform requests through LRU in a process of its own; 1 if it takes more memory than `STREAM_BYTES`."""
+    chance = np.random.default_rng(1)
+    with tempfile.TemporaryDirectory(prefix="tierwise-bench-") as folder:
+        path = Path(folder) / "trace.lis"
+        with path.open("wb") as file:
+            for _ in range(100):
+                start = pl.Series("start", chance.integers(0, STREAM_PAGES, STREAM_REQUESTS // 100))
+                rows = pl.DataFrame(start).with_columns(pl.lit(1).alias("blocks"), pl.lit(0).alias("x"), pl.lit(0).alias("request"))
+                rows.write_csv(file, include_header=False, separator=" ")
+        _, lasted_s = timed(lambda: subprocess.run([sys.executable, "-c", STREAM.format(STREAM_CACHE), path], check=True))
+        size_bytes = path.stat().st_size
+    used_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * KIB
+    print(
+        f"{STREAM_REQUESTS:,} requests over {STREAM_PAGES:,} pages, {size_bytes / GIB:.1f} GiB of text: {lasted_s:.0f} s, "
+        f"{used_bytes / GIB:.2f} GiB of memory (bound: {STREAM_BYTES / GIB:.0f})"
+    )
+    return int(used_bytes > STREAM_BYTES)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""Why a claim is open, in words that name what would close it: no reason sends a reader to a profile that does not mend it."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final
+
+from tierwise.core import profiles
+from tierwise.core.errors import InputError
+from tierwise.core.profiles import Profile
+from tierwise.timings.manifest import Manifest
+
+LARGEST: Final = "full"
+"""The profile that measures most."""
+
+
+class Cause(StrEnum):
+    """What keeps a claim open, as the tally counts it."""
+
+    REJECTED = "observations were rejected"
+    FEW_BLOCKS = "the profile repeats too seldom"
+    STRADDLES = "the interval holds a bound"
+    MISSING = "this profile has no such cells"
+    DISAGREE = "the I/O arms disagree"
+    SOMETIMES = "seen in some blocks, not in others"
+    PRICES = "the price band holds a bound"
+    INPUT = "it is an input"
+    MIXED = "the substrates are mixed"
+
+
+def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911  one answer a cause
+    """What would decide a claim that is open for `cause` in the run of `manifest`, whose cells are those of `study`."""
+    match cause:
+        case Cause.REJECTED:
+            return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
+        case Cause.FEW_BLOCKS | Cause.MISSING:
+            return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
+        case Cause.STRADDLES:
+            return " or ".join(filter(None, [_larger(manifest, study), "more blocks"]))
+        case Cause.PRICES:
+            return "prices that are known more closely"
+        case Cause.MIXED:
+            return "a pair of one substrate"
+        case Cause.INPUT:
+            return "nothing: it is never tested"
+        case Cause.DISAGREE | Cause.SOMETIMES:
+            return "no more of the same measuring"
+
+
+def _larger(manifest: Manifest | None, study: str) -> str:
+    """``PROFILE=full``, where that measures more than the run's own profile did: more blocks, more rows, or a wider sweep."""
+    if manifest is None:
+        return f"PROFILE={LARGEST}"
+    own, largest = _known(manifest.profile), profiles.load_profile(LARGEST)
+    if manifest.profile.get("name") == LARGEST:
+        return ""
+    more = own is None or not study or largest.blocks_of(study) > own.blocks_of(study) or largest.fraction > own.fraction
+    return f"PROFILE={LARGEST}" if more else ""
+
+
+def _known(profile: Mapping[str, Any]) -> Profile | None:
+    """The profile as a run recorded it; `None` for one of an older form."""
+    try:
+        return Profile.model_validate(dict(profile))
+    except (InputError, ValueError):
+        return None

@@ -1,0 +1,151 @@
+"""Sessions that read single rows by key, and change some: threads of one process beside the one that measures.
+
+The process can so be counted with the server that it loads, and its pauses go by the clock of the tiers.
+"""
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Final
+
+from tierwise.bench.lab import Lab
+from tierwise.core.errors import EvidenceError
+from tierwise.core.words import ClockKind
+from tierwise.postgres.cluster import Cluster
+from tierwise.tiers.daemon import Sleeper
+
+READY_S: Final = 120.0
+DONE_S: Final = 600.0
+"""How long the process may take to connect, and to finish its last statements."""
+FLUSH: Final = "SELECT pg_stat_force_next_flush()"
+"""A session then reports its counts at once, not only after a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One session: a row of `table` by a random `id` from 1 to `rows`, then a pause; a share of them, `changing`, changes the row."""
+
+    table: str
+    rows: int
+    pause_s: float
+    changing: float
+    seed: str
+
+
+class Clients:
+    """The process of some clients, connected and with their statements planned."""
+
+    def __init__(self, pipe: Pipe):
+        self._pipe = pipe
+
+    def run(self, lab: Lab, seconds: float) -> None:
+        """All of them at once, for so long by the clock of the tiers; their counts are reported then.
+
+        Raises:
+            EvidenceError: one of them met what it should not have.
+        """
+        self._pipe.send("go")
+        lab.sleep(seconds)
+        self._pipe.send("stop")
+        self.answered(DONE_S)
+
+    def answered(self, within_s: float) -> None:
+        """The process has done what it was told to."""
+        try:
+            failed = self._pipe.recv() if self._pipe.poll(within_s) else f"no answer within {within_s:.0f} s"
+        except EOFError:
+            failed = "their process has ended"
+        if failed:
+            raise EvidenceError(f"a client failed: {failed}")
+
+
+@contextmanager
+def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
+    """`clients` of the lab's server, ready to run; gone at the end."""
+    clock = lab.clock(alone=False)
+    ours, theirs = get_context("spawn").Pipe()
+    state = lab.daemon.state if lab.daemon and clock is not ClockKind.WAITED else None
+    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), state), daemon=True)
+    with lab.started_by(clock):
+        process.start()
+    theirs.close()
+    try:
+        found = Clients(ours)
+        found.answered(READY_S)
+        yield found
+    finally:
+        ours.close()
+        process.join(READY_S)
+        process.kill()
+
+
+def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], state: Path | None) -> None:
+    """The process: connect, run from "go" to "stop", and say what failed, if anything did."""
+    with ExitStack() as stack:
+        try:
+            threads = [_Session(cluster, client, state) for client in clients]
+            for thread in threads:
+                stack.callback(thread.close)
+            pipe.send(None)
+            pipe.recv()
+            for thread in threads:
+                thread.start()
+            pipe.recv()
+            for thread in threads:
+                thread.stopped.set()
+            for thread in threads:
+                thread.join()
+            pipe.send(next((str(thread.error) for thread in threads if thread.error), None))
+        except EOFError:  # whoever measures has given up
+            return
+        except Exception as error:
+            pipe.send(f"{type(error).__name__}: {error}")
+
+
+class _Session(threading.Thread):
+    """One client; `state` of the daemon by whose clock it pauses."""
+
+    def __init__(self, cluster: Cluster, client: Client, state: Path | None):
+        super().__init__(daemon=True)
+        self.stopped = threading.Event()
+        self.error: Exception | None = None
+        self._client, self._draw = client, random.Random(client.seed)
+        self._sleeper = Sleeper(state) if state else None
+        self._connection = cluster.connect()
+        self._reading = f"SELECT note FROM {client.table} WHERE id = %s"
+        self._changing = f"UPDATE {client.table} SET note = upper(note) WHERE id = %s"
+        self._connection.execute("SET enable_seqscan = off")
+        for statement in (self._reading, self._changing):
+            self._connection.execute(f"EXPLAIN {statement}", [1])
+        self._connection.execute(FLUSH)
+
+    def run(self) -> None:
+        try:
+            while not self.stopped.is_set():
+                self._once()
+            self._connection.execute(FLUSH)
+        except Exception as error:
+            self.error = error
+
+    def close(self) -> None:
+        """End the session."""
+        self._connection.close()
+        if self._sleeper:
+            self._sleeper.close()
+
+    def _once(self) -> None:
+        key = self._draw.randint(1, self._client.rows)
+        changes = self._draw.random() < self._client.changing
+        done = self._connection.execute(self._changing if changes else self._reading, [key]).rowcount
+        if done != 1:
+            raise EvidenceError(f"{self._client.table} has {done} rows of key {key}")
+        if self._sleeper and self._client.pause_s:
+            self._sleeper.sleep(self._client.pause_s)
+        else:
+            time.sleep(self._client.pause_s)

@@ -1,0 +1,124 @@
+"""How long something took by the clock of a pair of tiers, and what that time was made of."""
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+from psycopg import sql
+
+from tierwise.core.words import ClockKind
+from tierwise.postgres.settings import Connection
+from tierwise.tiers.daemon import ClockParts, Daemon
+from tierwise.tiers.sessions import processor_clock
+from tierwise.timings.schema import Parts
+
+REFERENCE: Final = "SELECT count(*) FROM generate_series(1, 20000)"
+"""A fixed piece of a server's work that asks the storage for nothing: how quick the processors are just now."""
+REFERENCES: Final = 3
+
+OVERSHOOT_BOUND: Final = 0.10
+"""Share of what an operation should have taken that a late emulator, or a server that was not let run, may add before the row gives no
+verdict (assumed)."""
+STALL_FLOOR_S: Final = 2e-3
+"""What an operation may take beside processor and devices without a word: client and server hand it to each other (assumed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What clocks and counters show at one moment: of each process its processor time, and how long it waited for a processor."""
+
+    clock: ClockParts
+    wall_s: float
+    cpu_s: Mapping[int, float]
+    run_delay_s: Mapping[int, float]
+    steal_s: float
+
+
+class Stopwatch:
+    """Times what the processes `pids` do, by the clock of `daemon`; without one in real time."""
+
+    def __init__(self, daemon: Daemon | None, pids: Callable[[], Iterable[int]]):
+        self._daemon, self._pids = daemon, pids
+
+    @property
+    def kind(self) -> ClockKind:
+        """By which clock it goes."""
+        return self._daemon.clock if self._daemon else ClockKind.WAITED
+
+    def read(self) -> Reading:
+        """Now; exact while the processes do nothing."""
+        wall_s, pids = time.monotonic(), list(self._pids())
+        counted = self._daemon is not None and self.kind is not ClockKind.WAITED
+        clock = self._daemon.time() if self._daemon and counted else ClockParts(wall_s)
+        return Reading(clock, wall_s, _known(cpu_s, pids), _known(run_delay_s, pids), psutil.cpu_times().steal)
+
+    def parts(self, begun: Reading, ended: Reading, *, devices_s: float | None, reference_s: float | None) -> Parts:
+        """What the time between two readings was made of; `devices_s` is what the requests of a waited clock took."""
+        counted = self.kind is not ClockKind.WAITED
+        return Parts(
+            clock=self.kind,
+            cpu_s=ended.clock.computed_s - begun.clock.computed_s if counted else _gained(begun.cpu_s, ended.cpu_s),
+            device_s=ended.clock.jumped_s - begun.clock.jumped_s if counted else devices_s,
+            wall_s=ended.wall_s - begun.wall_s,
+            run_delay_s=_gained(begun.run_delay_s, ended.run_delay_s),
+            steal_s=ended.steal_s - begun.steal_s,
+            reference_s=reference_s,
+        )
+
+
+def cpu_s(pid: int) -> float:
+    """Processor time of the process `pid` so far."""
+    return time.clock_gettime(processor_clock(pid))
+
+
+def run_delay_s(pid: int) -> float:
+    """How long the process `pid` has waited for a processor so far."""
+    return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
+
+
+def _known(figure: Callable[[int], float], pids: Iterable[int]) -> dict[int, float]:
+    """By process, as far as it lives and the kernel tells."""
+    found = {}
+    for pid in pids:
+        with suppress(OSError):
+            found[pid] = figure(pid)
+    return found
+
+
+def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
+    """Of the processes that are in both."""
+    return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
+
+
+def reference_s(connection: Connection) -> float:
+    """Processor time of `REFERENCE` in the session's process just now, the median of `REFERENCES`."""
+    pid, took_s = connection.info.backend_pid, []
+    for _ in range(REFERENCES):
+        begun_s = cpu_s(pid)
+        connection.execute(sql.SQL(REFERENCE))
+        took_s.append(cpu_s(pid) - begun_s)
+    return statistics.median(took_s)
+
+
+def disturbed(elapsed_s: float, *, asked_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
+    """Why a waited row says more of the machine than of the devices: the flag of the larger cause, or none.
+
+    `asked_s` is what the device models asked for and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
+    what is left of the elapsed time besides requests and the server's own processor time (`computed_s`) is that of a server which was not
+    let run (`stalled`). Both are held against what the operation should have taken, not against what it took: a stall would enlarge its
+    own allowance. Where something else took time that nothing tells, a real disk or a second process (`computed_s` is None), only
+    lateness is seen.
+    """
+    late_s = taken_s - asked_s
+    if computed_s is None:
+        return ("overshoot",) if late_s > OVERSHOOT_BOUND * elapsed_s else ()
+    stalled_s = elapsed_s - taken_s - computed_s - STALL_FLOOR_S
+    if max(late_s, stalled_s) <= OVERSHOOT_BOUND * (asked_s + computed_s):
+        return ()
+    return ("stalled",) if stalled_s > late_s else ("overshoot",)

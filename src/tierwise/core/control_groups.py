@@ -1,0 +1,62 @@
+"""Control groups of either version: where this process may make one, and how one goes again."""
+
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+ROOT: Final = Path("/sys/fs/cgroup")
+OWN: Final = Path("/proc/self/cgroup")
+LEAVE_S: Final = 10.0
+"""How long the kernel may take to see that a group is empty."""
+
+
+def own(controller: str) -> Path | None:
+    """This process's group in the hierarchy of version 1 that has `controller`; None where no such hierarchy has it."""
+    for controllers, path in _lines():
+        if controller in controllers.split(","):
+            there = ROOT / controller / path.lstrip("/")
+            return there if there.is_dir() else ROOT / controller
+    return None
+
+
+def own_unified() -> Path:
+    """This process's group in the hierarchy of version 2, which beside version 1 is mounted in a folder of its own."""
+    root = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
+    return root.joinpath(*(path.lstrip("/") for controllers, path in _lines() if not controllers))
+
+
+def make(parent: Path, name: str) -> Path:
+    """A new group ``tierwise-NAME-PID`` in `parent`; those of runs that were killed go."""
+    for folder in parent.glob("tierwise-*-*"):
+        process = folder.name.rpartition("-")[2]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            with suppress(OSError):
+                folder.rmdir()
+    folder = parent / f"tierwise-{name}-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def remove(folder: Path) -> None:
+    """Remove an empty group, as soon as the kernel lets it go."""
+    deadline_s = time.monotonic() + LEAVE_S
+    while folder.exists() and time.monotonic() < deadline_s:
+        with suppress(OSError):
+            folder.rmdir()
+            return
+        time.sleep(0.05)
+
+
+def take_in(folder: Path, process: int) -> None:
+    """Have `process` (its id; 0: this one), and whatever it starts from now on, be in the group."""
+    (folder / "cgroup.procs").write_text(f"{process}\n", encoding="ascii")
+
+
+def _lines() -> list[tuple[str, str]]:
+    """(controllers, path) of each hierarchy."""
+    lines = (line.split(":", 2) for line in OWN.read_text(encoding="utf-8").splitlines())
+    return [(controllers, path) for _, controllers, path in lines]

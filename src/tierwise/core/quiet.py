@@ -1,0 +1,140 @@
+"""How quiet the machine is: processor time that its own host takes away (steal), how late sleepers wake up, and how fast it works.
+
+What is waited for suffers from all three; what is counted or simulated only takes longer.
+"""
+
+import time
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import numpy as np
+import psutil
+
+REFERENCE_BYTES: Final = 8_000_000
+REPEATS: Final = 5
+NAP_S: Final = 0.001
+"""What a sleeper asks for: about a request of an emulated disk."""
+LISTENING_S: Final = 3.0
+LITTLE_STEAL, MUCH_STEAL = 0.01, 0.05
+LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
+"""Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
+request of a disk, five are most of one."""
+MOST_STEAL: Final = 0.95
+"""More than that the forecast is not scaled by: a machine that gets nothing never ends."""
+
+
+class Quiet(StrEnum):
+    """In one word."""
+
+    QUIET = "quiet"
+    RESTLESS = "restless"
+    NOISY = "noisy"
+
+
+MEANS: Final = {
+    Quiet.QUIET: "few rows of what is waited for will be rejected",
+    Quiet.RESTLESS: "some rows of what is waited for (real disks, traced and live reads) will be rejected; counted times only take longer",
+    Quiet.NOISY: "many rows of what is waited for (real disks, traced and live reads) will be rejected, and their statements stay open; "
+    "counted times only take longer",
+}
+"""What that means for a run."""
+REMEDY: Final = "end other programs, ask for a machine that is not shared, or let make report RETRY=1 add blocks afterwards"
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Of some seconds. `steal`: of the processor time that was wanted, the share that the machine's host gave to others; `late_s`: what 99
+    of 100 sleepers of a millisecond woke up too late at the most; `latest_s`: the worst of all."""
+
+    steal: float
+    late_s: float
+    latest_s: float
+
+    @property
+    def word(self) -> Quiet:
+        if self.steal >= MUCH_STEAL or self.late_s >= MUCH_LATENESS_S:
+            return Quiet.NOISY
+        return Quiet.QUIET if self.steal <= LITTLE_STEAL and self.late_s <= LITTLE_LATENESS_S else Quiet.RESTLESS
+
+    @property
+    def measured(self) -> str:
+        """``steal 3.2 %, sleepers 0.4 ms late (the latest 7.1 ms)``"""
+        late_ms, latest_ms = 1e3 * self.late_s, 1e3 * self.latest_s
+        return f"steal {100 * self.steal:.1f} %, 99 of 100 sleepers at most {late_ms:.1f} ms late (the latest {latest_ms:.1f} ms)"
+
+    @property
+    def meaning(self) -> str:
+        return MEANS[self.word]
+
+
+@dataclass(frozen=True)
+class Processor:
+    """Seconds of all processors since the machine started: `wanted` by its processes, and of these `stolen` by its host."""
+
+    wanted_s: float
+    stolen_s: float
+
+    def steal_since(self, before: "Processor") -> float:
+        """Share of the time wanted between the two; 0 where nothing was wanted, or the system counts no steal."""
+        wanted_s = self.wanted_s - before.wanted_s
+        return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0
+
+
+def processor() -> Processor:
+    """Now, as ``/proc/stat`` counts it (in hundredths of a second)."""
+    times = psutil.cpu_times()
+    stolen_s = float(getattr(times, "steal", 0.0))
+    idle_s = times.idle + getattr(times, "iowait", 0.0)
+    guest_s = getattr(times, "guest", 0.0) + getattr(times, "guest_nice", 0.0)  # counted in user and nice already
+    return Processor(float(sum(times)) - idle_s - guest_s, stolen_s)
+
+
+def listen(seconds: float = LISTENING_S) -> Noise:
+    """How quiet the machine is for `seconds`.
+
+    One thread naps all the while; between the naps it works, so that time is wanted which a host can steal.
+    """
+    before, late_s = processor(), []
+    until_s = time.monotonic() + seconds
+    while time.monotonic() < until_s:
+        zlib.compress(bytes(20_000), level=1)
+        begun_s = time.perf_counter()
+        time.sleep(NAP_S)
+        late_s.append(time.perf_counter() - begun_s - NAP_S)
+    return noise_of(late_s, processor().steal_since(before))
+
+
+def noise_of(late_s: Sequence[float], steal: float) -> Noise:
+    """From how late each sleeper woke up."""
+    return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
+
+
+def reference_work() -> float:
+    """Seconds of a fixed piece of work, the best of a few, by which machines are compared; less than two seconds in all.
+
+    The best, so that steal that comes in bursts is not in it: that is counted apart.
+    """
+    data = bytes(range(250)) * (REFERENCE_BYTES // 250)
+    took_s = []
+    for _ in range(REPEATS):
+        begun_s = time.perf_counter()
+        zlib.compress(data, level=1)
+        sum(number * number for number in range(1_000_000))
+        took_s.append(time.perf_counter() - begun_s)
+    return min(took_s)
+
+
+def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
+    """The forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
+
+    What the host does takes `pace` times as long as on the machine of the recorded constants, and longer again by the share of its time
+    that is stolen; waiting takes as long anywhere.
+
+    Args:
+        pace: how many times as long as there the fixed piece of work takes.
+        steal: share of the wanted processor time that is not given, below 1.
+    """
+    return host_s * pace / (1 - min(steal, MOST_STEAL)) + device_s

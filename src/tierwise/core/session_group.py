@@ -1,0 +1,85 @@
+"""A group of the processes whose time is counted: a server, and the clients that load it."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tierwise.core import control_groups
+from tierwise.core.errors import MissingError
+
+CONTROLLERS: Final = ("cpuacct", "pids")
+"""Of version 1: the first knows processor time and states, the second how many tasks there are."""
+PRECEDENCE: Final = {"cpu.shares": 262_144, "cpu.weight": 10_000}
+"""The most that versions 1 and 2 give a group over what else runs: processor time is part of counted time, and the same work takes more
+of it where others come between."""
+
+
+@dataclass(frozen=True)
+class SessionGroup:
+    """One group: a folder for each of `CONTROLLERS` in version 1, a single one in version 2; `outside` is where this process was.
+
+    In version 1 a last folder, of the controller `cpu` where there is one, gives the group precedence.
+    """
+
+    folders: tuple[Path, ...]
+    outside: tuple[Path, ...]
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """What this process starts meanwhile is in the group, with everything that it starts itself."""
+        with ExitStack() as stack:
+            for folder, outside in zip(self.folders, self.outside, strict=True):
+                control_groups.take_in(folder, 0)
+                stack.callback(control_groups.take_in, outside, 0)
+            yield
+
+
+def obstacle() -> str | None:
+    """Why this process can make no such group; None: it can."""
+    if os.geteuid():
+        return "an ordinary user may not group processes and see what each of them waits for"
+    closed = [folder for folder in _parents() if not (folder.is_dir() and os.access(folder, os.W_OK))]
+    return f"no control group can be made in {closed[0]}" if closed else None
+
+
+@contextmanager
+def session_group() -> Iterator[SessionGroup]:
+    """A new, empty group; its processes must have ended before the end.
+
+    Raises:
+        MissingError: none can be made.
+    """
+    if why := obstacle():
+        raise MissingError("a control group for the server's processes", why=why, remedy="run as root, where cgroups are mounted writable")
+    parents = _parents()
+    if len(parents) > 1:
+        parents += _preceding()
+    with ExitStack() as stack:
+        folders = []
+        for parent in parents:
+            folders.append(control_groups.make(parent, "sessions"))
+            stack.callback(control_groups.remove, folders[-1])
+            _give_precedence(folders[-1])
+        yield SessionGroup(tuple(folders), parents)
+
+
+def _parents() -> tuple[Path, ...]:
+    """Groups in which this process can make others."""
+    found = [control_groups.own(controller) for controller in CONTROLLERS]
+    first = [folder for folder in found if folder is not None]
+    return tuple(first) if len(first) == len(CONTROLLERS) else (control_groups.own_unified(),)
+
+
+def _preceding() -> tuple[Path, ...]:
+    """Where version 1 gives precedence, if this process may ask for it."""
+    folder = control_groups.own("cpu")
+    return (folder,) if folder and os.access(folder, os.W_OK) else ()
+
+
+def _give_precedence(group: Path) -> None:
+    for name, most in PRECEDENCE.items():
+        with suppress(OSError):  # not of this controller or version, or not permitted: then it has none
+            (group / name).write_text(f"{most}\n", encoding="ascii")

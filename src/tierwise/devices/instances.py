@@ -1,0 +1,77 @@
+"""Rented machines and what they take from their network volumes: ``data/instances/*.toml``, one file for each provider."""
+
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict, read_toml
+from tierwise.devices.parameter import Frequency, Parameter, Rate
+
+
+class InstanceLimits(Strict):
+    """What an instance takes from all its volumes together, sustained."""
+
+    name: str
+    max_iops: Frequency
+    max_rate: Rate
+
+
+class Instance(Strict):
+    """A machine that is rented: `rate` in the `rate_unit` of its file."""
+
+    vcpus: int = Field(gt=0)
+    ram_gib: float = Field(gt=0)
+    iops: int = Field(gt=0, description="requests a second, from all its volumes together")
+    rate: float = Field(gt=0, description="bytes a second, from all its volumes together")
+
+
+class Instances(Strict):
+    """A provider's file."""
+
+    source: str = Field(pattern=r"\S")
+    date: str
+    rate_unit: Literal["MB/s", "MiB/s"]
+    instances: Mapping[str, Instance]
+
+    def limits(self, name: str) -> InstanceLimits:
+        """Of the instance `name`."""
+        instance = self.instances[name]
+
+        def read(value: float, unit: str) -> Parameter:
+            return Parameter(value=value, unit=unit, source=self.source, date=self.date)
+
+        return InstanceLimits(name=name, max_iops=read(instance.iops, "IOPS"), max_rate=read(instance.rate, self.rate_unit))
+
+
+def load_instances(provider: str) -> Instances | None:
+    """The machines of `provider`; `None` where there is no file of them."""
+    path = paths.data() / "instances" / f"{provider}.toml"
+    return _read(path) if path.exists() else None
+
+
+@cache
+def _read(path: Path) -> Instances:
+    return read_toml(path, Instances)
+
+
+def attached(provider: str, name: str) -> InstanceLimits:
+    """What the instance `name` of `provider` takes.
+
+    Raises:
+        InputError: no such instance.
+    """
+    there = load_instances(provider)
+    if there is None or name not in there.instances:
+        known = ", ".join(there.instances) if there else "none"
+        raise InputError("instance", value=name, rule=f"no such machine of {provider}", remedy=f"name one of: {known}")
+    return there.limits(name)
+
+
+def price_item(provider: str, name: str) -> str:
+    """The item of the price book: ``aws-m7i-large``."""
+    return f"{provider}-{name}".lower().replace(".", "-").replace("_", "-")

@@ -1,0 +1,67 @@
+"""What a device is called: its file, the part of that after its maker, and what a volume is to have."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.devices.parameter import UNITS
+
+ASKED: Final = ("size", "frequency", "rate")
+"""What a volume's name may ask for, by what its unit measures."""
+
+_AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z/]+)")
+_UNITS: Final = {unit.casefold(): measured for unit, measured in UNITS.items()}
+_REMEDY: Final = "such as gp3:500GiB,6000IOPS,250MiB/s@m7i.large, any part of which may be absent"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A name that was understood: the file's `stem`, what is asked of the volume in base units, and the instance it hangs on."""
+
+    text: str
+    stem: str
+    amounts: Mapping[str, float]
+    instance: str | None
+
+    @property
+    def path(self) -> Path:
+        return paths.data() / "devices" / f"{self.stem}.toml"
+
+    @property
+    def provider(self) -> str:
+        """The maker: what the file's name begins with."""
+        return self.stem.partition("-")[0]
+
+
+def named(name: str) -> Named:
+    """`name` as a file of ``data/devices`` (in full, or what follows the maker: ``gp3``), with what is asked of a volume.
+
+    Raises:
+        InputError: a short name of several devices, or an amount that is none. That there is no such file is told by who reads it.
+    """
+    place, _, instance = name.partition("@")
+    short, colon, asked = place.partition(":")
+    return Named(name, _stem(short), dict(_amount(name, text) for text in asked.split(",")) if colon else {}, instance or None)
+
+
+def _stem(name: str) -> str:
+    folder = paths.data() / "devices"
+    if (folder / f"{name}.toml").exists():
+        return name
+    found = sorted(path.stem for path in folder.glob("*.toml") if path.stem.partition("-")[2] == name)
+    if len(found) > 1:
+        raise InputError("device", value=name, rule="short for more than one device", remedy=f"one of {', '.join(found)}")
+    return found[0] if found else name
+
+
+def _amount(name: str, text: str) -> tuple[str, float]:
+    found = _AMOUNT.fullmatch(text.strip())
+    dimension, worth = _UNITS.get(found[2].casefold(), ("", 0.0)) if found else ("", 0.0)
+    if found is None or dimension not in ASKED:
+        units = ", ".join(unit for unit, (measures, _) in UNITS.items() if measures in ASKED)
+        raise InputError("device", value=name, rule=f"{text!r} must be a number and one of {units}", remedy=_REMEDY)
+    return dimension, float(found[1]) * worth

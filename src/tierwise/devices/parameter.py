@@ -1,0 +1,121 @@
+"""One number, yes or no of a device, with its unit, where it was read, of which day, and the band of what nobody states."""
+
+import datetime as dt
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, Field
+
+from tierwise.core.toml import Strict
+
+ASSUMED = "assumed"
+"""The source of a parameter that nobody of this study has read anywhere."""
+
+UNITS: dict[str, tuple[str, float]] = {
+    "s": ("time", 1.0),
+    "ms": ("time", 1e-3),
+    "us": ("time", 1e-6),
+    "B": ("size", 1.0),
+    "KiB": ("size", 2.0**10),
+    "MiB": ("size", 2.0**20),
+    "GiB": ("size", 2.0**30),
+    "TiB": ("size", 2.0**40),
+    "MB": ("size", 1e6),
+    "GB": ("size", 1e9),
+    "TB": ("size", 1e12),
+    "MB/s": ("rate", 1e6),
+    "MiB/s": ("rate", 2.0**20),
+    "MiB/s/TiB": ("turnover", 2.0**-20),
+    "IOPS": ("frequency", 1.0),
+    "IOPS/GiB": ("density", 2.0**-30),
+    "rpm": ("rotation", 1 / 60),
+    "1": ("count", 1.0),
+}
+"""Unit -> what it measures, and its worth in seconds, bytes, bytes per second (of each byte), requests per second (of each byte), turns
+per second or pieces."""
+
+
+class Sourced(Strict):
+    """Anything that somebody must have read somewhere."""
+
+    source: str = Field(pattern=r"\S", description=f"what was read, or exactly `{ASSUMED}`")
+    date: str | None = Field(
+        default=None,
+        pattern=r"^[12][0-9]{3}(-[01][0-9](-[0-3][0-9])?)?$",
+        description="of what was read; of an undated page the day on which it was read",
+    )
+    fitted_on: str | None = Field(default=None, description="the data that the value was fitted on; no claim on them is judged with it")
+
+
+class Parameter(Sourced):
+    """One number of a device."""
+
+    value: float = Field(strict=True, allow_inf_nan=False)
+    unit: str
+    low: float | None = Field(default=None, strict=True, allow_inf_nan=False, description="with high: between which the value may lie")
+    high: float | None = Field(default=None, strict=True, allow_inf_nan=False)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Between which the value may lie, in the unit of `base`; without a band the value itself, twice."""
+        worth = UNITS[self.unit][1]
+        return (self.value if self.low is None else self.low) * worth, (self.value if self.high is None else self.high) * worth
+
+    @property
+    def base(self) -> float:
+        """The value in seconds, bytes, bytes per second, requests per second, turns per second or pieces."""
+        return self.value * UNITS[self.unit][1]
+
+
+class Flag(Sourced):
+    """One yes or no of a device."""
+
+    value: bool = Field(strict=True)
+
+
+def _measures(parameter: Parameter, *, dimension: str, zero: bool = False) -> Parameter:
+    units = [unit for unit, (measures, _) in UNITS.items() if measures == dimension]
+    if parameter.unit not in units:
+        raise ValueError(f"its unit must be one of {', '.join(units)}, not {parameter.unit!r}")
+    if parameter.value < 0 or (parameter.value == 0 and not zero):
+        raise ValueError(f"its value must be {'zero or more' if zero else 'above zero'}, not {parameter.value:g} {parameter.unit}")
+    if dimension == "count" and parameter.value % 1:
+        raise ValueError(f"its value must be a whole number, not {parameter.value:g}")
+    if (parameter.low is None) != (parameter.high is None):
+        raise ValueError("low and high go together")
+    if parameter.low is not None and parameter.high is not None and not 0 <= parameter.low <= parameter.value <= parameter.high:
+        raise ValueError(f"its value must lie in its band, {parameter.low:g} to {parameter.high:g} {parameter.unit}")
+    return parameter
+
+
+Time = Annotated[Parameter, AfterValidator(partial(_measures, dimension="time", zero=True))]
+Size = Annotated[Parameter, AfterValidator(partial(_measures, dimension="size"))]
+Rate = Annotated[Parameter, AfterValidator(partial(_measures, dimension="rate"))]
+Frequency = Annotated[Parameter, AfterValidator(partial(_measures, dimension="frequency"))]
+Density = Annotated[Parameter, AfterValidator(partial(_measures, dimension="density"))]
+Turnover = Annotated[Parameter, AfterValidator(partial(_measures, dimension="turnover"))]
+Rotation = Annotated[Parameter, AfterValidator(partial(_measures, dimension="rotation"))]
+Count = Annotated[Parameter, AfterValidator(partial(_measures, dimension="count"))]
+
+
+def assumed(value: float, unit: str) -> Parameter:
+    """A parameter of a device of which nothing was read."""
+    return Parameter(value=value, unit=unit, source=ASSUMED)
+
+
+def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
+    """(``limits.iops``, parameter) of everything in `spec` that has a source."""
+    for name in type(spec).model_fields:
+        inner = getattr(spec, name)
+        if isinstance(inner, Sourced):
+            yield place + name, inner
+        elif isinstance(inner, BaseModel):
+            yield from sourced(inner, f"{place}{name}.")
+
+
+def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
+    """Parameter -> date, of what in `spec` was read of a day more than a year before `on`; a month or a year counts from its first day."""
+    year_before = (on - dt.timedelta(days=365)).isoformat()
+    dated = ((place, one.date) for place, one in sourced(spec) if one.date)
+    return {place: date for place, date in dated if date + "-01-01"[len(date) - 4 :] < year_before}

@@ -1,0 +1,203 @@
+"""Volumes over a network: what was paid for, what a provider sells at most of it, and the smallest that is enough."""
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Literal, NamedTuple, Self
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB, MIB
+from tierwise.devices.instances import InstanceLimits
+from tierwise.devices.parameter import Density, Frequency, Parameter, Rate, Size, Time, Turnover
+
+PROVISIONED = "as provisioned"
+"""The source of what a reader asked of a volume."""
+
+
+class Limit(NamedTuple):
+    """So much and no more, and by which rule."""
+
+    value: float
+    rule: str
+
+
+class Burst(Strict):
+    """Credits that a volume saves while it is used less than its baseline."""
+
+    baseline: Rate = Field(description="at which credits come in, and at which the volume goes on without any")
+    credits: Size = Field(description="most that can be saved; a volume begins with them")
+
+
+class VolumeLimits(Strict):
+    """What a provider sells at most; a rule that a provider does not have is absent."""
+
+    smallest: Size
+    largest: Size
+    iops: Frequency = Field(description="of one volume")
+    iops_floor: Frequency | None = Field(default=None, description="included in any size, and the least that can be provisioned")
+    iops_per_gib: Density | None = None
+    rate: Rate = Field(description="of one volume")
+    rate_floor: Rate | None = Field(default=None, description="included in any size; absent: the rate is not provisioned, it comes along")
+    rate_per_iops: Size | None = Field(default=None, description="bytes a second for each request a second")
+    rate_per_tib: Turnover | None = Field(
+        default=None, description="with baseline_per_tib: both come with the size, neither is provisioned"
+    )
+    baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
+
+    def iops_of(self, size_bytes: float) -> Limit:
+        """Most requests a second that a volume of `size_bytes` may have."""
+        floor = self.iops_floor.base if self.iops_floor else 0.0
+        by_size = max(floor, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
+        return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"))
+
+    def rate_of(self, size_bytes: float, iops: float) -> Limit:
+        """Most bytes a second that a volume of `size_bytes` with `iops` requests a second may have."""
+        by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else inf
+        by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else inf
+        of_one = Limit(self.rate.base, "throughput per volume")
+        return min(of_one, Limit(by_iops, "throughput per IOPS"), Limit(by_size, "throughput per TiB"))
+
+
+class CloudSpec(Strict):
+    """A volume over a network, with so many requests and bytes a second as were paid for, as far as its provider sells them."""
+
+    kind: Literal["cloud"]
+    name: str
+    description: str
+    capacity: Size
+    read_latency: Time = Field(description="median, or mean where only that is published")
+    write_latency: Time = Field(description="until the write is durable: there is nothing to flush")
+    read_latency_p99: Time | None = Field(default=None, description="99th percentile, where one is published")
+    max_iops: Frequency = Field(description="provisioned, or what comes with the size")
+    max_rate: Rate = Field(description="provisioned, or what comes with the size")
+    io_size: Size = Field(description="most that counts as one request; requests that follow each other are counted together")
+    limits: VolumeLimits
+    burst: Burst | None = Field(
+        default=None, description="absent: max_rate can be sustained; credits are spent in whole requests of io_size"
+    )
+    instance: InstanceLimits | None = Field(default=None, description="the machine that it hangs on; absent: one that takes all of it")
+
+    @field_validator("burst")
+    @classmethod
+    def _above_its_baseline(cls, burst: Burst | None, info: ValidationInfo) -> Burst | None:
+        rate = info.data.get("max_rate")
+        if burst and rate and burst.baseline.base >= rate.base:
+            raise ValueError("its baseline must be below max_rate")
+        return burst
+
+    @property
+    def sold_iops(self) -> float:
+        """Requests a second that are provisioned and billed: never more than the provider sells on such a size."""
+        return min(self.max_iops.base, self.limits.iops_of(self.capacity.base).value)
+
+    @property
+    def sold_rate(self) -> float:
+        """Bytes a second that are provisioned and billed, likewise."""
+        return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
+
+    @property
+    def iops(self) -> float:
+        """Requests a second that arrive: what was sold, as far as the instance takes it."""
+        return min(self.sold_iops, self.instance.max_iops.base if self.instance else inf)
+
+    @property
+    def rate(self) -> float:
+        """Bytes a second that arrive, likewise."""
+        return min(self.sold_rate, self.instance.max_rate.base if self.instance else inf)
+
+    @property
+    def sustained_rate(self) -> float:
+        """Bytes a second once all credits are spent."""
+        return min(self.rate, self.burst.baseline.base) if self.burst else self.rate
+
+    def with_size(self, size_bytes: float, iops: float, rate: float) -> Self:
+        """The same volume of another size; a rate that comes with size or requests is what the limits say, whatever `rate` is."""
+        limits = self.limits
+        if limits.rate_floor is None:
+            rate = limits.rate_of(size_bytes, iops).value
+        baseline = min(rate, limits.baseline_per_tib.base * size_bytes) if limits.baseline_per_tib else rate
+        burst = Burst(baseline=_given(baseline / MIB, "MiB/s"), credits=_given(size_bytes / GIB, "GiB")) if baseline < rate else None
+        return self.model_copy(
+            update={
+                "capacity": _given(size_bytes / GIB, "GiB"),
+                "max_iops": _given(iops, "IOPS"),
+                "max_rate": _given(rate / MIB, "MiB/s"),
+                "burst": burst,
+            }
+        )
+
+
+def _given(value: float, unit: str) -> Parameter:
+    return Parameter(value=value, unit=unit, source=PROVISIONED)
+
+
+def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
+    """`spec` with the size (bytes), frequency (requests a second) and rate (bytes a second) of `amounts`; the rest as in its file.
+
+    Raises:
+        InputError: more, or less, than the provider sells; `text` is what the reader wrote.
+    """
+    limits = spec.limits
+    size = amounts.get("size", spec.capacity.base)
+    _within(text, "GiB", size / GIB, limits.smallest.base / GIB, Limit(limits.largest.base / GIB, "size of a volume"))
+    most = limits.iops_of(size)
+    iops = amounts.get("frequency", min(spec.max_iops.base, most.value))
+    fixed = [] if limits.rate_floor else ["rate"]
+    fixed += ["frequency"] if limits.rate_per_tib else []
+    if any(name in amounts for name in fixed):
+        comes = "size" if limits.rate_per_tib else "IOPS"
+        raise InputError(
+            "device", value=text, rule=f"the {' and '.join(fixed)} of {spec.name} is not provisioned: it comes with its {comes}"
+        )
+    _within(text, "IOPS", iops, limits.iops_floor.base if limits.iops_floor else 0.0, most)
+    highest = limits.rate_of(size, iops)
+    rate = amounts.get("rate", min(spec.max_rate.base, highest.value))
+    floor = limits.rate_floor.base if limits.rate_floor else 0.0
+    _within(text, "MiB/s", rate / MIB, floor / MIB, Limit(highest.value / MIB, highest.rule))
+    return spec.with_size(size, iops, rate)
+
+
+def _within(text: str, unit: str, asked: float, least: float, most: Limit) -> None:
+    if not least <= asked <= most.value * (1 + 1e-9):
+        rule = f"{asked:,.6g} {unit} is not sold: {least:,.6g} to {most.value:,.6g} {unit} ({most.rule})"
+        raise InputError("device", value=text, rule=rule, remedy="another size, or less")
+
+
+def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:
+    """The smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None`: one is not enough.
+
+    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those.
+    """
+    limits = spec.limits
+    iops *= max(1.0, io_bytes / spec.io_size.base)
+    if limits.baseline_per_tib:
+        rate = max(rate, iops * spec.io_size.base)  # a small request costs as much as a whole one
+        size_bytes = max(size_bytes, rate / limits.baseline_per_tib.base)
+        iops = limits.iops.base if iops <= limits.iops.base else iops
+    else:
+        rate = max(rate, iops * min(io_bytes, spec.io_size.base), limits.rate_floor.base if limits.rate_floor else 0.0)
+        iops = max(
+            iops, rate / limits.rate_per_iops.base if limits.rate_per_iops else 0.0, limits.iops_floor.base if limits.iops_floor else 0.0
+        )
+        over_floor = limits.iops_per_gib and iops > (limits.iops_floor.base if limits.iops_floor else 0.0)
+        size_bytes = max(size_bytes, iops / limits.iops_per_gib.base) if limits.iops_per_gib and over_floor else size_bytes
+    size_bytes = max(size_bytes, limits.smallest.base)
+    if size_bytes > limits.largest.base or iops > limits.iops.base or rate > limits.rate.base:
+        return None
+    return spec.with_size(size_bytes, iops, rate)
+
+
+def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> tuple[int, CloudSpec]:
+    """(how many, each) of the fewest volumes like `spec` that share the load of `enough` between them."""
+    count = 1
+    while (each := enough(spec, size_bytes / count, iops / count, rate / count, io_bytes)) is None:
+        count += 1
+    return count, each
+
+
+def tightest(limits: Sequence[tuple[Limit, float]]) -> tuple[Limit, float]:
+    """Of (limit, how much of it is used) the limit that is used to the greatest share, and that share."""
+    limit, used = max(limits, key=lambda each: each[1] / each[0].value)
+    return limit, used / limit.value

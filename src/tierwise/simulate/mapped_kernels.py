@@ -1,0 +1,79 @@
+"""The two lists as Linux 3.2 had them for mapped pages, whose uses it learns of by looking at accessed bits.
+
+A page moves only from one end of a list to another, so the lists are queues.
+"""
+
+from tierwise.simulate.cache_table import (
+    ACTIVE,
+    ACTIVE_QUEUE,
+    CAPACITY,
+    FILE_PAGES,
+    HEAD,
+    HIT,
+    INACTIVE_QUEUE,
+    MARKED_HIT,
+    RESIDENT,
+    SLOTS,
+    Table,
+    append,
+    take,
+)
+from tierwise.simulate.compiled import inlined
+
+ABSENT, PRESENT, REFERENCED = 0, 1, 2  # REFERENCED and what follows are bits beside PRESENT
+YOUNG, MARKED = 4, 8  # the accessed bit; the first use starts a read-ahead
+
+
+@inlined
+def use(table: Table, page: int) -> int:
+    """Set the accessed bit of a resident page, as the processor does: the kernel learns of it when it looks."""
+    state = table[HEAD + page]
+    table[HEAD + page] = (state | YOUNG) & ~MARKED
+    return MARKED_HIT if state & MARKED else HIT
+
+
+@inlined
+def insert(table: Table, page: int) -> None:
+    """Take in `page`, which is absent, as not used yet."""
+    if table[RESIDENT] == table[CAPACITY]:
+        _evict(table)
+    table[RESIDENT] += 1
+    table[HEAD + page] = PRESENT
+    append(table, INACTIVE_QUEUE, HEAD + table[FILE_PAGES], page)
+
+
+@inlined
+def note(table: Table, page: int, bit: int) -> None:
+    """Of a page that may have gone already, where the cache is as small as the window."""
+    if table[HEAD + page] != ABSENT:
+        table[HEAD + page] = PRESENT | bit
+
+
+@inlined
+def _evict(table: Table) -> None:
+    """Look at the oldest inactive pages until one was not used since the last look: that one goes.
+
+    A page found used once is spared for another round, one found used again is activated. Active pages, at most half of all, are
+    moved back without regard to their use, which is forgotten.
+    """
+    inactive = HEAD + table[FILE_PAGES]
+    active = inactive + table[SLOTS]
+    while True:
+        while 2 * table[ACTIVE] > table[RESIDENT]:
+            page = take(table, ACTIVE_QUEUE, active)
+            table[ACTIVE] -= 1
+            table[HEAD + page] = PRESENT | REFERENCED
+            append(table, INACTIVE_QUEUE, inactive, page)
+        page = take(table, INACTIVE_QUEUE, inactive)
+        state = table[HEAD + page]
+        if not state & YOUNG:
+            table[HEAD + page] = ABSENT
+            table[RESIDENT] -= 1
+            return
+        if state & REFERENCED:
+            table[HEAD + page] = PRESENT
+            table[ACTIVE] += 1
+            append(table, ACTIVE_QUEUE, active, page)
+        else:
+            table[HEAD + page] = PRESENT | REFERENCED
+            append(table, INACTIVE_QUEUE, inactive, page)

@@ -1,0 +1,77 @@
+"""Processes and a device on one clock: each process is a generator that says what it waits for."""
+
+import math
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import count
+
+from tierwise.core.units import PAGE_BYTES
+from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.simulate.scan.read_ahead import Run
+
+Process = Generator["float | Event", None, None]
+"""Yields the seconds for which it computes, or the event that it waits for."""
+
+
+@dataclass(eq=False)
+class Event:
+    """Something that happens once."""
+
+    happened: bool = False
+    waiting: list[Process] = field(default_factory=list)
+
+
+class Clock:
+    """Time in seconds, from 0 on, of processes that each have a processor, and of `device`."""
+
+    def __init__(self, device: DeviceModel):
+        self.now_s = self.waited_s = 0.0
+        """`waited_s` is what of the time everybody waits for the device."""
+        self._device = device
+        self._ready: list[tuple[float, int, Process]] = []  # a heap
+        self._number = count()
+        self._reads: dict[int, Event] = {}
+
+    def start(self, process: Process) -> None:
+        """Let `process` begin now."""
+        heappush(self._ready, (self.now_s, next(self._number), process))
+
+    def read(self, address_bytes: int, run: Run, done: Event) -> None:
+        """Ask the device for the pages of `run` of a file that begins at an address; `done` happens with the last of them."""
+        tag = next(self._number)
+        self._reads[tag] = done
+        self._device.submit(self.now_s, tag, Operation.READ, address_bytes + run.first * PAGE_BYTES, run.length * PAGE_BYTES)
+
+    def happen(self, event: Event) -> None:
+        """Wake whoever waits for `event`."""
+        event.happened = True
+        for process in event.waiting:
+            self.start(process)
+        event.waiting.clear()
+
+    def run(self, until: Event) -> float:
+        """Go on until the event has happened; when that was."""
+        while not until.happened:
+            device_s = self._device.next_event_s()
+            if self._ready and self._ready[0][0] <= device_s:
+                self.now_s, _, process = heappop(self._ready)
+                self._step(process)
+            else:
+                assert device_s < math.inf, "everybody waits for nothing"
+                for tag, done_s in self._device.advance(device_s):
+                    self.waited_s += 0.0 if self._ready else done_s - self.now_s
+                    self.now_s = done_s
+                    self.happen(self._reads.pop(tag))
+        return self.now_s
+
+    def _step(self, process: Process) -> None:
+        """As far as it goes without waiting."""
+        for wanted in process:
+            if isinstance(wanted, Event):
+                if not wanted.happened:
+                    wanted.waiting.append(process)
+                    return
+            elif wanted > 0:
+                heappush(self._ready, (self.now_s + wanted, next(self._number), process))
+                return

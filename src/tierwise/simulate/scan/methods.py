@@ -1,0 +1,154 @@
+"""The three scans as processes that read, and as processor time where everything is in shared buffers."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from tierwise.core.units import MIB, PAGE_BYTES
+from tierwise.devices.protocol import DeviceModel
+from tierwise.simulate.scan.clock import Clock, Event, Process
+from tierwise.simulate.scan.kernel import KernelCosts, Relation
+from tierwise.simulate.scan.processor import Processor
+from tierwise.simulate.scan.read_ahead import CachedFile, Run
+from tierwise.simulate.scan.rows import Floats, Ints, Table, touched_pages
+from tierwise.simulate.scan.stream import Reads, Stream
+from tierwise.simulate.scan.words import IoMethod, ScanMethod
+
+LEAF_ROWS: Final = 367
+"""Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
+INNER_ROWS: Final = 300
+"""Pages that one above them points to."""
+EXTENT_BYTES: Final = 16 * MIB
+"""A file begins at a multiple of this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """How a server reads, and what that costs its processor."""
+
+    io_method: IoMethod
+    io_workers: int
+    effective_io_concurrency: int
+    processor: Processor
+
+    def reads(self) -> Reads:
+        """For a stream."""
+        reading, speed = self.processor.reading, self.processor.speed.value
+        costs_s = (cost.base / speed for cost in (reading.ask, reading.hand, reading.wake))
+        return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
+
+    def kernel(self, *, fresh: bool) -> KernelCosts:
+        """For a file; a large sequential scan has a few shared buffers that it uses again, whatever else reads takes `fresh` ones."""
+        reading, speed = self.processor.reading, self.processor.speed.value
+        copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
+        return KernelCosts(
+            reading.call.base / speed, copy_s / speed, reading.check.base / speed, reading.request.base / speed, reading.fill.base / speed
+        )
+
+
+def index_row_costs(pages: Ints, processor: Processor) -> Floats:
+    """Seconds of the processor for each row of an index scan that finds its rows on `pages`, one after the other."""
+    costs, speed = processor.index, processor.speed.value
+    step = np.diff(pages, prepend=-2)
+    return np.asarray(costs.row.base + np.select([step == 0, step == 1], [0.0, costs.page.base], costs.jump.base)) / speed
+
+
+def page_s(table: Table, method: ScanMethod, processor: Processor) -> float:
+    """Seconds of the processor for one page of the table, as a sequential or a bitmap scan handles it."""
+    speed = processor.speed.value
+    if method is ScanMethod.SEQUENTIAL:
+        costs = processor.sequential
+        return (costs.page.base + table.rows / table.pages * (costs.row.base + table.selectivity * costs.match.base)) / speed
+    bitmap = processor.bitmap
+    return (bitmap.page.base + table.matched / touched_pages(table) * bitmap.row.base) / speed
+
+
+def warm_s(table: Table, method: ScanMethod, processor: Processor, pages: Ints) -> float:
+    """Seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the column."""
+    if method is ScanMethod.INDEX:
+        return float(index_row_costs(pages, processor).sum())
+    read = table.pages if method is ScanMethod.SEQUENTIAL else touched_pages(table)
+    return read * page_s(table, method, processor)
+
+
+class ColdScan:
+    """One scan with nothing in memory, of a table at the beginning of `device` and its index behind it."""
+
+    def __init__(self, table: Table, device: DeviceModel, server: Server):
+        self._table, self._server = table, server
+        self._clock = Clock(device)
+        leaves = math.ceil(table.rows / LEAF_ROWS)
+        index_at = math.ceil((table.pages + 1) * PAGE_BYTES / EXTENT_BYTES) * EXTENT_BYTES
+        self._leaves = self._relation(leaves + 1, index_at)
+        self._index = self._leaves.opened()
+        self._ask_s = server.reads().ask_s
+
+    def run_s(self, method: ScanMethod, pages: Ints) -> float:
+        """Seconds that it takes; `pages` as for `warm_s`, none for a sequential scan."""
+        done = Event()
+        self._clock.start(self._to_the_end(self._scan(method, pages), done))
+        return self._clock.run(done)
+
+    @property
+    def waited_s(self) -> float:
+        """What of them nobody computes, because everybody waits for the device."""
+        return self._clock.waited_s
+
+    def _to_the_end(self, process: Process, done: Event) -> Process:
+        yield from process
+        self._clock.happen(done)
+
+    def _relation(self, pages: int, address_bytes: int, *, fresh: bool = True) -> Relation:
+        return Relation(self._clock, self._server.kernel(fresh=fresh), CachedFile(pages), address_bytes)
+
+    def _scan(self, method: ScanMethod, pages: Ints) -> Process:
+        table = self._table
+        if method is ScanMethod.INDEX:
+            return self._by_index(pages)
+        sequential = method is ScanMethod.SEQUENTIAL
+        relation = self._relation(table.pages, 0, fresh=not sequential)
+        stream = Stream(self._clock, relation, self._server.reads(), sequential=sequential)
+        if sequential:
+            return stream.scan(iter(range(table.pages)), page_s(table, method, self._server.processor))
+        return self._by_bitmap(stream, iter(np.unique(pages).tolist()))
+
+    def _by_bitmap(self, stream: Stream, blocks: Iterator[int]) -> Process:
+        yield from self._descend()
+        for leaf in self._leaves_wanted():
+            yield self._ask_s
+            yield from self._leaves.read(self._index, Run(leaf, 1))
+        yield from stream.scan(blocks, page_s(self._table, ScanMethod.BITMAP, self._server.processor))
+
+    def _by_index(self, pages: Ints) -> Process:
+        """Reads a leaf, and each page of the table when its first row is due; what is read again costs the processor alone."""
+        table = self._relation(self._table.pages, 0)
+        opened = table.opened()
+        passed_s = np.concatenate([[0.0], index_row_costs(pages, self._server.processor).cumsum()])
+        first_rows = np.sort(np.unique(pages, return_index=True)[1])
+        leaves = self._leaves_wanted()
+        turns = np.arange(len(leaves)) * LEAF_ROWS
+        yield from self._descend()
+        at = 0
+        rows = [(row, 0, leaf) for row, leaf in zip(turns.tolist(), leaves, strict=True) if row < len(pages)]
+        rows += [(row, 1, page) for row, page in zip(first_rows.tolist(), pages[first_rows].tolist(), strict=True)]
+        for row, kind, page in sorted(rows):
+            yield float(passed_s[row] - passed_s[at]) + self._ask_s
+            at = row
+            relation, by = (table, opened) if kind else (self._leaves, self._index)
+            yield from relation.read(by, Run(page, 1))
+        yield float(passed_s[-1] - passed_s[at])
+
+    def _descend(self) -> Process:
+        """From the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's own file."""
+        above = math.ceil(self._table.rows / LEAF_ROWS)
+        while above > 1:
+            above = math.ceil(above / INNER_ROWS)
+            inner = self._relation(above + 1, self._leaves.address_bytes + self._leaves.file.pages * PAGE_BYTES)
+            yield from inner.read(inner.opened(), Run(above // 2 + 1 if above > 1 else 1, 1))
+
+    def _leaves_wanted(self) -> range:
+        first = 1 + self._table.first // LEAF_ROWS
+        return range(first, 1 + math.ceil((self._table.first + self._table.matched) / LEAF_ROWS))

@@ -1,0 +1,161 @@
+"""How long a scan of a PostgreSQL table will take: rows are placed, reads are simulated; a large table is made smaller in proportion."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from pydantic import Field
+
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict
+from tierwise.core.units import PAGE_BYTES
+from tierwise.devices.model import build
+from tierwise.devices.slowed import Slowed
+from tierwise.devices.spec import DeviceSpec, load_device
+from tierwise.simulate.scan.methods import ColdScan, Server, warm_s
+from tierwise.simulate.scan.processor import Processor, load_processor
+from tierwise.simulate.scan.rows import Table, pages_in_order, touched_pages
+from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+
+SIMULATED_PAGES: Final = 4_000
+"""Of a scan that touches more, the table is made smaller in proportion, with the distances on the device as they were."""
+SEEDS: Final = range(1, 4)
+"""Draws of the jitter, and places of a disk's platters."""
+SPEEDS: Final = (2.0, 0.5)
+"""Processors that are so many times as quick give the range's ends."""
+PACES: Final = (0.85, 1.2)
+"""And devices that take so many times as long, at the same ends."""
+MOST_PAGES: Final = 2**32 - 2
+MOST_ROWS: Final = 291
+"""Of a table, and of a page of 8 KiB: PostgreSQL's own limits."""
+NOTES: Final = (
+    "one session: no parallel query, no just-in-time compilation",
+    "what was read once stays in memory; a bitmap is never lossy (work_mem)",
+    "the kernel reads 128 KiB ahead; every process has a processor",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What is asked: which table, how it is scanned, on what."""
+
+    device: str
+    table: Table
+    method: ScanMethod
+    cache: Cache
+    io_method: IoMethod = IoMethod.WORKER
+    io_workers: int = 3
+    effective_io_concurrency: int = 16
+    cpu_speed: float | None = None
+    cpu_us_per_row: float | None = None
+    slowdown: float = 1.0
+    """The device takes so many times as long, as an emulated one can be told to."""
+
+
+class Prediction(Strict):
+    """What a scan will take."""
+
+    time_s: float
+    low_s: float = Field(description="with a processor twice as quick, and a device that takes 0.85 times as long")
+    high_s: float = Field(description="with a processor half as quick, and a device that takes 1.2 times as long")
+    pages: int = Field(description="distinct pages of the table that are touched")
+    device: str
+    method: ScanMethod
+    cache: Cache
+    io_method: IoMethod
+    device_s: float = Field(description="what of the time nobody computes, because everybody waits for the device")
+    cpu_s: float = Field(description="what the scan would take with everything in shared buffers")
+    notes: tuple[str, ...] = NOTES
+
+
+def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
+    """The time of `scan`, and the distinct pages of the table that it touches; `processor`: another than that of the file.
+
+    Raises:
+        InputError: an impossible value, no such device, or a table that does not fit on it.
+    """
+    spec, server = load_device(scan.device), _server(scan, processor or load_processor())
+    _check(scan, spec)
+    whole = scan.table
+    touched = float(whole.pages) if scan.method is ScanMethod.SEQUENTIAL else touched_pages(whole)
+    part = _part(whole, touched)
+    scale = whole.matched / part.matched if scan.method is not ScanMethod.SEQUENTIAL else whole.pages / part.pages
+
+    def takes_s(seed: int, pace: float, speed: float) -> tuple[float, float]:
+        able = replace(server, processor=server.processor.at(speed))
+        pages = pages_in_order(part, np.random.default_rng(seed))
+        if scan.cache is Cache.WARM:
+            return warm_s(part, scan.method, able.processor, pages) * scale, 0.0
+        device = Slowed(build(spec, seed=seed, stretch=whole.pages / part.pages))
+        device.slow(0.0, pace * scan.slowdown)
+        cold = ColdScan(part, device, able)
+        return cold.run_s(scan.method, pages) * scale, cold.waited_s * scale
+
+    times_s, waits_s = zip(*(takes_s(seed, 1.0, 1.0) for seed in SEEDS), strict=True)
+    low_s, high_s = (takes_s(SEEDS[0], pace, speed)[0] for pace, speed in zip(PACES, SPEEDS, strict=True))
+    cold = scan.cache is Cache.COLD
+    return Prediction(
+        time_s=float(np.mean(times_s)),
+        low_s=min(low_s, *times_s),
+        high_s=max(high_s, *times_s),
+        pages=round(touched),
+        device=scan.device,
+        method=scan.method,
+        cache=scan.cache,
+        io_method=scan.io_method,
+        device_s=float(np.mean(waits_s)),
+        cpu_s=warm_s(part, scan.method, server.processor, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * scale,
+        notes=NOTES if cold else NOTES[:1],
+    )
+
+
+def as_text(found: Prediction) -> str:
+    """For a person."""
+    return "\n".join(
+        [
+            f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "
+            f"{found.cpu_s:.3g} s with everything in shared buffers",
+            f"{found.method} scan on {found.device}, {found.cache}, io_method {found.io_method} (simulated); {'; '.join(found.notes)}",
+        ]
+    )
+
+
+def _part(whole: Table, touched: float) -> Table:
+    """The table, smaller in proportion where the scan touches too many pages of it."""
+    share = min(1.0, SIMULATED_PAGES / touched)
+    pages = max(1, round(whole.pages * share))
+    return replace(whole, pages=pages, rows=max(1, round(whole.rows * pages / whole.pages)))
+
+
+def _server(scan: Scan, processor: Processor) -> Server:
+    if scan.cpu_speed is not None:
+        processor = processor.at(scan.cpu_speed / processor.speed.value)
+    if scan.cpu_us_per_row is not None:
+        processor = processor.with_row_us(scan.cpu_us_per_row)
+    return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor)
+
+
+def _check(scan: Scan, spec: DeviceSpec) -> None:
+    table = scan.table
+    for option, value, most in (("--pages", table.pages, MOST_PAGES), ("--rows", table.rows, table.pages * MOST_ROWS)):
+        if not 1 <= value <= most:
+            raise InputError(option, value=value, rule=f"must be 1 to {most}")
+    if not 0 < table.selectivity <= 1:
+        raise InputError(
+            "--selectivity", value=table.selectivity, rule="must be above 0 and at most 1: the share of the rows that is wanted"
+        )
+    if not -1 <= table.correlation <= 1:
+        raise InputError("--correlation", value=table.correlation, rule="must be -1 to 1, as in pg_stats")
+    for option, count, least, most in (
+        ("--io-workers", scan.io_workers, 1, 32),
+        ("--effective-io-concurrency", scan.effective_io_concurrency, 0, 1000),
+    ):
+        if not least <= count <= most:
+            raise InputError(option, value=count, rule=f"must be {least} to {most}, as in PostgreSQL 18")
+    for option, number in (("--cpu-speed", scan.cpu_speed), ("--cpu-us-per-row", scan.cpu_us_per_row)):
+        if number is not None and not (0 < number < math.inf):
+            raise InputError(option, value=number, rule="must be above 0")
+    capacity_bytes = build(spec).capacity_bytes
+    if table.pages * PAGE_BYTES > capacity_bytes:
+        raise InputError("--pages", value=table.pages, rule=f"must fit on {scan.device}, which has {capacity_bytes // PAGE_BYTES} pages")

@@ -1,0 +1,84 @@
+"""What a scan costs the processor: ``data/machines/postgres-18-scans.toml``, measured by ``benchmarks/by_name/scan_processor.py``."""
+
+from typing import Final, Self
+
+from pydantic import Field
+
+from tierwise.core import paths
+from tierwise.core.toml import Strict, read_toml
+from tierwise.devices.parameter import Parameter, Sourced, Time
+
+FILE: Final = "postgres-18-scans"
+
+
+class Speed(Sourced):
+    """A processor's speed over that of the processor on which the costs were measured."""
+
+    value: float = Field(gt=0, allow_inf_nan=False)
+
+
+class SequentialCosts(Strict):
+    """Of a sequential scan with a condition on one column."""
+
+    page: Time = Field(description="a page in shared buffers")
+    row: Time = Field(description="each row of it, in the range or not")
+    match: Time = Field(description="on top, a row of the range")
+
+
+class IndexCosts(Strict):
+    """Of an index scan, the index included."""
+
+    row: Time = Field(description="a row of the range")
+    page: Time = Field(description="on top, where it lies on the page after that of the row before")
+    jump: Time = Field(description="on top, where it lies on any other page than that of the row before")
+
+
+class BitmapCosts(Strict):
+    """Of a bitmap scan, the index included."""
+
+    row: Time = Field(description="a row of the range")
+    page: Time = Field(description="a page of the table that holds such rows")
+
+
+class ReadingCosts(Strict):
+    """Of reading pages into shared buffers, whoever does so."""
+
+    call: Time = Field(description="one read of the file, whatever its size")
+    copying: Time = Field(description="a page from the kernel's cache to shared buffers")
+    check: Time = Field(description="a page's check sum: of whoever read it, under io_uring of the session")
+    ask: Time = Field(description="of the session, a page: a shared buffer for it, and the end of its read")
+    hand: Time = Field(description="of the session, one read that others make, whatever its size")
+    request: Time = Field(description="one request of the device, whatever its size")
+    fill: Time = Field(description="a page that is new in the kernel's cache")
+    fresh: Time = Field(description="a shared buffer that is used for the first time since the server's start: page faults")
+    wake: Time = Field(description="until a process that waits runs again, where another one wakes it")
+
+
+class Processor(Strict):
+    """The costs, in the time of the processor that they were measured on, and how much quicker another one is."""
+
+    description: str
+    speed: Speed
+    sequential: SequentialCosts
+    index: IndexCosts
+    bitmap: BitmapCosts
+    reading: ReadingCosts
+
+    def at(self, speed: float) -> Self:
+        """The same, `speed` times as quick."""
+        return self.model_copy(update={"speed": self.speed.model_copy(update={"value": self.speed.value * speed})})
+
+    def with_row_us(self, row_us: float) -> Self:
+        """The same, with another cost of a row: each of a sequential scan, each of the range in the others, whatever the speed."""
+        row = Parameter(value=row_us * self.speed.value, unit="us", source="--cpu-us-per-row")
+        scans = {name: getattr(self, name).model_copy(update={"row": row}) for name in ("sequential", "index", "bitmap")}
+        return self.model_copy(update=scans)
+
+
+def load_processor() -> Processor:
+    """The costs that `predict-scan` takes.
+
+    Raises:
+        InputError: an unknown field, an impossible value, a missing source or unit.
+    """
+    return read_toml(paths.data() / "machines" / f"{FILE}.toml", Processor)

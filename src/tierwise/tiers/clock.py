@@ -1,0 +1,176 @@
+"""The time that the devices of a daemon go by: one `now()`, and three ways to have it.
+
+A *waited* clock is real time. A *counted* one stands still while nobody computes, and jumps to the devices' next event once nobody who
+could run is left: what the host takes away of the daemon's or the server's time is then in no result.
+"""
+
+import time
+from array import array
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from tierwise.core.words import ClockKind
+from tierwise.tiers.sessions import Sessions, processor_clock
+
+HISTORY_S: Final = 2e-4
+
+Drain = Callable[[], bool]
+"""Takes the requests that have come unseen; True where there was none."""
+
+
+class Clock(Protocol):
+    """What the daemon's loop asks of a clock."""
+
+    kind: ClockKind
+
+    def now(self) -> float:
+        """Seconds; never less than before."""
+
+    def meet(self, pid: int) -> None:
+        """A request of the process `pid` has come."""
+
+    def blocked(self, drain: Drain) -> bool:
+        """Whether nobody is left who could run, so that the clock may jump."""
+
+    def jump(self, to_s: float) -> None:
+        """Have it be `to_s` at least."""
+
+    def parts(self) -> dict[str, float]:
+        """`now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
+        `strangers`, requests that this clock cannot count truly; `used_s`, processor time of all that is counted."""
+
+
+class Waited:
+    """Real time, of CLOCK_MONOTONIC."""
+
+    kind = ClockKind.WAITED
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def meet(self, pid: int) -> None:
+        """Nothing: whoever asks waits."""
+
+    def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - real time does not jump
+        return False
+
+    def jump(self, to_s: float) -> None:
+        """Nothing: real time comes by itself."""
+
+    def parts(self) -> dict[str, float]:
+        return {"now_s": self.now()}
+
+
+class CountedOne:
+    """The processor time of one process and the service times of its requests, one at a time, from `origin_s` on.
+
+    A request that has not been answered blocks the process, so the clock may jump at once. Requests of any other process, and several
+    at once, are `strangers`: what they cost cannot be told by this clock. It needs no privilege.
+    """
+
+    kind = ClockKind.COUNTED_ONE
+
+    def __init__(self, pid: int, origin_s: float):
+        self._pid, self._origin_s = pid, origin_s
+        self._processor = processor_clock(pid)
+        self._before_s = self._computed_s = time.clock_gettime(self._processor)
+        self._jumped_s = 0.0
+        self._strangers = 0
+
+    def now(self) -> float:
+        try:  # noqa: SIM105 - thrice a request, and suppress() takes longer than the call
+            self._computed_s = time.clock_gettime(self._processor)
+        except OSError:  # the session has ended: its clock stands
+            pass
+        return self._origin_s + self._jumped_s + self._computed_s - self._before_s
+
+    def meet(self, pid: int) -> None:
+        self._strangers += pid != self._pid
+
+    def crowded(self) -> None:
+        """Several requests are outstanding at once."""
+        self._strangers += 1
+
+    def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - who waits for an answer asks nothing else
+        return True
+
+    def jump(self, to_s: float) -> None:
+        self._jumped_s += max(0.0, to_s - self.now())
+
+    def parts(self) -> dict[str, float]:
+        return {
+            "now_s": self.now(),
+            "computed_s": self._computed_s - self._before_s,
+            "jumped_s": self._jumped_s,
+            "strangers": self._strangers,
+            "used_s": self._computed_s,
+        }
+
+
+class CountedSeveral:
+    """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
+
+    While k of them could run, the clock gains their processor time over min(k, `processors`). Two looks, the second
+    at each task, must find all of them blocked, with no processor time between and no request unseen, before it jumps: one look alone is
+    a race, because who is seen to be blocked first may be woken by whoever is seen last.
+    """
+
+    kind = ClockKind.COUNTED_SEVERAL
+
+    def __init__(self, sessions: Sessions, processors: int, origin_s: float):
+        self._sessions, self._processors, self._now_s = sessions, processors, origin_s
+        self._used_s = sessions.used_s()
+        self._running = 1
+        self._computed_s = self._jumped_s = 0.0
+        self._held = False
+        self.history = array("d")  # CLOCK_MONOTONIC and this clock in turn, about five times a real millisecond
+
+    def now(self) -> float:
+        try:
+            used_s = self._sessions.used_s()
+        except OSError:  # the group is gone, and with it whoever would compute
+            used_s = self._used_s
+        gained_s = (used_s - self._used_s) / min(max(1, self._running), self._processors)
+        self._used_s = used_s
+        self._computed_s += gained_s
+        self._now_s += gained_s
+        return self._now_s
+
+    def meet(self, pid: int) -> None:
+        """Nothing: all of them are counted."""
+
+    def close(self) -> None:
+        """Look at nobody any more."""
+        self._sessions.close()
+
+    def hold(self, held: bool) -> None:
+        """Do not jump, while somebody reads figures that belong to one moment."""
+        self._held = held
+
+    def blocked(self, drain: Drain) -> bool:
+        try:
+            if self._running:
+                self._sessions.look_at_all()
+            self.now()  # by those who were running until here
+            self._running = self._sessions.running(thoroughly=False)
+            if self._held or self._running or not drain():
+                return False
+            return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s and drain()
+        except OSError:
+            return drain()
+
+    def jump(self, to_s: float) -> None:
+        real_s = time.monotonic()
+        if not self.history or real_s - self.history[-2] > HISTORY_S:
+            self.history.extend((real_s, self._now_s))
+        gained_s = max(0.0, to_s - self._now_s)
+        self._jumped_s += gained_s
+        self._now_s += gained_s
+
+    def parts(self) -> dict[str, float]:
+        shown = {"now_s": self.now(), "computed_s": self._computed_s, "jumped_s": self._jumped_s, "used_s": self._used_s}
+        self.history.extend((time.monotonic(), self._now_s))
+        return shown
+
+
+AnyClock = Waited | CountedOne | CountedSeveral

@@ -1,0 +1,182 @@
+"""The near side of a daemon of emulated tiers: started with its first mount, gone with its last one."""
+
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tierwise
+from tierwise.core.errors import TierwiseError
+from tierwise.core.words import ClockKind
+from tierwise.tiers.control import Control
+from tierwise.tiers.record import Record
+
+START_S: Final = 30.0
+SLEEP_MOST_S: Final = 3600.0
+"""Real seconds that anybody waits for a counted clock at most: a window is some seconds of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockParts:
+    """What a daemon's clock shows, as `tierwise.tiers.clock.Clock.parts` says."""
+
+    now_s: float
+    computed_s: float = 0.0
+    jumped_s: float = 0.0
+    strangers: int = 0
+    used_s: float = 0.0
+
+
+class Daemon:
+    """A process that serves mounts, by one clock. `state` is a folder for its control channel, record, log and lists of requests."""
+
+    def __init__(self, state: Path):
+        self.state = state
+        self.clock = ClockKind.WAITED
+        self._mounted: set[str] = set()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: Control | None = None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, while it serves."""
+        return self._process.pid if self._process else None
+
+    def call(self, do: str, **arguments: object) -> Any:
+        """Have it do something; its answer."""
+        if self._control is None:
+            raise TierwiseError(f"no daemon serves {self.state}. Remedy: start the tier first")
+        return self._control.call(do, **arguments)
+
+    def mount(self, tier: str, **arguments: object) -> None:
+        """Have it mount one more; a daemon that has none yet is started."""
+        if self._process is None:
+            self._start()
+        try:
+            self.call("mount", tier=tier, **arguments)
+        except TierwiseError:
+            if not self._mounted:
+                self.end()
+            raise
+        self._mounted.add(tier)
+
+    def unmounted(self, tier: str) -> None:
+        """`tier` was unmounted; with the last one the daemon ends."""
+        self._mounted.discard(tier)
+        if not self._mounted:
+            self.wait()
+        else:
+            with suppress(TierwiseError):  # it was killed
+                self.call("drop", tier=tier)
+
+    def end(self) -> None:
+        """Have it unmount what it serves and end."""
+        if self._process is not None:
+            self._process.terminate()
+            self.wait()
+
+    def wait(self) -> int:
+        """Until it has ended; its exit code."""
+        if self._process is None:
+            return 0
+        code = self._process.wait()
+        if self._control:
+            self._control.close()
+        self._process = self._control = None
+        self._mounted.clear()
+        self.clock = ClockKind.WAITED
+        return code
+
+    def said(self) -> str:
+        """What it wrote to its log."""
+        return (self.state / "daemon.log").read_text(encoding="utf-8").strip()
+
+    # Its clock
+
+    def wait_in_real_time(self) -> None:
+        """Have every request wait as long as its device would have taken."""
+        if self.clock is not ClockKind.WAITED:
+            self.call("clock")
+        self.clock = ClockKind.WAITED
+
+    def count_one(self, session: int, *, origin_s: float) -> None:
+        """Count the process `session` and its requests, from `origin_s` on, which decides where platters stand."""
+        self.call("clock", session=session, origin_s=origin_s)
+        self.clock = ClockKind.COUNTED_ONE
+
+    def count_several(self, group: tuple[Path, ...], *, processors: int, origin_s: float) -> None:
+        """Count the processes of a group (the folders of a `SessionGroup`) as if they had so many processors."""
+        self.call("clock", group=[str(folder) for folder in group], processors=processors, origin_s=origin_s)
+        self.clock = ClockKind.COUNTED_SEVERAL
+
+    def time(self) -> ClockParts:
+        """What its clock shows."""
+        return ClockParts(**self.call("time"))
+
+    def sleep(self, seconds: float, *, hold: bool) -> None:
+        """Return when its clock, which counts several, has gained so many seconds; `hold`: it then stands until it is let go."""
+        with Sleeper(self.state) as sleeper:
+            sleeper.sleep(seconds, hold=hold)
+
+    def history(self) -> NDArray[np.float64]:
+        """Since a clock that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
+        path = self.state / "history"
+        try:
+            self.call("history", path=str(path))
+            return np.fromfile(path, dtype=np.float64).reshape(-1, 2)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def hold(self, held: bool) -> None:
+        """Have a clock that counts several not jump, while figures are read that belong to one moment."""
+        self.call("hold", held=held)
+
+    def _start(self) -> None:
+        self.state.mkdir(parents=True, exist_ok=True)
+        package = str(Path(tierwise.__file__).parents[1])
+        with (self.state / "daemon.log").open("w") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tierwise.tiers.server", str(self.state)],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))},
+                start_new_session=True,  # a Ctrl-C at the terminal is for the server first
+            )
+        deadline_s = time.monotonic() + START_S
+        while self._process.poll() is None and time.monotonic() < deadline_s:
+            with suppress(OSError, TierwiseError):
+                self._control = Control(Record.control(self.state))
+                self._control.call("ping")
+                return
+            time.sleep(0.005)
+        self.end()
+        raise TierwiseError(f"the daemon of emulated tiers did not start: {self.said() or f'no answer within {START_S:.0f} s'}")
+
+
+class Sleeper:
+    """Somebody who sleeps by the clock of the daemon with this `state`, in whatever process he is."""
+
+    def __init__(self, state: Path):
+        self._control = Control(Record.control(state), timeout_s=SLEEP_MOST_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Sleep no more."""
+        self._control.close()
+
+    def sleep(self, seconds: float, *, hold: bool = False) -> None:
+        """Return when the clock has gained so many seconds; `hold`: it then stands until it is let go."""
+        self._control.call("sleep", seconds=seconds, hold=hold)

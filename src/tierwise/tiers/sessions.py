@@ -1,0 +1,234 @@
+"""What a group of processes is at: its processor time, and how many of its tasks could run.
+
+In version 1 of control groups the kernel counts tasks by state itself (CGROUPSTATS, over netlink); in version 2 each one is looked at.
+"""
+
+import os
+import socket
+import time
+from pathlib import Path
+from struct import Struct
+from typing import Final, Protocol
+
+from tierwise.core.errors import TierwiseError
+
+RUNNABLE: Final = b"RW"
+"""States in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running."""
+
+
+class Sessions(Protocol):
+    """Processes that are counted together."""
+
+    def used_s(self) -> float:
+        """Their processor time; of a task that runs now up to when the kernel last looked."""
+
+    def look_at_all(self) -> None:
+        """Have the kernel look at every task that runs now: its own ticks are milliseconds apart, and a flash drive answers sooner."""
+
+    def running(self, *, thoroughly: bool) -> int:
+        """How many of their tasks run, or could; a look that is not thorough may miss one that is just being woken."""
+
+    def close(self) -> None:
+        """Give its descriptors back."""
+
+
+class GroupedByKernel:
+    """A group of version 1: `processors` is its folder below cpuacct, `tasks` that below pids."""
+
+    def __init__(self, processors: Path, tasks: Path):
+        self._folder = os.open(processors, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._usage = os.open(processors / "cpuacct.usage", os.O_RDONLY | os.O_CLOEXEC)
+        self._current = os.open(tasks / "pids.current", os.O_RDONLY | os.O_CLOEXEC)
+        self._states = TaskStates()
+        self._slowly = LookedAt(processors / "tasks")
+        self._processes = processors / "cgroup.procs"
+        self._tasks, self._clocks = -1, list[int]()
+
+    def used_s(self) -> float:
+        return int(os.pread(self._usage, 32, 0)) / 1e9
+
+    def look_at_all(self) -> None:
+        tasks = int(os.pread(self._current, 32, 0))
+        if tasks != self._tasks:
+            self._tasks, self._clocks = tasks, clocks_of(self._processes)
+        look_at(self._clocks)
+
+    def running(self, *, thoroughly: bool) -> int:
+        known, running = self._states.of(self._folder)
+        # What waits for a lock or for a page, or is just being woken, is in no count of the kernel's: then every task is looked at.
+        if running or not thoroughly or known == int(os.pread(self._current, 32, 0)):
+            return running
+        return self._slowly.running()
+
+    def close(self) -> None:
+        """Give its descriptors back."""
+        for descriptor in (self._folder, self._usage, self._current):
+            os.close(descriptor)
+        self._states.close()
+        self._slowly.close()
+
+
+class GroupedByHand:
+    """A group of version 2, in the folder `group`."""
+
+    def __init__(self, group: Path):
+        self._usage = os.open(group / "cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
+        self._slowly = LookedAt(group / "cgroup.threads")
+        self._processes = group / "cgroup.procs"
+
+    def used_s(self) -> float:
+        return used_s_of(os.pread(self._usage, 4096, 0))
+
+    def look_at_all(self) -> None:
+        look_at(clocks_of(self._processes))
+
+    def running(self, *, thoroughly: bool) -> int:  # noqa: ARG002 - every look is
+        return self._slowly.running()
+
+    def close(self) -> None:
+        """Give its descriptors back."""
+        os.close(self._usage)
+        self._slowly.close()
+
+
+def processor_clock(pid: int) -> int:
+    """Number of the clock that shows the processor time of all threads of the process `pid` (clock_getcpuclockid(3))."""
+    return (~pid << 3) | 2
+
+
+def clocks_of(processes: Path) -> list[int]:
+    """The processor clocks of the processes that a file of a group lists."""
+    return [processor_clock(int(pid)) for pid in processes.read_bytes().split()]
+
+
+def look_at(clocks: list[int]) -> None:
+    """Read each clock, which brings the kernel's account of a running process to now."""
+    for clock in clocks:
+        try:  # noqa: SIM105 - so often that suppress() takes as long as the call
+            time.clock_gettime(clock)
+        except OSError:  # it has ended meanwhile
+            pass
+
+
+def used_s_of(cpu_stat: bytes) -> float:
+    """Processor time that the text of a file ``cpu.stat`` tells."""
+    for line in cpu_stat.splitlines():
+        name, _, value = line.partition(b" ")
+        if name == b"usage_usec":
+            return int(value) / 1e6
+    raise TierwiseError(f"cpu.stat has no usage_usec: {cpu_stat!r}. Remedy: a kernel with control groups of version 2")
+
+
+def grouped(folders: list[str]) -> GroupedByKernel | GroupedByHand:
+    """The group in `folders` (`tierwise.core.session_group`)."""
+    first, *others = map(Path, folders)
+    return GroupedByKernel(first, others[0]) if others else GroupedByHand(first)
+
+
+class LookedAt:
+    """The tasks that a file of a group lists, each looked at through /proc."""
+
+    def __init__(self, listing: Path):
+        self._listing = os.open(listing, os.O_RDONLY | os.O_CLOEXEC)
+        self._listed = b""
+        self._stats: dict[bytes, int] = {}
+
+    def running(self) -> int:
+        """How many of them run, or could."""
+        if (listed := self._list()) != self._listed:
+            self._open(listed)
+        return sum(self._state(task) in RUNNABLE for task in list(self._stats))
+
+    def close(self) -> None:
+        """Give its descriptors back."""
+        self._open(b"")
+        os.close(self._listing)
+
+    def _list(self) -> bytes:
+        listed = b""
+        while part := os.pread(self._listing, 1 << 16, len(listed)):
+            listed += part
+        return listed
+
+    def _open(self, listed: bytes) -> None:
+        self._listed, there = listed, set(listed.split())
+        for task in self._stats.keys() - there:
+            os.close(self._stats.pop(task))
+        for task in there - self._stats.keys():
+            try:
+                self._stats[task] = os.open(b"/proc/%s/stat" % task, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:  # it has ended meanwhile
+                continue
+
+    def _state(self, task: bytes) -> bytes:
+        try:
+            return state_of(os.pread(self._stats[task], 512, 0))
+        except ProcessLookupError:
+            return b"X"
+
+
+def state_of(stat: bytes) -> bytes:
+    """The letter of a task's state in the text of its file ``stat``; its name before may hold blanks and brackets."""
+    return stat[stat.rindex(b")") + 2 :][:1]
+
+
+_NETLINK_GENERIC: Final = 16
+_HEADER: Final = Struct("=IHHII")  # length, type, flags, sequence, port
+_GENERIC: Final = Struct("=BBH")  # command, version, reserved
+_ATTRIBUTE: Final = Struct("=HH")  # length, type
+_CONTROLLER, _GETFAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
+_CGROUPSTATS_GET, _CGROUP_FD = 4, 1
+_ERROR: Final = 2
+_STATES: Final = Struct("=QQQQQ")  # sleeping, running, stopped, uninterruptible, waiting for I/O
+
+
+class TaskStates:
+    """How many tasks of a group of version 1 are in which state, as the kernel counts them (linux/cgroupstats.h)."""
+
+    def __init__(self) -> None:
+        self._socket = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _NETLINK_GENERIC)
+        self._socket.bind((0, 0))
+        answer = self._ask(_CONTROLLER, _GETFAMILY, _attribute(_FAMILY_NAME, b"TASKSTATS\0"))
+        self._family = int.from_bytes(_attributes(answer)[_FAMILY_ID], "little")
+        self._request: tuple[int, bytes] = (-1, b"")
+
+    def of(self, folder: int) -> tuple[int, int]:
+        """(tasks in a state that is counted, of them running or runnable) of the group whose directory is open as `folder`."""
+        if self._request[0] != folder:
+            self._request = folder, self._message(self._family, _CGROUPSTATS_GET, _attribute(_CGROUP_FD, folder.to_bytes(4, "little")))
+        self._socket.send(self._request[1])
+        sleeping, running, stopped, uninterruptible, _ = _STATES.unpack_from(self._answer(), _HEADER.size + _GENERIC.size + _ATTRIBUTE.size)
+        return sleeping + running + stopped + uninterruptible, running
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._socket.close()
+
+    def _message(self, family: int, command: int, attributes: bytes) -> bytes:
+        length = _HEADER.size + _GENERIC.size + len(attributes)
+        return _HEADER.pack(length, family, 1, 0, 0) + _GENERIC.pack(command, 1, 0) + attributes
+
+    def _ask(self, family: int, command: int, attributes: bytes) -> bytes:
+        self._socket.send(self._message(family, command, attributes))
+        return self._answer()
+
+    def _answer(self) -> bytes:
+        answer = self._socket.recv(1 << 16)
+        if _HEADER.unpack_from(answer)[1] == _ERROR:
+            number = -int.from_bytes(answer[_HEADER.size : _HEADER.size + 4], "little", signed=True)
+            raise OSError(number, f"the kernel does not count tasks by state: {os.strerror(number)}")
+        return answer
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def _attributes(answer: bytes) -> dict[int, bytes]:
+    """By kind."""
+    found, place = {}, _HEADER.size + _GENERIC.size
+    while place < len(answer):
+        length, kind = _ATTRIBUTE.unpack_from(answer, place)
+        found[kind] = answer[place + _ATTRIBUTE.size : place + length]
+        place += length + -length % 4
+    return found

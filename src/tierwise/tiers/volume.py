@@ -1,0 +1,136 @@
+"""One mount of a daemon: the kernel's messages for it, and their answers."""
+
+import errno
+import mmap
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from tierwise.core.units import KIB
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
+from tierwise.tiers import fuse_abi as abi
+from tierwise.tiers.clock import AnyClock
+from tierwise.tiers.extents import Extents
+from tierwise.tiers.filesystem import Filesystem
+from tierwise.tiers.fuse_abi import Fopen, Init, Opcode
+from tierwise.tiers.mounting import mount
+from tierwise.tiers.nodes import Nodes
+from tierwise.tiers.transfers import Answer, Transfers, Workers
+
+READ_AHEAD_BYTES: Final = 128 * KIB
+"""The kernel's read-ahead where its page cache is used: Linux's default."""
+
+_START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
+"""Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
+
+
+class Unmounted(Exception):  # noqa: N818 - an event, not an error
+    """The kernel asks nothing of this mount any more."""
+
+
+class Volume:
+    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages of it."""
+
+    def __init__(
+        self,
+        device: str,
+        backing: Path,
+        mountpoint: Path,
+        *,
+        seed: int,
+        stretch: float,
+        cache: bool,
+        workers: Workers,
+        clock: AnyClock,
+    ):
+        model = build(load_device(device), seed=seed, stretch=stretch)
+        self.mountpoint, self.cached = mountpoint, cache
+        self._extents = Extents(backing.with_name(f"{backing.name}.extents"), model.capacity_bytes)
+        self._nodes = Nodes(backing, self._extents)
+        open_flags = Fopen.KEEP_CACHE if cache else Fopen.DIRECT_IO | Fopen.PARALLEL_DIRECT_WRITES
+        self._operations = Filesystem(self._nodes, open_flags=open_flags).operations
+        self.transfers = Transfers(model, self._nodes, self._reply, workers, clock)
+        self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
+        self._message = [self._buffer[_START:]]
+        self._transfer = {
+            Opcode.READ: self.transfers.read,
+            Opcode.WRITE: self.transfers.write,
+            Opcode.FSYNC: self.transfers.flush,
+        }
+        self.descriptor = mount(mountpoint)
+        self._clock = clock
+
+    def go_by(self, clock: AnyClock) -> None:
+        """Have `clock` from now on."""
+        self.transfers.go_by(clock)
+        self._clock = clock
+
+    def close(self) -> None:
+        """Give up what it holds; it is unmounted."""
+        os.close(self.descriptor)
+        self._extents.close()
+        self._nodes.close()
+
+    def take(self) -> bool:
+        """Read one message of the kernel and see to it; False where there is none.
+
+        Raises:
+            Unmounted: there will be none any more.
+        """
+        try:
+            length = os.readv(self.descriptor, self._message)
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
+                return True
+            if error.errno == errno.ENODEV:
+                raise Unmounted from error
+            raise
+        _, opcode, unique, number, uid, gid, pid, _, _ = abi.IN_HEADER.unpack_from(self._buffer, _START)
+        body = self._buffer[_START + abi.IN_HEADER.size : _START + length]
+        match opcode:
+            case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
+                self._clock.meet(pid)
+                self._transfer[opcode](unique, number, body)
+            case Opcode.FORGET:
+                self._nodes.forget(number, *abi.FORGET_IN.unpack(body))
+            case Opcode.BATCH_FORGET:
+                for forgotten, count in abi.FORGET_ONE.iter_unpack(body[abi.BATCH_FORGET_IN.size :]):
+                    self._nodes.forget(forgotten, count)
+            case Opcode.INTERRUPT:
+                pass  # what is under way is answered in its time
+            case Opcode.INIT:
+                self._reply(unique, _agree(body))
+            case _:
+                self._reply(unique, self._done(opcode, number, body, (uid, gid)))
+        return True
+
+    def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
+        operation = self._operations.get(opcode)
+        try:
+            return operation(number, body, *caller) if operation else errno.ENOSYS
+        except OSError as error:
+            return error.errno or errno.EIO
+        except KeyError:
+            return errno.ESTALE
+
+    def _reply(self, unique: int, answer: Answer) -> None:
+        parts: list[bytes | memoryview]
+        if isinstance(answer, int):
+            parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size, -answer, unique)]
+        else:
+            parts = [abi.OUT_HEADER.pack(abi.OUT_HEADER.size + len(answer), 0, unique), answer]
+        with suppress(FileNotFoundError):  # whoever asked was killed meanwhile
+            os.writev(self.descriptor, parts)
+
+
+def _agree(body: memoryview) -> bytes:
+    """The answer to INIT: what of the kernel's offers is taken."""
+    _, _, read_ahead, low, high = abi.INIT_IN.unpack(bytes(body).ljust(abi.INIT_IN.size, b"\0"))  # shorter before Linux 5.17
+    flags = (low | high << 32) & Init.WANTED
+    background, congestion, pages = 256, 192, abi.REQUEST_BYTES // mmap.PAGESIZE
+    limits = (background, congestion, abi.REQUEST_BYTES, 1, pages, 0)
+    return abi.INIT_OUT.pack(abi.MAJOR, abi.MINOR, min(read_ahead, READ_AHEAD_BYTES), flags & 0xFFFFFFFF, *limits, flags >> 32)

@@ -1,0 +1,45 @@
+-- The rows that are read: raw rows, those by a counted clock with a steady host's part. Cells that were also waited for, as a check of
+-- the counted clock, are left out (view `waited_checks`).
+--
+-- A counted row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
+-- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its block, the median over the block's
+-- trials, over their usual one in the run. One trial's own is a few milliseconds beside other work and scatters more than what it is to
+-- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/counted_time.py).
+-- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
+-- twentieth of the whole (assumed), the row bears the flag `host` and gives no verdict; below five repetitions nothing is judged anyway.
+create temp table timings as
+with
+usual as (
+    select run_id, median(reference_s) as usual_s
+    from raw_timings
+    where clock <> 'waited' and reference_s > 0
+    group by run_id
+),
+blocks as (
+    select run_id, study, pair, block, median(reference_s) as block_s
+    from raw_timings
+    where clock <> 'waited' and reference_s > 0
+    group by all
+),
+host as (
+    select
+        run_id, study, pair, trial, step,
+        median(cpu_s * coalesce(usual_s / block_s, 1)) as host_s,
+        1.4826 * mad(cpu_s * coalesce(usual_s / block_s, 1)) / median(elapsed_s) as scatter,
+        count(*) as repetitions
+    from raw_timings left join usual using (run_id) left join blocks using (run_id, study, pair, block)
+    where clock <> 'waited' and reference_s is not null and cpu_s is not null and len(flags) = 0
+    group by all
+)
+select raw_timings.* replace (
+    coalesce(device_s + host_s, elapsed_s) as elapsed_s,
+    if(repetitions >= 5 and scatter > 0.05, list_append(flags, 'host'), flags) as flags
+)
+from raw_timings left join host using (run_id, study, pair, trial, step)
+where cell ->> 'clock' is null;
+
+-- Rows of the cells that were also waited for.
+create temp view waited_checks as
+select *
+from raw_timings
+where cell ->> 'clock' = 'waited';

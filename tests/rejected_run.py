@@ -1,0 +1,54 @@
+"""A real run in which nearly all that was measured live is rejected, for tests of the report: the reference run, spoilt."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.core import paths
+from tierwise.core.words import Substrate
+from tierwise.timings.manifest import load_manifest
+
+RUN_ID: Final = "20260102-030405-smoke-5901ed"
+KEPT: Final = 0
+"""The one block of live rows that stays clean."""
+LIVE: Final = pl.col("substrate") != Substrate.SIMULATED
+
+
+def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
+    """The reference run under another name, with five blocks of everything, each live row but those of block `KEPT` flagged.
+
+    `seed`: the clean live times are others, each by a factor of its own, so that whatever hangs on them differs.
+    """
+    (reference,) = paths.reference().glob("[!.]*/")
+    folder = raw / RUN_ID
+    shutil.copytree(reference, folder)
+    rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(RUN_ID))
+    if seed is not None:
+        draw = random.Random(seed)
+        factors = pl.Series([draw.lognormvariate(0.0, 1.0) for _ in range(rows.height)])
+        rows = rows.with_columns(
+            elapsed_s=pl.when(LIVE & (pl.col("block") == KEPT)).then(pl.col("elapsed_s") * factors).otherwise("elapsed_s")
+        )
+    rows.write_parquet(folder / "timings.parquet")
+    load_manifest(folder).model_copy(update={"run_id": RUN_ID}).save(folder)
+    return folder
+
+
+def _repeated(rows: pl.DataFrame) -> pl.DataFrame:
+    """The one block of a live trial, where it has no more, as often as an answer needs."""
+    once = rows.filter(LIVE, pl.col("block").n_unique().over("study", "pair", "trial") == 1)
+    step = int(rows["sequence"].to_numpy().max()) + 1
+    more = [
+        once.with_columns(block=pl.lit(block, dtype=pl.Int32), sequence=pl.col("sequence") + block * step)
+        for block in range(1, MINIMUM_PAIRS)
+    ]
+    return pl.concat([rows, *more])
+
+
+def _spoilt(rows: pl.DataFrame) -> pl.DataFrame:
+    clean, overshoot = (pl.lit(flags, dtype=pl.List(pl.String)) for flags in ([], ["overshoot"]))
+    return rows.with_columns(flags=pl.when(~LIVE).then("flags").when(pl.col("block") == KEPT).then(clean).otherwise(overshoot))

@@ -1,0 +1,111 @@
+"""What is read of counted rows: a steady host's part, told apart from the devices'; and which waited rows say more of the machine."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rows import make_manifest
+from tierwise.bench.stopwatch import disturbed
+from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
+from tierwise.timings.schema import SCHEMA, Origin, Parts, Timing, frame, of_today
+from tierwise.timings.store import connect, write_part
+
+RUN = "20260102-030405-smoke-abcdef"
+CELL = {"query": "one"}
+
+
+def written(raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one") -> Path:
+    """A run with one row a block."""
+    folder = raw / RUN
+    folder.mkdir(parents=True, exist_ok=True)
+    for block, part in enumerate(parts):
+        key = trial if cell is None else f"clock=waited/{trial}"
+        origin = Origin(RUN, "any", "pair", Substrate.EMULATED, IoArm.DIRECT, key, block, block)
+        elapsed_s = (part.cpu_s or 0.0) + (part.device_s or 0.0)
+        row = Timing(cell or CELL, CacheState.COLD, "select", datetime(2026, 1, 2, tzinfo=UTC), elapsed_s, parts=part)
+        rows = frame(origin, [row])
+        make_manifest(rows, complete=False).save(folder)
+        write_part(folder, rows)
+    return raw
+
+
+def counted(device_s: float, cpu_s: float, reference_s: float = 1e-3) -> Parts:
+    return Parts(ClockKind.COUNTED_ONE, cpu_s=cpu_s, device_s=device_s, wall_s=0.1, run_delay_s=0.0, steal_s=0.0, reference_s=reference_s)
+
+
+def read(raw: Path) -> pl.DataFrame:
+    return pl.DataFrame(connect(raw, RUN).sql("from timings order by block").to_arrow_table())
+
+
+def test_a_counted_row_has_its_own_devices_time_and_the_median_host(tmp_path: Path) -> None:
+    rows = read(written(tmp_path, [counted(1.0 + block / 100, host) for block, host in enumerate([0.010, 0.010, 0.011, 0.012, 0.040])]))
+    assert rows["elapsed_s"].to_list() == pytest.approx([1.011, 1.021, 1.031, 1.041, 1.051])
+    assert rows["cpu_s"].to_list() == [0.010, 0.010, 0.011, 0.012, 0.040], "what was measured stays beside it"
+    assert rows["flags"].list.len().sum() == 0
+
+
+def test_a_host_that_was_slow_by_its_reference_work_counts_at_its_usual_speed(tmp_path: Path) -> None:
+    parts = [counted(0.1, 0.010), counted(0.1, 0.010), counted(0.1, 0.020, 2e-3), counted(0.1, 0.030, 3e-3), counted(0.1, 0.010)]
+    assert read(written(tmp_path, parts))["elapsed_s"].to_list() == pytest.approx([0.110] * 5)
+
+
+def test_one_odd_reference_among_a_blocks_trials_changes_nothing(tmp_path: Path) -> None:
+    odd = [counted(0.1, 0.010, 9e-3 if block == 2 else 1e-3) for block in range(5)]
+    for name in ("one", "two", "three"):
+        written(tmp_path, odd if name == "one" else [counted(0.1, 0.010)] * 5, trial=f"query={name}")
+    rows = read(tmp_path)
+    assert len(rows) == 15
+    assert rows["elapsed_s"].to_list() == pytest.approx([0.110] * 15)
+
+
+def test_an_unsteady_host_gives_no_verdict_where_its_share_is_large(tmp_path: Path) -> None:
+    unsteady = [0.010, 0.020, 0.015, 0.030, 0.025]
+    assert read(written(tmp_path / "hot", [counted(0.0, host) for host in unsteady]))["flags"].to_list() == [["host"]] * 5
+    assert read(written(tmp_path / "cold", [counted(1.0, host) for host in unsteady]))["flags"].to_list() == [[]] * 5
+
+
+def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_path: Path) -> None:
+    written(tmp_path, [counted(1.0, 0.01)])
+    written(tmp_path, [Parts(cpu_s=0.01, device_s=1.1)], {**CELL, "clock": "waited"})
+    connection = connect(tmp_path, RUN)
+    assert connection.sql("select trial from timings").fetchall() == [("query=one",)]
+    assert connection.sql("select trial, device_s from waited_checks").fetchall() == [("clock=waited/query=one", 1.1)]
+
+
+def test_rows_from_before_the_clocks_were_waited_for(tmp_path: Path) -> None:
+    folder = written(tmp_path, [Parts(cpu_s=0.1, device_s=0.9)]) / RUN
+    (part,) = folder.rglob("*.parquet")
+    old = [name for name in SCHEMA if name not in Parts.__slots__]
+    pl.read_parquet(part).select(old).with_columns(schema_version=pl.lit(2, dtype=pl.Int16)).write_parquet(part)
+    (row,) = read(tmp_path).to_dicts()
+    assert (row["schema_version"], row["clock"], row["cpu_s"]) == (2, "waited", None)
+    assert of_today(pl.DataFrame({"x": [1]})).columns == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("elapsed_s", "asked_s", "taken_s", "computed_s", "flags"),
+    [
+        pytest.param(1.609, 0.075, 0.177, 0.031, ("stalled",), id="a server that was not let run for 1.4 s"),
+        pytest.param(0.127, 0.075, 0.111, 0.012, ("overshoot",), id="a daemon that was late by half of what was asked"),
+        pytest.param(0.089, 0.075, 0.077, 0.011, (), id="an undisturbed row of the same cell"),
+    ],
+)
+def test_a_stalled_server_and_a_late_daemon_are_told_apart(
+    elapsed_s: float, asked_s: float, taken_s: float, computed_s: float, flags: tuple[str, ...]
+) -> None:
+    """The first passed, the second did not, while what a row may add was a share of what it took."""
+    assert disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=computed_s) == flags
+
+
+def test_beside_a_real_disk_only_lateness_is_seen() -> None:
+    assert disturbed(1.0, asked_s=0.1, taken_s=0.11, computed_s=None) == ()
+    assert disturbed(1.0, asked_s=0.1, taken_s=0.25, computed_s=None) == ("overshoot",)
+
+
+def test_a_row_that_was_not_told_apart_keeps_the_time_that_it_has(tmp_path: Path) -> None:
+    """A window of several sessions has no reference work, and its time is its own."""
+    parts = [replace(counted(0.5, 0.4), clock=ClockKind.COUNTED_SEVERAL, reference_s=None) for _ in range(2)]
+    assert read(written(tmp_path, parts))["elapsed_s"].to_list() == pytest.approx([0.9, 0.9])

@@ -1,0 +1,139 @@
+"""A run in which nearly all is rejected, through every chapter: nothing of it is presented as found, ranked or advised on."""
+
+import ast
+import json
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rejected_run import RUN_ID, rejected_run
+from tierwise.analysis.rejections import rejections
+from tierwise.analysis.views import open_views
+from tierwise.core import paths
+from tierwise.core.words import Substrate
+from tierwise.report.display import Figure, Sentence, Table
+
+CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
+OBSERVED = {"tbl-read-conserved", "tbl-overshoot"}
+"""Tables of single observations, with their flags: they estimate nothing."""
+Shown = dict[tuple[str, str], Sentence | Table | Figure]
+"""(chapter, source of the cell) -> what it shows."""
+
+
+def shown(notebook: Path) -> Shown:
+    """Every cell of a chapter that shows something, run in this process."""
+    names: dict[str, Any] = {}
+    found: Shown = {}
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            continue
+        *before, last = ast.parse(source).body
+        exec(compile(ast.Module([*before, *([] if isinstance(last, ast.Expr) else [last])], []), notebook.stem, "exec"), names)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), notebook.stem, "eval"), names)
+            assert isinstance(value, Sentence | Table | Figure), source
+            found[notebook.stem, source] = value
+    return found
+
+
+def everything(raw: Path, seed: int | None = None) -> Shown:
+    rejected_run(raw, seed=seed)
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")  # wanted: one legend for all panels
+        patch.setenv("TIERWISE_RAW", str(raw))
+        return {key: value for notebook in CHAPTERS for key, value in shown(notebook).items()}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    return everything(tmp_path_factory.mktemp("rejected"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+    """The same with other times in the one clean block."""
+    return everything(tmp_path_factory.mktemp("other"), seed=3)
+
+
+def text_of(value: Sentence | Table | Figure) -> str:
+    if isinstance(value, Sentence):
+        return value.text
+    return f"{value.markdown()}\n{value.caption}" if isinstance(value, Table) else value.caption
+
+
+def test_no_number_that_is_told_hangs_on_the_few_clean_times(report: Shown, other: Shown) -> None:
+    """Sentences and tables are the same whatever the clean times are: so none of them is an estimate of these."""
+    assert report.keys() == other.keys()
+    for key, value in report.items():
+        labels = re.findall(r"label: (\S+)", key[1])
+        if not isinstance(value, Figure) and not OBSERVED & set(labels):
+            assert text_of(value) == text_of(other[key]), key
+
+
+def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> None:
+    """A chart of live rows shows every observation, ringed where it is rejected, and neither a median nor a mean with its interval."""
+    drawn = {key: value for key, value in report.items() if isinstance(value, Figure) and value.rows.height}
+    others = {key: found for key in drawn if isinstance(found := other[key], Figure)}
+    by_design = {"fig-pgbench-timeline", "fig-zipf-fill"}  # of one trace each, and said so
+    differing = [key for key, found in others.items() if not drawn[key].rows.equals(found.rows) and _label(key) not in by_design]
+    shown = {"fig-times", "fig-pgbench-rates", "fig-survey-arrays-times", "fig-survey-placement-times"}
+    assert {_label(key) for key in differing} == shown
+    for key in differing:
+        chart = drawn[key].bundle()["application/vnd.vegalite.v5+json"]
+        marks = re.findall(r'"mark": ({[^}]*})', json.dumps(chart))
+        assert marks
+        assert not [mark for mark in marks if json.loads(mark)["type"] in {"tick", "rule", "text"}], key
+        assert '"aggregate"' not in json.dumps(chart)
+
+
+def _label(key: tuple[str, str]) -> str:
+    """Of the cell that shows a figure."""
+    return str(re.findall(r"label: (\S+)", key[1])[0])
+
+
+def test_nothing_reads_nan_or_none(report: Shown) -> None:
+    for key, value in report.items():
+        assert not re.search(r"\bnan\b|\bNone\b|\binf\b", text_of(value)), key
+
+
+def test_first_screens_say_why_and_what_the_reference_found(report: Shown) -> None:
+    texts = {source.splitlines()[-1]: text_of(value) for (_, source), value in report.items()}
+    for first in ("summary.answer(run, pair)", 'pgbench_placement.answer(run, source_pair("V"))'):
+        assert texts[first].startswith("**No answer yet** from this run")
+        assert "are rejected:" in texts[first]
+        assert "The reference run `" in texts[first]
+    assert re.search(r"profile `smoke`, 2.00\s% of the published rows, says instead: From a cold cache", texts["summary.answer(run, pair)"])
+    for screen in (source for source in texts if source.endswith(".answer(run, pair)") and not source.startswith("moves.")):
+        assert "No answer yet" in texts[screen], screen
+
+
+def test_nothing_is_ranked_or_advised_on(report: Shown) -> None:
+    own = {key: text_of(value).split("The reference run `")[0] for key, value in report.items()}
+    assert not [key for key, text in own.items() if re.search(r"The quickest placement is|Move the .* first|belongs there", text)]
+    assert any("Placements are not ranked" in text for text in own.values())
+    assert any(text.startswith("No advice from this run") for text in own.values())
+
+
+def test_open_claims_send_nobody_to_a_profile_for_what_the_machine_did(report: Shown) -> None:
+    (claims,) = (value for (_, source), value in report.items() if "label: tbl-claims" in source)
+    assert isinstance(claims, Table)
+    verdicts = {row[0]: row[-1] if "**" in row[-1] else row[-2] for row in claims.rows}
+    rejected = [verdict for verdict in verdicts.values() if "rejected" in verdict]
+    assert len(rejected) >= 10
+    assert all("needs RETRY=1 or a quieter machine" in verdict and "PROFILE=" not in verdict for verdict in rejected)
+
+
+def test_rejected_rows_are_told_by_substrate(tmp_path: Path, report: Shown) -> None:
+    rejected_run(tmp_path)
+    with open_views(tmp_path, RUN_ID) as connection:
+        found = {one.substrate: one for one in rejections(connection)}
+    assert found[Substrate.SIMULATED].rejected == 0
+    assert found[Substrate.EMULATED].share == pytest.approx(0.8, abs=0.01)
+    tally = next(text_of(value) for (_, source), value in report.items() if source.endswith("summary.tally(run)"))
+    assert "On simulated rows alone rest" in tally
+    assert re.search(r"emulated observations [\d,]+ \(80\.0\s%\) are rejected: [\d,]+ for overshoot\.", tally)
+    assert re.search(r"simulated observations none is rejected\.", tally)

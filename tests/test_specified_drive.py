@@ -1,0 +1,394 @@
+"""Times of single commands on a drive of round figures, whose electronics are said in full: each follows by arithmetic.
+
+A turn takes 10 ms, a track holds 100 sectors, so a sector passes in 0.1 ms; the next track or cylinder begins a tenth or a fifth of a turn
+later. One cylinder is 0.4 ms away, ten are 2 ms, 19 are 4 ms; another track of a cylinder 1 ms. Sectors 0 to 199 are cylinder 0.
+"""
+
+from typing import Any
+
+import pytest
+
+from tierwise.devices.geometry import Zone, Zoned
+from tierwise.devices.protocol import Operation
+from tierwise.devices.seek import measured_curve
+from tierwise.simulate.drive_files import SECTOR_BYTES, RealMechanics
+from tierwise.simulate.drive_specs import DriveSpecs
+from tierwise.simulate.specified_drive import SpecifiedDrive
+
+READ, WRITE = Operation.READ, Operation.WRITE
+SECTORS = 4000
+GEOMETRY = Zoned([Zone(0, 19, 100, track_skew=10, cylinder_skew=20)], surfaces=2, sector_bytes=SECTOR_BYTES, sectors=SECTORS)
+SEEK = measured_curve([(1, 0.4e-3), (10, 2e-3), (19, 4e-3)])
+FIELDS: dict[str, Any] = {
+    "Read hit over. after read": 0.2,
+    "Read hit over. after write": 0.25,
+    "Read miss over. after read": 0.5,
+    "Read miss over. after write": 0.6,
+    "Write hit over. after read": 0.3,
+    "Write hit over. after write": 0.35,
+    "Write miss over. after read": 0.7,
+    "Write miss over. after write": 0.8,
+    "Bulk sector transfer time": 0.05,
+    "Number of buffer segments": 2,
+    "Segment size (in blks)": 40,
+    "Buffer continuous read": 0,
+    "Fast write level": 0,
+}
+WARM_ANGLE = 0.01
+"""Where the head is, in turns, when sector 0 has just been read."""
+
+
+class Bench:
+    """A drive that has read sector 0 last; milliseconds count from the moment at which the head had passed it."""
+
+    def __init__(self, changes: dict[str, Any], settle_ms: float):
+        specs = DriveSpecs.model_validate(FIELDS | changes)
+        self.specs = specs
+        mechanics = RealMechanics(geometry=GEOMETRY, seek=SEEK, turn_s=0.01, head_switch_s=1e-3, write_settle_s=settle_ms / 1e3)
+        self._drive = SpecifiedDrive(mechanics, specs, seed=3)
+        done_s = self._drive.serve(0.0, READ, 0, SECTOR_BYTES)
+        end_ms = specs.first_reselect_ms + specs.prepare_ms + specs.bus_ms_per_sector + specs.read_end_ms
+        self._zero_s = done_s - end_ms / 1e3
+
+    def __call__(self, at_ms: float, operation: Operation, sector: int, sectors: int) -> float:
+        """How long a command takes that is issued at `at_ms`."""
+        now_s = self._zero_s + at_ms / 1e3
+        return (self._drive.serve(now_s, operation, sector * SECTOR_BYTES, sectors * SECTOR_BYTES) - now_s) * 1e3
+
+
+def wait_ms(at_ms: float, sector: int) -> float:
+    """At `at_ms`, until `sector` comes by."""
+    turns = GEOMETRY.spot(sector * SECTOR_BYTES)[0]
+    return (turns - WARM_ANGLE - at_ms / 10) % 1 * 10
+
+
+def bench(fields: dict[str, Any] | None = None, *, settle_ms: float = 0.0) -> Bench:
+    return Bench(fields or {}, settle_ms)
+
+
+def test_the_bench_stands_where_it_says() -> None:
+    took = bench()(1.0, READ, 50, 1)
+    assert wait_ms(1.5, 50) == pytest.approx(3.4)
+    assert took == pytest.approx(0.5 + 3.4 + 0.1 + 0.05)
+
+
+@pytest.mark.parametrize(("bus_ms", "after_the_first_ms"), [(0.05, 0.7 + 0.05), (0.1, 0.8), (0.25, 8 * 0.25), (0.0, 0.7)])
+def test_a_read_goes_over_the_bus_as_it_comes_from_the_medium_and_the_slower_decides(bus_ms: float, after_the_first_ms: float) -> None:
+    took = bench({"Bulk sector transfer time": bus_ms})(1.0, READ, 50, 8)
+    assert took == pytest.approx(0.5 + 3.4 + 0.1 + after_the_first_ms)
+
+
+def test_a_bus_adds_its_time_to_every_sector() -> None:
+    specs = bench().specs
+    assert specs.on_bus(0.2).bus_ms_per_sector == pytest.approx(0.25)
+    assert specs.on_bus(0.0) == specs
+
+
+def test_the_arm_sets_off_after_the_overhead_of_a_miss_and_the_command_before_decides_which() -> None:
+    machine = bench()
+    assert machine(0, READ, 2000, 1) == pytest.approx(0.5 + 2 + wait_ms(2.5, 2000) + 0.1 + 0.05)  # ten cylinders
+    machine = bench()
+    assert machine(0, WRITE, 2000, 1) == pytest.approx(0.7 + 2 + wait_ms(2.7, 2000) + 0.1)
+    assert machine(50, READ, 5, 1) == pytest.approx(0.6 + 2 + wait_ms(52.6, 5) + 0.1 + 0.05)
+    assert machine(90, WRITE, 150, 1) == pytest.approx(0.7 + 1 + wait_ms(91.7, 150) + 0.1)  # the other track of the cylinder
+    assert machine(120, WRITE, 150, 1) == pytest.approx(0.35 + wait_ms(120.35, 150) + 0.1), "the buffer holds what was written"
+
+
+def test_another_cylinder_takes_no_less_than_another_track() -> None:
+    just_missed = next(sector for sector in range(200, 300) if wait_ms(1.5, sector) > 9.7)
+    assert bench()(0, READ, just_missed, 1) == pytest.approx(0.5 + 1 + wait_ms(1.5, just_missed) + 0.1 + 0.05)
+
+
+def test_what_the_buffer_holds_takes_the_overhead_of_a_hit_and_the_bus() -> None:
+    machine = bench()
+    machine(0, READ, 50, 8)
+    assert machine(20, READ, 52, 4) == pytest.approx(0.2 + 4 * 0.05)
+    machine(40, WRITE, 1000, 1)
+    assert machine(80, READ, 50, 8) == pytest.approx(0.25 + 8 * 0.05)
+    assert machine(100, READ, 1000, 1) == pytest.approx(0.2 + 0.05), "what was written"
+
+
+def test_hits_can_be_forbidden() -> None:
+    machine = bench({"Enable caching in buffer": 0})
+    machine(0, READ, 50, 8)
+    assert machine(20, READ, 52, 4) > 0.5
+    machine = bench({"Allow read hits on write data": 0})
+    machine(0, WRITE, 50, 8)
+    assert machine(20, READ, 52, 4) > 0.6
+
+
+def test_the_segment_used_least_recently_makes_room_and_writes_take_one_alone() -> None:
+    machine = bench({"Number of buffer segments": 3})
+    for at_ms, operation, sector in [(0, READ, 1000), (50, READ, 2000), (100, WRITE, 3000), (150, WRITE, 3100), (200, WRITE, 3200)]:
+        machine(at_ms, operation, sector, 1)
+    assert machine(250, READ, 1000, 1) == pytest.approx(0.25 + 0.05)
+    machine(300, READ, 500, 1)
+    assert machine(350, READ, 2000, 1) > 1, "it was the oldest"
+
+
+def test_written_data_take_the_place_of_what_was_read() -> None:
+    machine = bench({"Allow read hits on write data": 0})
+    machine(0, READ, 50, 8)
+    machine(40, WRITE, 54, 2)
+    assert machine(80, READ, 50, 4) == pytest.approx(0.25 + 4 * 0.05)
+    assert machine(120, READ, 54, 1) > 0.5
+
+
+AHEAD = [
+    # how far, minimum, maximum, over requested, first sector behind the read of 10 to 17 that is not held
+    (0, 0, 20, 0, 18),
+    (0, 12, 20, 0, 18),
+    (3, 0, 20, 0, 50),
+    (3, 0, 20, 1, 58),
+    (4, 0, 20, 0, 38),
+    (4, 0, 90, 0, 50),
+    (4, 24, 20, 0, 42),
+]
+
+
+@pytest.mark.parametrize(("kind", "least", "most", "over", "until"), AHEAD)
+def test_the_head_reads_on_as_far_as_it_should(kind: int, least: int, most: int, over: int, until: int) -> None:
+    fields = {
+        "Buffer continuous read": kind,
+        "Minimum read-ahead (blks)": least,
+        "Maximum read-ahead (blks)": most,
+        "Read-ahead over requested": over,
+    }
+    for sector, is_held in [(until - 1, True), (until, False)]:
+        machine = bench(fields)
+        machine(0, READ, 10, 8)
+        assert (machine(40, READ, sector, 1) == pytest.approx(0.2 + 0.05)) is is_held, sector
+
+
+def test_read_ahead_leaves_what_was_asked_for_unless_it_may_go_over_it() -> None:
+    for over in (0, 1):
+        machine = bench({"Buffer continuous read": 3, "Read-ahead over requested": over})
+        machine(0, READ, 10, 8)
+        assert (machine(40, READ, 10, 8) == pytest.approx(0.2 + 8 * 0.05)) is (over == 0)
+
+
+@pytest.mark.parametrize(("kind", "until"), [(1, 100), (2, 200)])
+def test_read_ahead_ends_with_the_track_or_the_cylinder(kind: int, until: int) -> None:
+    fields = {"Buffer continuous read": kind, "Segment size (in blks)": 500}
+    for sector, is_held in [(until - 1, True), (until, False)]:
+        machine = bench(fields)
+        machine(0, READ, 10, 8)
+        assert (machine(60, READ, sector, 1) == pytest.approx(0.2 + 0.05)) is is_held, sector
+
+
+SEGMENTWISE = {"Buffer continuous read": 3, "Segment size (in blks)": 80}
+
+
+def test_what_the_head_is_about_to_pass_is_read_in_passing() -> None:
+    machine = bench(SEGMENTWISE)
+    machine(1, READ, 50, 4)  # there at 1 + 0.5 + 3.4, passed 0.4 later, at 5.3
+    # At 6.0 it is issued, at 6.5 begun, when 66 is being passed; 64 to 71 are read by 1.5 + 3.4 + 0.1 * 22 = 7.1.
+    assert machine(6.0, READ, 64, 8) == pytest.approx(7.1 + 0.05 - 6.0)
+    assert machine(20, READ, 72, 40) == pytest.approx(0.2 + 40 * 0.05), "and the segment is filled behind that"
+
+
+def test_what_the_head_has_not_reached_waits_for_it_as_a_miss() -> None:
+    machine = bench(SEGMENTWISE)
+    machine(1, READ, 50, 4)
+    assert machine(5.5, READ, 75, 2) == pytest.approx(0.5 + wait_ms(6.0, 75) + 0.2 + 0.05)
+    assert wait_ms(6.0, 75) == pytest.approx(1.4)
+
+
+def test_a_sector_on_its_way_is_a_hit_where_that_is_allowed() -> None:
+    for almost in (0, 1):
+        machine = bench({**SEGMENTWISE, "Allow almost read hits": almost})
+        machine(1, READ, 50, 2)  # at 4.9
+        # At 5.65, when the command is understood, half of 57 has passed: else it comes by a turn later.
+        assert machine(5.15, READ, 57, 1) == pytest.approx(4.9 + 0.8 + 0.05 - 5.15 + (0 if almost else 10))
+
+
+def test_nothing_calls_the_head_away_before_the_least_read_ahead() -> None:
+    machine = bench({**SEGMENTWISE, "Minimum read-ahead (blks)": 40})
+    machine(1, READ, 50, 4)  # passed at 5.3, and 40 sectors more at 9.3 (54 to 93)
+    assert machine(6, READ, 2000, 1) == pytest.approx(9.3 - 6 + 2 + wait_ms(11.3, 2000) + 0.1 + 0.05)
+
+
+def test_a_hit_starts_the_read_ahead_again_where_it_may() -> None:
+    for again in (0, 1):
+        machine = bench({"Buffer continuous read": 4, "Maximum read-ahead (blks)": 8, "Read-ahead on idle hit": again})
+        machine(0, READ, 10, 8)
+        machine(40, READ, 22, 4)
+        assert (machine(80, READ, 26, 8) == pytest.approx(0.2 + 8 * 0.05)) is bool(again)
+
+
+def test_a_hit_calls_the_head_away_from_no_other_read_ahead() -> None:
+    machine = bench({"Buffer continuous read": 4, "Maximum read-ahead (blks)": 30, "Read-ahead on idle hit": 1})
+    machine(0, READ, 10, 8)
+    end_ms = 40 + machine(40, READ, 2000, 1)
+    assert machine(end_ms + 1, READ, 40, 4) == pytest.approx(0.2 + 4 * 0.05)
+    assert machine(end_ms + 10, READ, 2030, 1) == pytest.approx(0.25)
+
+
+def test_free_blocks_before_a_read_are_kept() -> None:
+    machine = bench({"Read any free blocks": 1})
+    machine(1, READ, 50, 1)  # at the track at 1.5, when 16 is coming
+    assert machine(20, READ, 17, 1) == pytest.approx(0.25)
+    assert machine(40, READ, 14, 1) > 0.5
+
+
+def test_a_read_on_arrival_takes_a_turn_at_most() -> None:
+    # At 0.7 + 0.5 sector 13 is coming; so 13 to 15 are read then, and 4 to 12 a turn after that.
+    late = bench({"Immediate buffer read": 0})(0.7, READ, 4, 12)
+    early = bench({"Immediate buffer read": 1})(0.7, READ, 4, 12)
+    assert wait_ms(1.2, 4) == pytest.approx(9.1)
+    assert late == pytest.approx(0.5 + 9.1 + 1.2 + 0.05)
+    assert early == pytest.approx(0.5 + 10 + 4 * 0.05), "12 and the three that were there go over the bus at the end"
+
+
+@pytest.mark.parametrize(("settle_ms", "moves_ms"), [(0, 2), (0.4, 2.4), (-0.5, 1.5), (-1.9, 0.1), (-5, 0)])
+def test_a_write_settles_longer_or_sooner_but_never_before_the_arm_sets_off(settle_ms: float, moves_ms: float) -> None:
+    machine = bench(settle_ms=settle_ms)
+    there_ms = 10 + 0.7 + moves_ms
+    safe_ms = max(there_ms, 10 + 0.7 + 0.05)  # its first sector must be in the buffer
+    assert machine(10, WRITE, 2000, 1) == pytest.approx(safe_ms + wait_ms(safe_ms, 2000) + 0.1 - 10)
+    coming = next(sector for sector in range(2001, 2100) if 0.05 < wait_ms(50.85, sector) < 0.25)
+    assert machine(50, WRITE, coming, 1) == pytest.approx(0.8 + 0.05 + wait_ms(50.85, coming) + 0.1), "nothing moves on the same track"
+
+
+def test_an_arm_that_is_busy_sets_off_when_it_is_free_however_soon_a_write_may_begin() -> None:
+    machine = bench({"Fast write level": 2}, settle_ms=-5)
+    machine(0, WRITE, 2000, 1)
+    first_ms = 0.35 + wait_ms(0.35, 2000) + 0.1
+    just_passed = next(sector for sector in range(200, 300) if wait_ms(first_ms, sector) > 8)
+    machine(1, WRITE, just_passed, 1)
+    second_ms = first_ms + wait_ms(first_ms, just_passed) + 0.1
+    assert machine(2, READ, 5, 1) == pytest.approx(second_ms - 2 + 1 + wait_ms(second_ms + 1, 5) + 0.1 + 0.05)
+
+
+def test_a_write_waits_until_the_bus_can_keep_ahead_of_the_head() -> None:
+    # 16 sectors of 0.3 ms: the last one begins on the medium 1.5 ms after the first, when 4.8 ms have gone over the bus.
+    machine = bench({"Bulk sector transfer time": 0.3})
+    safe_ms = 10 + 0.7 + 16 * 0.3 - 1.5
+    assert machine(10, WRITE, 20, 16) == pytest.approx(safe_ms + wait_ms(safe_ms, 20) + 1.6 - 10)
+
+
+def test_a_slow_bus_makes_hits_slow_and_leaves_room_for_rotation() -> None:
+    machine = bench({"Bulk sector transfer time": 0.3})
+    assert machine(1, READ, 50, 16) == pytest.approx(0.5 + 3.4 + 0.1 + 16 * 0.3)
+    assert machine(20, READ, 50, 16) == pytest.approx(0.2 + 16 * 0.3)
+
+
+def test_an_early_write_is_done_when_it_is_buffered_and_the_next_read_waits_for_the_arm() -> None:
+    machine = bench({"Fast write level": 2})
+    assert machine(0, WRITE, 2000, 4) == pytest.approx(0.3 + 4 * 0.05)
+    on_medium_ms = 2.3 + wait_ms(2.3, 2000) + 0.4
+    assert machine(0.6, WRITE, 2004, 4) == pytest.approx(0.35 + 4 * 0.05), "and so is the one that follows"
+    on_medium_ms += 0.4
+    assert machine(1.2, READ, 2000, 8) == pytest.approx(0.25 + 8 * 0.05), "which is read from the buffer meanwhile"
+    assert machine(2.0, READ, 5, 1) == pytest.approx(on_medium_ms - 2 + 2 + wait_ms(on_medium_ms + 2, 5) + 0.1 + 0.05)
+
+
+def test_early_writes_wait_for_room() -> None:
+    machine = bench({"Fast write level": 2, "Segment size (in blks)": 8})
+    assert machine(0, WRITE, 2000, 8) == pytest.approx(0.3 + 8 * 0.05)
+    on_medium_ms = 2.3 + wait_ms(2.3, 2000) + 0.8
+    assert machine(1, WRITE, 0, 1) == pytest.approx(on_medium_ms - 1 + 0.05)
+    assert bench({"Fast write level": 2, "Segment size (in blks)": 8})(0, WRITE, 50, 9) > 1, "more than a segment takes"
+
+
+def test_where_only_some_writes_are_early_a_second_one_elsewhere_waits_for_its_medium() -> None:
+    machine = bench({"Fast write level": 1})
+    assert machine(0, WRITE, 2000, 4) == pytest.approx(0.7 + 4 * 0.05), "nothing waits: early, after the overhead of a miss"
+    on_medium_ms = 2.7 + wait_ms(2.7, 2000) + 0.4
+    assert machine(1, WRITE, 2004, 4) == pytest.approx(0.8 + 4 * 0.05), "it follows the one before"
+    on_medium_ms += 0.4
+    assert machine(2, WRITE, 0, 4) == pytest.approx(on_medium_ms + 2 + wait_ms(on_medium_ms + 2, 0) + 0.4 - 2)
+    assert machine(90, WRITE, 1000, 4) == pytest.approx(0.8 + 4 * 0.05)
+
+
+def test_every_use_of_the_bus_costs_what_it_should() -> None:
+    bus = {
+        "First reselect overhead": 0.06,
+        "Other reselect overhead": 0.02,
+        "Data preparation overhead": 0.01,
+        "Read completion overhead": 0.3,
+        "Write completion overhead": 0.4,
+        "Write disconnect overhead": 0.5,
+    }
+    slow = {**bus, "Bulk sector transfer time": 0.2}
+    assert bench(slow)(1, READ, 50, 4) == pytest.approx(0.5 + 3.4 + 0.1 + 0.06 + 0.01 + 4 * 0.2 + 0.3)
+    assert bench(bus)(1, READ, 0, 1) == pytest.approx(0.2 + 0.01 + 0.05 + 0.3), "a hit keeps the bus"
+    assert bench(bus)(1, WRITE, 50, 1) == pytest.approx(0.7 + wait_ms(1.76, 50) + 0.06 + 0.1 + 0.06 + 0.4)
+    early = {**bus, "Fast write level": 2}
+    assert bench(early)(1, WRITE, 50, 2) == pytest.approx(0.3 + 0.01 + 2 * 0.05 + 0.4)
+    # The second sector is in the buffer 0.1 after the first, which goes over the bus within 0.06 + 0.01 + 0.05: nothing to wait for.
+    assert bench(bus)(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.1 + 0.06 + 0.01 + 2 * 0.05 + 0.3)
+    # When the first is through before that, the bus is given back and taken anew.
+    assert bench({**bus, "First reselect overhead": 0.0})(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.2 + 0.02 + 0.01 + 0.05 + 0.3)
+    never = {**bus, "Never disconnect": 1, "First reselect overhead": 0.0}
+    assert bench(never)(1, READ, 50, 2) == pytest.approx(0.5 + 3.4 + 0.2 + 0.05 + 0.3)
+
+
+def test_a_bus_is_taken_when_enough_is_there() -> None:
+    slow = {"Bulk sector transfer time": 0.2, "High (read) water mark": 0.5}
+    assert bench(slow)(1, READ, 50, 8) == pytest.approx(0.5 + 3.4 + 0.4 + 8 * 0.2)
+    assert bench({**slow, "Set watermark by reqsize": 0})(1, READ, 50, 8) == pytest.approx(0.5 + 3.4 + 0.8 + 8 * 0.2)
+
+
+def test_a_write_on_arrival_takes_a_turn_at_most() -> None:
+    # At 0.7 + 0.7 sector 15 is coming and the bus is ahead: 15 to 17 are written then, 4 to 14 a turn after that.
+    fast = {"Bulk sector transfer time": 0.0}
+    assert bench(fast)(0.7, WRITE, 4, 14) == pytest.approx(0.7 + wait_ms(1.4, 4) + 1.4)
+    assert bench({**fast, "Immediate buffer write": 1})(0.7, WRITE, 4, 14) == pytest.approx(0.7 + 10)
+
+
+def test_giving_the_bus_back_may_outlast_the_arm() -> None:
+    machine = bench({"Read disconnect afterread": 6, "Bulk sector transfer time": 0.2})
+    assert machine(1, READ, 50, 4) == pytest.approx(0.5 + 6 + 4 * 0.2)
+    assert bench({"Write disconnect overhead": 12})(1, WRITE, 50, 1) == pytest.approx(0.7 + 0.05 + 12)
+
+
+def test_a_write_elsewhere_waits_its_least_time_and_one_that_follows_does_not() -> None:
+    machine = bench({"Minimum seek delay": 5})
+    assert machine(0, WRITE, 50, 1) == pytest.approx(5.7 + wait_ms(5.7, 50) + 0.1)
+    assert machine(20, WRITE, 51, 1) == pytest.approx(0.85 + wait_ms(20.85, 51) + 0.1)
+
+
+def test_an_extra_disconnect_before_a_writes_data() -> None:
+    machine = bench(
+        {
+            "Extra write disconnect": 1,
+            "Extradisc command overhead": 0.9,
+            "Extradisc disconnect overhead": 0.1,
+            "Extradisc inter-disconnect delay": 3,
+            "Extradisc 2nd disconnect overhead": 0.2,
+            "First reselect overhead": 0.3,
+            "Other reselect overhead": 0.4,
+        }
+    )
+    data_ms = 0.9 + 0.1 + 3 + 0.3 + 0.05
+    assert machine(0, WRITE, 50, 1) == pytest.approx(data_ms + wait_ms(data_ms, 50) + 0.1 + 0.4)
+    assert machine(20, WRITE, 51, 1) == pytest.approx(0.85 + wait_ms(20.85, 51) + 0.1 + 0.3), "one that follows knows no such thing"
+
+
+def test_overheads_are_scaled_and_each_request_has_one_more() -> None:
+    machine = bench({"Time scale for overheads": 2.0, "Per-request overhead time": 0.1})
+    assert machine(1, READ, 0, 1) == pytest.approx(2 * (0.1 + 0.2) + 0.05)
+
+
+def test_a_request_over_two_tracks_loses_the_skew() -> None:
+    assert bench({"Bulk sector transfer time": 0.0})(1, READ, 96, 8) == pytest.approx(0.5 + wait_ms(1.5, 96) + 0.8 + 1.0)
+
+
+def test_no_command_ends_before_it_begins() -> None:
+    fields = dict.fromkeys([name for name in FIELDS if "over." in name], -20.0)
+    machine = bench({**fields, "Data preparation overhead": -1.0})
+    assert machine(1, READ, 0, 1) == 0.0
+
+
+def test_tracks_and_cylinders_are_whole_though_sectors_are_slipped_and_spared() -> None:
+    slips = tuple(range(30, 800, 7))
+    zone = Zone(0, 19, 100, track_skew=10, cylinder_skew=20, unused_front=5, region_sectors=4000, region_spares=150, slips=slips)
+    geometry = Zoned([zone], surfaces=2, sector_bytes=SECTOR_BYTES, sectors=3845)
+    for sector in range(3845):
+        place = geometry.spot(sector * SECTOR_BYTES)
+        for (start, end), length in [(geometry.track(sector * SECTOR_BYTES), 1), (geometry.cylinder(sector * SECTOR_BYTES), 2)]:
+            assert start <= sector * SECTOR_BYTES < end
+            first, last = geometry.spot(start), geometry.spot(end - SECTOR_BYTES)
+            assert first[1] == place[1] == last[1]
+            assert last[0] - first[0] < length + 0.1 * (length - 1), "nothing of the next one"

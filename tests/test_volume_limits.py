@@ -1,0 +1,200 @@
+"""Limits bind: IOPS per GiB, per volume and per instance, in the emulator, in the simulator and on the bill."""
+
+import mmap
+import os
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from emulation import emulated
+from tierwise.core import paths
+from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.words import Substrate
+from tierwise.costs.bill import Bill
+from tierwise.costs.book import Book, Price
+from tierwise.costs.delivered import Load, plan_on
+from tierwise.costs.hardware import device_bill, load_hardware
+from tierwise.costs.iops import Iops, simulated_iops
+from tierwise.devices.instances import load_instances
+from tierwise.devices.spec import load_device
+from tierwise.devices.volume import CloudSpec
+from tierwise.simulate.closed_loop import Costs
+from tierwise.simulate.zipf import Benchmark
+
+ASKED = 11_000
+MOST = 200
+"""What each rule leaves of that."""
+
+FILE = """
+kind = "cloud"
+name = "a volume"
+description = "of a test"
+capacity = { value = 20, unit = "GiB", source = "a test" }
+read_latency = { value = 1, unit = "ms", source = "a test" }
+write_latency = { value = 1, unit = "ms", source = "a test" }
+max_iops = { value = 11000, unit = "IOPS", source = "a test" }
+max_rate = { value = 1000, unit = "MiB/s", source = "a test" }
+io_size = { value = 256, unit = "KiB", source = "a test" }
+[limits]
+smallest = { value = 1, unit = "GiB", source = "a test" }
+largest = { value = 1, unit = "TiB", source = "a test" }
+rate = { value = 1000, unit = "MiB/s", source = "a test" }
+iops = { value = ONE, unit = "IOPS", source = "a test" }
+iops_per_gib = { value = EACH, unit = "IOPS/GiB", source = "a test" }
+"""
+MACHINES = """
+source = "a test"
+date = "2026"
+rate_unit = "MiB/s"
+[instances]
+"small" = { vcpus = 1, ram_gib = 64, iops = 200, rate = 100 }
+"""
+RULES = {"per GiB": (80_000, 10, ""), "per volume": (MOST, 1000, ""), "per instance": (80_000, 1000, "@small")}
+"""Rule -> IOPS of a volume, IOPS of a GiB, and where the volume hangs: each leaves `MOST` of what is asked."""
+NONE = (80_000, 1000, "")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A checkout of its own, for a volume and a machine of this test."""
+    there = tmp_path / "home"
+    for name in ("devices", "costs", "prices"):
+        shutil.copytree(paths.data() / name, there / "data" / name)
+    (there / "data" / "instances").mkdir()
+    (there / "data" / "instances" / "mine.toml").write_text(MACHINES, encoding="utf-8")
+    hardware = (there / "data" / "costs" / "hardware.toml").read_text(encoding="utf-8")
+    mine = [
+        "[volumes.mine-volume]",
+        'medium = "ssd"',
+        'size = "mine-size"',
+        'iops = [{ above = 0, price = "mine-iops" }]',
+        'source = "a test"',
+    ]
+    steps = "\n".join([*mine, "", "[servers."])
+    (there / "data" / "costs" / "hardware.toml").write_text(hardware.replace("[servers.", steps, 1), encoding="utf-8")
+    monkeypatch.setenv("TIERWISE_HOME", str(there))
+    load_hardware.cache_clear()
+    simulated_iops.cache_clear()
+    yield there
+    load_hardware.cache_clear()
+    simulated_iops.cache_clear()
+
+
+def volume(home: Path, rule: tuple[int, int, str]) -> str:
+    """The device under the limits of `rule`."""
+    one, each, machine = rule
+    text = FILE.replace("ONE", str(one)).replace("EACH", str(each))
+    (home / "data" / "devices" / "mine-volume.toml").write_text(text, encoding="utf-8")
+    return f"mine-volume{machine}"
+
+
+BOOK = Book(
+    tuple(
+        Price(item=item, region="US", currency="USD", date="2026", price=price, unit=unit, source="a test")
+        for item, price, unit in (("mine-size", 0.1, "GiB-month"), ("mine-iops", 0.01, "IOPS-month"), ("mine-small", 1.0, "hour"))
+    ),
+    Price(item="x", region="US", currency="USD", date="2026-11-22", price=1, unit="hour", source="a test").day,
+)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
+    """By the daemon's log: when requests came, and when it meant to answer."""
+    with emulated(home.parent, volume(home, RULES[rule])) as tier:
+        path = tier.directory / "data"
+        path.write_bytes(bytes(MIB))
+        tier.delays(True)
+        tier.reset_io()
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(lambda page: read_page(path, page), range(128)))
+        log = tier.requests()
+    ends_s = (log["time_s"] + log["intended_s"]).sort()
+    assert len(ends_s) == 128
+    assert 100 / (ends_s[120] - ends_s[20]) == pytest.approx(MOST, rel=0.1)
+
+
+def read_page(path: Path, page: int) -> None:
+    """One page past the kernel's cache; no two in order, which would count as one request."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    with mmap.mmap(-1, PAGE_BYTES) as buffer:
+        os.preadv(descriptor, [buffer], (page * 37) % 128 * PAGE_BYTES)
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_simulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
+    def device_iops(device: str) -> float:
+        return Benchmark(load_device(device), 4 * GIB, 2 * GIB, Costs(1e-6), threads=32, scale=512).rates(1).device_iops
+
+    assert device_iops(volume(home, NONE)) > 5 * MOST
+    assert device_iops(volume(home, RULES[rule])) == pytest.approx(MOST, rel=0.1)
+    assert simulated_iops(volume(home, RULES[rule])) == pytest.approx(MOST, rel=0.02)
+
+
+@pytest.mark.parametrize("rule", ["per GiB", "per volume"])
+def test_the_bill_has_no_more_iops_than_are_sold(home: Path, rule: str) -> None:
+    bill = device_bill(volume(home, RULES[rule]), BOOK)
+    assert bill == Bill({"mine-size": 12 * 20 * GIB, "mine-iops": 12 * MOST})
+
+
+LOAD = Load(data_bytes=10 * GIB, ram_bytes=16 * GIB, reads_per_s=2000, misses_per_read=0.5)
+
+
+def bought(name: str) -> tuple[int, int, Bill]:
+    """(volumes, machines, rent) of `LOAD`."""
+    plan = plan_on(name, LOAD, BOOK, Iops(1.0, Substrate.SIMULATED), server="")
+    return plan.devices, plan.machines, plan.bill
+
+
+def test_a_volume_is_bought_as_large_as_its_iops_need(home: Path) -> None:
+    volume(home, (80_000, 10, ""))
+    devices, machines, bill = bought("mine-volume")
+    assert (devices, machines) == (5, 5)  # by the machines, at 200 each
+    assert bill.a_year["mine-size"] == pytest.approx(12 * 1000 / 10 * GIB)
+    assert bill.a_year["mine-iops"] == pytest.approx(12 * 1000)
+
+
+def test_as_many_volumes_are_bought_as_their_iops_need(home: Path) -> None:
+    volume(home, (100, 1000, ""))
+    devices, machines, bill = bought("mine-volume")
+    assert (devices, machines) == (10, 5)
+    assert bill.a_year["mine-size"] == pytest.approx(12 * 10 * GIB)
+
+
+def test_as_many_machines_are_rented_as_take_the_requests(home: Path) -> None:
+    volume(home, NONE)
+    devices, machines, bill = bought("mine-volume")
+    assert (devices, machines) == (5, 5)
+    assert bill.a_year["mine-small"] == pytest.approx(5 * 8766)
+
+
+def test_io2_on_32_gib_never_has_33_000_iops() -> None:
+    spec = load_device("io2")
+    assert isinstance(spec, CloudSpec)
+    assert spec.with_size(32 * GIB, 33_000, spec.max_rate.base).iops == 32_000
+    gp3 = load_device("gp3")
+    assert isinstance(gp3, CloudSpec)
+    assert gp3.with_size(10.7 * GIB, ASKED, gp3.max_rate.base).iops == pytest.approx(5350)
+
+
+CLOUD = [path.stem for path in sorted((paths.data() / "devices").glob("*.toml")) if isinstance(load_device(path.stem), CloudSpec)]
+
+
+@pytest.mark.parametrize("name", CLOUD)
+def test_every_volume_has_limits_and_a_machine_binds_it(name: str) -> None:
+    """The file is refused without them, and those of a size and of a machine are below what the largest volume has."""
+    spec = load_device(name)
+    assert isinstance(spec, CloudSpec)
+    limits = spec.limits
+    assert limits.iops_of(limits.smallest.base).value <= limits.iops.base
+    assert limits.iops_per_gib or limits.baseline_per_tib, "something grows with the size"
+    there = load_instances(name.partition("-")[0])
+    assert there is not None
+    machine = min(there.instances, key=lambda each: there.instances[each].rate)
+    most = spec.with_size(limits.largest.base, limits.iops.base, limits.rate.base)
+    attached = most.model_copy(update={"instance": there.limits(machine)})
+    assert attached.rate < most.rate
+    assert attached.iops <= there.instances[machine].iops
