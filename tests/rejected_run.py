@@ -30,8 +30,9 @@ def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
     if seed is not None:
         draw = random.Random(seed)
         factors = pl.Series([draw.lognormvariate(0.0, 1.0) for _ in range(rows.height)])
+        clean = LIVE & (pl.col("block") == KEPT)
         rows = rows.with_columns(
-            elapsed_s=pl.when(LIVE & (pl.col("block") == KEPT)).then(pl.col("elapsed_s") * factors).otherwise("elapsed_s")
+            pl.when(clean).then(pl.col(name) * factors).otherwise(name).alias(name) for name in ("elapsed_s", "device_s", "cpu_s", "wall_s")
         )
     rows.write_parquet(folder / "timings.parquet")
     load_manifest(folder).model_copy(update={"run_id": RUN_ID}).save(folder)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -23,7 +23,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated"),
 ]
-BLOCKS = 2
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,6 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
         patch.setenv("TIERWISE_WORK", str(workspace))
         patch.setenv("TIERWISE_RAW", str(raw))
         asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-        asked = replace(asked, profile=asked.profile.model_copy(update={"blocks": BLOCKS}))
         begun = open_run(asked, fresh=True)
         measure_study("index_placement", asked, raw / begun.run_id)
         yield Emulated(raw, complete(begun.run_id), without_checks(read_rows(raw / begun.run_id)))

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
 from bs4 import BeautifulSoup
+from playwright.sync_api import Error
 
 from browsing import Scheme, browsing, hover, look, serving
 from report_built import Built, check_pages
@@ -44,9 +46,10 @@ def faded(page: "Page", figure: str) -> int:
 
 
 def pick(page: "Page", target: str, shown: str) -> None:
-    """Click `target` until `shown` is there: on a busy machine charts above may still push it away from under the click."""
+    """Click `target` until `shown` is there: charts above that are still drawn may push it from under the click, even out of view."""
     for _ in range(20):
-        page.locator(target).first.click(force=True)
+        with suppress(Error):
+            page.locator(target).first.click(force=True)
         page.wait_for_timeout(2_000)
         if page.locator(shown).is_visible():
             return

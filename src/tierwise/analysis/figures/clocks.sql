@@ -1,5 +1,5 @@
 -- The cells that were counted and, in the first block, also waited for: one row for each observation of a waited cell that has a counted
--- twin, the twin's figures as medians over its blocks. `requests_s` is what the models asked for in the waited one and `device_s` what its
+-- twin with enough clean blocks, the twin's figures as medians over these. `requests_s` is what the models asked for in the waited one and `device_s` what its
 -- requests took; the counted one's devices took `counted_device_s`. A window of several sessions has transactions in place of devices' times.
 -- Reads the views `raw_timings` and `waited_checks`.
 with twins as (
@@ -13,8 +13,9 @@ with twins as (
         median(result_rows / elapsed_s) as counted_per_s,
         count(*) as blocks
     from raw_timings
-    where clock <> 'waited'
+    where clock <> 'waited' and len(flags) = 0
     group by all
+    having enough(elapsed_s)
 )
 select
     waited.study, waited.pair, twins.trial, waited.step, waited.cell, waited.cache,

@@ -73,11 +73,11 @@ def spread(run: Run) -> Sentence:
     """How far counted repetitions of a cell lie apart, devices and host told apart."""
     rows = run.query(
         "select cache, stddev_samp(device_s) / avg(elapsed_s) as devices, stddev_samp(cpu_s) / avg(elapsed_s) as host "
-        "from raw_timings where clock = 'counted-one' and cache in ('cold', 'cross') "
-        "group by study, pair, trial, step, cache having count(*) > 2"
+        "from raw_timings where clock = 'counted-one' and cache in ('cold', 'cross') and len(flags) = 0 "
+        "group by study, pair, trial, step, cache having enough(elapsed_s)"
     )
     if rows.is_empty():
-        return Sentence("No cold query of this run was counted three times or more.")
+        return Sentence("No cold query of this run was counted often enough to say how far its repetitions scatter.")
     middle = {name: float(rows[name].median()) for name in ("devices", "host")}  # type: ignore[arg-type]
     assert all(math.isfinite(value) for value in middle.values())
     return Sentence(
