@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, resource_tracker
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Final
@@ -72,6 +72,7 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
     ours, theirs = get_context("spawn").Pipe()
     state = lab.daemon.state if lab.daemon and clock is not ClockKind.WAITED else None
     process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), state), daemon=True)
+    resource_tracker.ensure_running()  # else it is started with the process, in the group of the counted ones, which it would outlive
     with lab.started_by(clock):
         process.start()
     theirs.close()

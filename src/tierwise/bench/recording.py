@@ -81,8 +81,9 @@ class EmulatorLog(Recorder):
 
     def note(self, span: Span, main_files: MainFiles) -> None:
         requests = [
-            {**request, "path": tier.directory.resolve() / request.pop("file"), "tier": name, "came_s": request["time_s"] + tier.path_s}
+            {**request, "path": directory / request.pop("file"), "tier": name, "came_s": request["time_s"] + tier.path_s}
             for name, tier in self._tiers.items()
+            for directory in [tier.directory.resolve()]
             for request in tier.requests().rows(named=True)
         ]
         requests.sort(key=lambda request: request["came_s"])
