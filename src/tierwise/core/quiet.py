@@ -3,9 +3,11 @@
 What is waited for suffers from all three; what is counted or simulated only takes longer.
 """
 
+import os
 import time
 import zlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -93,18 +95,28 @@ def processor() -> Processor:
 
 
 def listen(seconds: float = LISTENING_S) -> Noise:
-    """How quiet the machine is for `seconds`.
+    """How quiet the machine is for `seconds`: half of them one thread naps, the other half every processor works.
 
-    One thread naps all the while; between the naps it works, so that time is wanted which a host can steal.
+    Only what is wanted all the time can be stolen: of an idle machine steal says how late a processor is woken, which is the naps' part.
     """
-    before, late_s = processor(), []
-    until_s = time.monotonic() + seconds
+    late_s = []
+    until_s = time.monotonic() + seconds / 2
     while time.monotonic() < until_s:
-        zlib.compress(bytes(20_000), level=1)
         begun_s = time.perf_counter()
         time.sleep(NAP_S)
         late_s.append(time.perf_counter() - begun_s - NAP_S)
+    before = processor()
+    with ThreadPoolExecutor() as pool:
+        for _ in range(os.cpu_count() or 1):
+            pool.submit(_work, seconds / 2)
     return noise_of(late_s, processor().steal_since(before))
+
+
+def _work(seconds: float) -> None:
+    """Compress for `seconds`, which lets other threads do the same meanwhile."""
+    until_s = time.monotonic() + seconds
+    while time.monotonic() < until_s:
+        zlib.compress(bytes(REFERENCE_BYTES), level=1)
 
 
 def noise_of(late_s: Sequence[float], steal: float) -> Noise:

@@ -18,7 +18,7 @@ import psycopg
 
 from tierwise.core.errors import TierwiseError
 from tierwise.postgres.binaries import Binaries
-from tierwise.postgres.processes import PID_FILE, postmaster, serving, wait_down
+from tierwise.postgres.processes import PID_FILE, postmaster, serving, wait_down, wait_ready
 from tierwise.postgres.workspace import Account, CommandError
 
 SUPERUSER: Final = "tierwise"
@@ -114,12 +114,15 @@ class Cluster:
         (self.data / SETTINGS_FILE).write_text("".join(lines), encoding="utf-8")
         self.account.own(self.data / SETTINGS_FILE)
         begun = self.log.stat().st_size if self.log.exists() else 0
-        options = ["--silent", "--wait", f"--timeout={START_S}", f"--log={self.log}", f"--pgdata={self.data}"]
+        options = ["--silent", "--no-wait", f"--log={self.log}", f"--pgdata={self.data}"]
         try:
             self.account.run([self.binaries.path("pg_ctl"), "start", *options], folder=self.folder)
         except CommandError as error:
             self.kill()
             raise self._failure("does not start", begun) from error
+        if not wait_ready(self.data, START_S):
+            self.kill()
+            raise self._failure("does not start", begun)
 
     def stop(self, mode: Mode = "fast") -> None:
         """Stop and see that it is down: no process, no pid file. Nothing to do where none runs.

@@ -8,12 +8,16 @@ from typing import Final
 import psutil
 
 PID_FILE: Final = "postmaster.pid"
+READY: Final = "ready"
+APPEARS_S: Final = 2.0
+"""Until then a server that was started may not have gone into its folder yet."""
 NAMES: Final = ("postgres", "postmaster")
 
 
 def serving(data: Path) -> list[psutil.Process]:
     """Every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
-    return [process for process in psutil.process_iter(["name"]) if process.info["name"] in NAMES and _works_in(process, data)]
+    there = str(data.resolve())  # where a process works is read the quickest: few others work there
+    return [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == there and _serves(process)]
 
 
 def postmaster(data: Path) -> psutil.Process | None:
@@ -36,6 +40,29 @@ def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
                 process.kill()
         time.sleep(0.02)
     return True
+
+
+def wait_ready(data: Path, timeout_s: float) -> bool:
+    """Wait until the server of `data`, which was just started, takes connections; False once it is gone, or too late.
+
+    It says so in the last line of its pid file, which `pg_ctl` would look at only ten times a second.
+    """
+    begun_s = time.monotonic()
+    while time.monotonic() < begun_s + timeout_s:
+        with suppress(FileNotFoundError):
+            if (data / PID_FILE).read_text(encoding="utf-8").rstrip().endswith(READY):
+                return True
+        if time.monotonic() > begun_s + APPEARS_S and not serving(data):
+            return False
+        time.sleep(0.005)
+    return False
+
+
+def _serves(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and process.name() in NAMES
+    except psutil.Error:  # gone meanwhile
+        return False
 
 
 def _works_in(process: psutil.Process, data: Path) -> bool:

@@ -69,6 +69,7 @@ BITMAP_SCAN: Final = Scan(
 )
 
 
+HEAP_CACHED: Final = "heap-cached"
 BUILDS: Final = {
     PUBLISHED: Build(),
     "deduplicated": Build(deduplicated=True),
@@ -83,15 +84,17 @@ VARIANTS: Final = {
     PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),
     "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
     "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
-    "heap-cached": Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
+    HEAP_CACHED: Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
     "deduplicated": Variant(PUBLISHED_SCAN, "index", build="deduplicated"),
     "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
     "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
     "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
     "bitmap": Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # for which the kernel reads ahead
 }
-HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV")}
-"""Where not every variant is measured: the first states of the one that may decide."""
+HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV"), Sweep.WHOLE: tuple(census.STATES)}
+"""The first states of the one variant that may decide."""
+OTHER_STARTS: Final = ("PR", "NV")
+"""The first states of every other variant: the two that take a third of the time of all three."""
 
 
 def statement(state: str) -> str:
@@ -130,11 +133,11 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
 def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
     """(variant, tier of the table, start state)."""
     yield from product([PUBLISHED], TIERS, census.STATES)
+    if arm in VARIANTS[HEAP_CACHED].arms or sweep is not Sweep.WHOLE:
+        yield from product([HEAP_CACHED], ["hdd"], HEAP_CACHED_STARTS[sweep])
     if sweep is Sweep.WHOLE:
-        others = [name for name, variant in VARIANTS.items() if name != PUBLISHED and arm in variant.arms]
-        yield from product(others, ["hdd"], census.STATES)
-    else:
-        yield from product(["heap-cached"], ["hdd"], HEAP_CACHED_STARTS[sweep])
+        others = [name for name, variant in VARIANTS.items() if name not in (PUBLISHED, HEAP_CACHED) and arm in variant.arms]
+        yield from product(others, ["hdd"], OTHER_STARTS)
 
 
 def variant_of(trial: Trial) -> Variant:

@@ -29,6 +29,8 @@ class Rule(NamedTuple):
 def check(rows: pl.DataFrame, where: str) -> None:
     """Raise `InputError` for the first column, then the first rule and row, that is not as `SCHEMA` and `RULES` say."""
     _check_columns(rows, where)
+    if not any(rows.select(rule.broken.any().alias(str(number)) for number, rule in enumerate(RULES)).row(0)):
+        return
     for rule in RULES:
         broken = rows.with_row_index("row_number", 1).filter(rule.broken)
         if not broken.is_empty():
@@ -37,15 +39,16 @@ def check(rows: pl.DataFrame, where: str) -> None:
 
 
 def _check_columns(rows: pl.DataFrame, where: str) -> None:
-    for column in [*SCHEMA, *rows.columns]:
-        if column not in rows.columns:
+    there = rows.schema
+    for column in [*SCHEMA, *there]:
+        if column not in there:
             raise InputError(where, field=column, rule="column is missing")
         if column not in SCHEMA:
             raise InputError(where, field=column, rule="column is not in the schema")
-        if rows.schema[column] != SCHEMA[column]:
-            raise InputError(where, field=column, value=str(rows.schema[column]), rule=f"type must be {SCHEMA[column]}")
-    if rows.columns != list(SCHEMA):
-        raise InputError(where, field="columns", value=rows.columns, rule=f"order must be {list(SCHEMA)}")
+        if there[column] != SCHEMA[column]:
+            raise InputError(where, field=column, value=str(there[column]), rule=f"type must be {SCHEMA[column]}")
+    if list(there) != list(SCHEMA):
+        raise InputError(where, field="columns", value=list(there), rule=f"order must be {list(SCHEMA)}")
 
 
 def _is_object(text: str) -> bool:
