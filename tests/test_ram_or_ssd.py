@@ -34,7 +34,7 @@ def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) 
     profile = load_profile(name)
     cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
     assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell["tier"], cell["dataset_gib"]) for cell in cells}
-    assert profile.study(NAME, Grid).scale == (1 if name == "full" else 64)
+    assert profile.study(NAME, Grid).scale == (4 if name == "full" else 64)
 
 
 def test_equal_seeds_give_equal_series_of_120_points() -> None:

@@ -168,7 +168,7 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
 def test_every_query_is_drawn_with_its_rows(run: Run, study: str) -> None:
     drawn = figures.times(run, PAIR, study)
     assert isinstance(drawn, Figure)
-    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0]
+    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
     assert "**emulated**" in drawn.caption
     assert drawn.bundle()["image/svg+xml"].startswith("<svg")

@@ -1,6 +1,6 @@
 """How long a relation's copy from one device to another takes."""
 
-from functools import partial
+from functools import cache
 from itertools import count
 from math import ceil, inf
 from typing import Final
@@ -23,14 +23,15 @@ def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER)
     """Seconds to copy a relation of `size_bytes` between new devices, until it is durable on the target (simulated)."""
     if size_bytes <= 0:
         return 0.0
+    copy = _page_by_page if way is Way.SERVER else _at_bandwidth
     sample = min(size_bytes, SAMPLE_REQUESTS * (PAGE_BYTES if way is Way.SERVER else REQUEST_BYTES))
-    copy = partial(_page_by_page, source, target) if way is Way.SERVER else partial(_at_bandwidth, source, target)
-    whole_s = copy(sample)
+    whole_s = copy(source, target, sample)
     if sample == size_bytes:
         return whole_s
-    return whole_s + (size_bytes - sample) * (whole_s - copy(sample // 2)) / (sample - sample // 2)
+    return whole_s + (size_bytes - sample) * (whole_s - copy(source, target, sample // 2)) / (sample - sample // 2)
 
 
+@cache
 def _page_by_page(source: Build, target: Build, size_bytes: int) -> float:
     """As the server copies: `BATCH_PAGES` pages read one by one, then written one by one; a flush at the end."""
     reader, writer = source(), target()
@@ -53,6 +54,7 @@ def _asked(device: DeviceModel, now_s: float, operation: Operation, address_byte
     raise AssertionError("a device completes what it is asked")
 
 
+@cache
 def _at_bandwidth(source: Build, target: Build, size_bytes: int) -> float:
     """The slower of reading it all and writing it all, `AHEAD` requests always waiting."""
     requests = ceil(size_bytes / REQUEST_BYTES)

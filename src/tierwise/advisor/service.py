@@ -9,7 +9,8 @@ from statistics import fmean
 from typing import Final, Protocol
 
 from tierwise.core.units import PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.spec import DeviceSpec
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 REQUESTS: Final = 1000
@@ -22,6 +23,18 @@ HERE: Final = "here"
 
 Build = Callable[[], DeviceModel]
 """A new device."""
+
+
+@dataclass(frozen=True)
+class NewDevice:
+    """Makes devices of `spec` as new; two that are equal make the same ones."""
+
+    spec: DeviceSpec
+    seed: int
+    stretch: float
+
+    def __call__(self) -> DeviceModel:
+        return build(self.spec, seed=self.seed, stretch=self.stretch)
 
 
 class Requests(Protocol):

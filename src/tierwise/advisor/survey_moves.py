@@ -8,14 +8,13 @@ from typing import Final
 import duckdb
 
 from tierwise.advisor.moving import Maker, MovePlan, Times, copies_s, plan_move
-from tierwise.advisor.service import Build
+from tierwise.advisor.service import NewDevice
 from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.heat import Record
 from tierwise.analysis.published import survey_seconds
 from tierwise.analysis.statistics import enough
 from tierwise.core.words import IoArm, Substrate, Way
-from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
 STUDY: Final = "survey_placement"
@@ -146,9 +145,4 @@ def _copies(
 
 
 def _maker(device: str, stretch: float) -> Maker:
-    spec = load_device(device)
-
-    def make(*, seed: int) -> Build:
-        return lambda: build(spec, seed=seed, stretch=stretch)
-
-    return make
+    return partial(NewDevice, load_device(device), stretch=stretch)

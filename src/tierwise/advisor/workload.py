@@ -10,7 +10,7 @@ import duckdb
 import polars as pl
 
 from tierwise.advisor.placing import Placement
-from tierwise.advisor.service import SEED, Build, Counted, Recorded, Requests
+from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
 from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
 from tierwise.analysis.verdicts import newest_run
@@ -18,7 +18,6 @@ from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import RelationClass, Substrate
-from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import Access, Operation
 
@@ -94,8 +93,7 @@ class Workload:
         if not model:
             why = f"tier {tier} of pair {self.pair} is a real directory" if known else f"pair {self.pair} has no such tier"
             raise MissingError(f"a device model for {tier}", why=why, remedy=f"name one of data/devices: --{tier} NAME")
-        spec, stretch = load_device(str(model)), self.stretch * float(known.get("scale", 1.0))
-        return lambda: build(spec, seed=seed, stretch=stretch)
+        return NewDevice(load_device(str(model)), seed, self.stretch * float(known.get("scale", 1.0)))
 
     def device_name(self, tier: str) -> str | None:
         """Of the run's tier; `None` where it is a real directory."""
