@@ -37,12 +37,13 @@ test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 || failed=1; \
 	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
 
-# Check format, lint, types, imports between packages, stripped notebooks
+# Check format, lint, types, imports between packages, docstrings, stripped notebooks
 check: $(ENV)/.ready
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --strict --no-error-summary $(wildcard src tests benchmarks scripts)
 	said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
+	$(BIN)/python scripts/check_docstrings.py
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
 # Open the notebooks in JupyterLab

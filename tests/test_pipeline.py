@@ -219,6 +219,7 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(home: Home, smoke:
     assert answer.stderr.strip().endswith(f"no such run; there are: {smoke.run_id}")
 
 
+@pytest.mark.soak
 def test_the_real_sample_runs_through_the_whole_report(home: Home) -> None:
     sample = shared("realdata", "census1990", "hUSCensus1990raw50K.csv.bz2")
     report = home.command("report", CENSUS=f"file:{sample}")

@@ -90,7 +90,7 @@ def _system() -> Finding:
 
 
 def examine_quarto() -> Finding:
-    """On PATH or in this environment, and new enough to typeset a book; else what the set-up's attempt came to."""
+    """Look for Quarto on PATH and in this environment, new enough to typeset a book; else say what the set-up's attempt came to."""
     cost = "Pandoc and Typst build the report, with the same text and numbers"
     version_text = quarto.version()
     if version_text is None:

@@ -43,7 +43,7 @@ class Asked:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """As the notebooks have them."""
+        """The options as the notebooks have them."""
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "CENSUS": self.census, "SKY": self.sky}
 
 

@@ -64,7 +64,7 @@ def duration(time_s: float) -> str:
 
 
 def money(value: float | None, advice: Advice) -> str:
-    """With its currency; a dash where none is counted."""
+    """The sum with its currency; a dash where none is counted."""
     return "-" if value is None else f"{value:.3g} {advice.currency}"
 
 

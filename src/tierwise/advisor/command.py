@@ -71,7 +71,7 @@ def move_plan(
     predict: bool,
     job_s: tuple[float | None, float | None],
 ) -> MovePlan:
-    """With `size_gib` no run is needed: two devices and a job's times before and after the move."""
+    """Say after how many jobs a move pays; with `size_gib` no run is needed: two devices and a job's times before and after the move."""
     check_jobs(jobs)
     before_s, after_s = job_s
     given = None if before_s is None or after_s is None else (before_s, after_s)

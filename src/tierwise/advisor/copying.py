@@ -33,7 +33,7 @@ def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER)
 
 @cache
 def _page_by_page(source: Build, target: Build, size_bytes: int) -> float:
-    """As the server copies: `BATCH_PAGES` pages read one by one, then written one by one; a flush at the end."""
+    """Copy as the server does: `BATCH_PAGES` pages read one by one, then written one by one; a flush at the end."""
     reader, writer = source(), target()
     now_s, pages = 0.0, ceil(size_bytes / PAGE_BYTES)
     for first in range(0, pages, BATCH_PAGES):

@@ -40,7 +40,7 @@ class Times:
 
     @staticmethod
     def simulated(seconds: Callable[[int], float]) -> "Times":
-        """Of each seed."""
+        """Simulated seconds of each seed."""
         return Times({seed: seconds(seed) for seed in range(MINIMUM_PAIRS)}, Substrate.SIMULATED)
 
     @property
@@ -53,7 +53,7 @@ class Times:
         return Times({0: self.mean_s}, self.substrate)
 
     def at(self, block: int) -> float | None:
-        """Of `block`, or the only one."""
+        """The seconds of `block`, or the only ones that there are."""
         return self.by_block.get(block, next(iter(self.by_block.values())) if len(self.by_block) == 1 else None)
 
 

@@ -47,7 +47,7 @@ class Problem:
 
     @property
     def tiers(self) -> list[str]:
-        """In the order of `devices_bytes`."""
+        """The tiers, in the order of `devices_bytes`."""
         return list(self.devices_bytes)
 
     def time_s(self, placement: Placement) -> float:
@@ -110,5 +110,5 @@ def every(problem: Problem) -> Iterator[Placement]:
 
 
 def limited_bytes(problem: Problem, placement: Placement) -> int:
-    """On the tiers that have a limit."""
+    """Bytes that lie on the tiers that have a limit."""
     return sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes)

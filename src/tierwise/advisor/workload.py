@@ -96,7 +96,7 @@ class Workload:
         return NewDevice(load_device(str(model)), seed, self.stretch * float(known.get("scale", 1.0)))
 
     def device_name(self, tier: str) -> str | None:
-        """Of the run's tier; `None` where it is a real directory."""
+        """The device of the run's tier; `None` where the tier is a real directory."""
         found = self.tiers.get(tier, {}).get("device")
         return str(found) if found else None
 

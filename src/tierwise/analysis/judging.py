@@ -120,7 +120,7 @@ class Judge:
         return judged.model_copy(update={"through": through, "arms": self._arms(claim, judged.rests_on)})
 
     def _arms(self, claim: Claim, rests_on: Collection[IoArm]) -> dict[str, ArmVerdict]:
-        """By name, every other arm that the run measured: the variants, and the published protocol by its second way of I/O."""
+        """Every other arm that the run measured, by name: the variants, and the published protocol by its second way of I/O."""
         arms = {}
         for variant in (evidence.PUBLISHED, *evidence.variants_of(self.connection, claim, self.pair)):
             alike = evidence.under(claim, variant)
@@ -171,7 +171,7 @@ class Judge:
         return Judgement(pair=self.pair, substrate=substrate, verdict=verdict, evidence=found)
 
     def _through(self, claim: Claim, arm: IoArm) -> Through | None:
-        """Of the states that were measured; `None` for a study whose view tells no reads."""
+        """The reads of the states that were measured; `None` for a study whose view tells no reads."""
         found = evidence.reads_of(self.connection, claim, self.pair, arm)
         states = {state: places for state, places in found.items() if places}
         if not states:

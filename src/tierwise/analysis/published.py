@@ -29,6 +29,6 @@ SURVEY: Final = "data/published/survey.csv"
 
 
 def survey_seconds(study: str) -> dict[tuple[str, str], float]:
-    """By (query, place): seconds that the source's chart of `study` is taken to show."""
+    """Seconds that the source's chart of `study` is taken to show, by (query, place)."""
     rows = pl.read_csv(paths.home() / SURVEY, comment_prefix="#").filter(study=study)
     return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}

@@ -14,7 +14,7 @@ UNSEEN: Final = "unseen"
 
 @dataclass(frozen=True)
 class Rejections:
-    """Of `observations` rows of one substrate, `rejected` are; `reasons`: flag -> rows that bear it (a row may bear several)."""
+    """Rejected rows of one substrate: `rejected` of `observations`; `reasons`: flag -> rows that bear it (a row may bear several)."""
 
     substrate: Substrate
     observations: int

@@ -159,7 +159,7 @@ def _of_arm(states: Sequence[StateVerdict], expected: int) -> Outcome:
 
 
 def _of_few(state: StateVerdict) -> Outcome:
-    """Of a state with too few pairs: were they rejected, or did the profile ask for no more?"""
+    """The reason why a state has too few pairs: were they rejected, or did the profile ask for no more?"""
     if state.flagged:
         why = f" for {', '.join(state.obstacles)}" if state.obstacles else ""
         told = f"{state.flagged} of {state.pairs + state.flagged} pairs rejected{why} in {state.state}"

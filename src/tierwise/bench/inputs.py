@@ -34,7 +34,7 @@ class Counting:
         return self.obstacle is None
 
     def told(self) -> dict[str, str]:
-        """As a manifest keeps it."""
+        """The clocks as a manifest keeps them."""
         return {"one session": COUNTED, "several sessions": COUNTED if self.several else f"waited for: {self.obstacle}"}
 
 

@@ -86,7 +86,7 @@ class Lab:
     processors: int = PROCESSORS
 
     def clock(self, *, alone: bool) -> ClockKind:
-        """By which clock what comes next can go; `alone`: one session that has one request at a time."""
+        """The clock that what comes next can go by; `alone`: it is one session that has one request at a time."""
         if self.daemon is None or self.waiting:
             return ClockKind.WAITED
         if alone:

@@ -74,7 +74,7 @@ class LiveLab:
 
     @property
     def hit_s(self) -> float:
-        """Of one thread, for an item in memory."""
+        """Seconds that one thread takes for an item in memory."""
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
     def observe(self, tier_name: str, asked: Reading, cache_bytes: int) -> Observation:

@@ -88,7 +88,7 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def possible_counting() -> Counting:
-    """By which clocks this machine can go: one session needs nothing, several a group that can be looked into."""
+    """The clocks that this machine can go by: one session needs nothing, several a group that can be looked into."""
     return Counting(session_group_obstacle())
 
 

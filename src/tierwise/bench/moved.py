@@ -91,7 +91,7 @@ def place(connection: Connection, tiers: Mapping[str, str]) -> None:
 
 
 def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, int]:
-    """Of the main fork of each relation."""
+    """Bytes of the main fork of each relation."""
     rows = connection.execute("SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(relations)])
     return dict(rows.fetchall())
 

@@ -79,7 +79,7 @@ def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folde
 
 
 def _executions(query: pl.DataFrame, rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
-    """By block: the recorded `query` with the host's time of that block's execution in `rows`.
+    """The recorded `query` with the host's time of each block's execution in `rows`, by block.
 
     That is what is left of the elapsed time when the times that the model asked for are taken off: the path of the requests
     belongs to it. It is spread evenly. Requests that overlap (the kernel's read-ahead) hide the host's time, so such a query has

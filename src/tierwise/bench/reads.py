@@ -197,7 +197,7 @@ class ReadWindow:
 
 
 def histograms(reads: pl.DataFrame) -> dict[str, Any]:
-    """By tablespace: reads, their summed time, and how many in each bucket (power of two of nanoseconds; `timings.reads.buckets`)."""
+    """Reads, their summed time, and how many fell in each bucket (power of two of nanoseconds; `timings.reads.buckets`), by tablespace."""
     counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
     found = {}
     for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):

@@ -99,7 +99,7 @@ class EmulatorLog(Recorder):
 
 
 class Straced(Recorder):
-    """By strace on the session's server process, which reads for itself (``io_method=sync``), one block after the other.
+    """A recorder by strace on the session's server process, which reads for itself (``io_method=sync``), one block after the other.
 
     The order is the query's own, the times are not: `think_s` is zero until `with_host_time` fills it in from an undisturbed execution.
     """

@@ -48,7 +48,7 @@ class Stopwatch:
 
     @property
     def kind(self) -> ClockKind:
-        """By which clock it goes."""
+        """The clock that the stopwatch goes by."""
         return self._daemon.clock if self._daemon else ClockKind.WAITED
 
     def read(self) -> Reading:
@@ -83,7 +83,7 @@ def run_delay_s(pid: int) -> float:
 
 
 def _known(figure: Callable[[int], float], pids: Iterable[int]) -> dict[int, float]:
-    """By process, as far as it lives and the kernel tells."""
+    """What the kernel tells of each process that still lives."""
     found = {}
     for pid in pids:
         with suppress(OSError):
@@ -92,7 +92,7 @@ def _known(figure: Callable[[int], float], pids: Iterable[int]) -> dict[int, flo
 
 
 def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
-    """Of the processes that are in both."""
+    """The sum of what the processes gained that are in both readings."""
     return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
 
 

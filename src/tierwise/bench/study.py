@@ -41,7 +41,7 @@ class Trial:
         return replace(self, cell=cell, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
 
     def substrate(self, pair: Pair) -> Substrate:
-        """Of the tiers that this trial touches."""
+        """The substrate of the tiers that this trial touches."""
         return Substrate.of({pair.tiers[name].substrate for name in self.tiers})
 
 

@@ -205,7 +205,7 @@ def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
-    """By file: reads of a tier's log that begin where the latest read of the same file ended."""
+    """Reads of a tier's log that begin where the latest read of the same file ended, by file."""
     reads = requests.filter(operation="read").sort("time_s")
     ended = (pl.col("offset_bytes") + pl.col("size_bytes")).shift(1).over("file")
     return dict(reads.filter(pl.col("offset_bytes") == ended).group_by("file").len().rows())

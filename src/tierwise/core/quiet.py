@@ -29,7 +29,7 @@ MOST_STEAL: Final = 0.95
 
 
 class Quiet(StrEnum):
-    """In one word."""
+    """How quiet a machine is, in one word."""
 
     QUIET = "quiet"
     RESTLESS = "restless"
@@ -48,8 +48,11 @@ REMEDY: Final = "end other programs, ask for a machine that is not shared, or le
 
 @dataclass(frozen=True)
 class Noise:
-    """Of some seconds. `steal`: of the processor time that was wanted, the share that the machine's host gave to others; `late_s`: what 99
-    of 100 sleepers of a millisecond woke up too late at the most; `latest_s`: the worst of all."""
+    """How quiet some seconds were.
+
+    `steal`: of the processor time that was wanted, the share that the machine's host gave to others; `late_s`: what 99 of 100 sleepers of a
+    millisecond woke up too late at the most; `latest_s`: the worst of all.
+    """
 
     steal: float
     late_s: float

@@ -21,7 +21,7 @@ class Substrate(StrEnum):
 
 
 class ClockKind(StrEnum):
-    """By which clock the time of a row, and the devices of emulated tiers, went."""
+    """The clock that the time of a row, and the devices of emulated tiers, went by."""
 
     WAITED = "waited"
     """Real time: every request waits as long as its device would have taken."""

@@ -218,5 +218,5 @@ def _price(where: str, cells: Mapping[str, str]) -> Price:
 
 
 def _first_day(text: str) -> dt.date:
-    """Of the year, the month or the day that `text` names."""
+    """The first day of the year, the month or the day that `text` names."""
     return dt.date.fromisoformat(text + "-01-01"[len(text) - 4 :])

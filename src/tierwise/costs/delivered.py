@@ -106,7 +106,7 @@ def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: floa
 
 
 def plan_on(name: str, load: Load, book: Book, rate: Iops, *, server: str, in_ram: bool = False, life_years: float | None = None) -> Plan:
-    """As many pieces of the device `name` as data and misses need, and machines to hold them and the memory."""
+    """Buy as many pieces of the device `name` as data and misses need, and machines to hold them and the memory."""
     hardware = load_hardware()
     usable = hardware.assumptions.ram_usable_share.value
     ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes

@@ -23,7 +23,7 @@ class Rented:
 
 
 def sufficient(provider: str, *, ram_bytes: float = 0.0, iops: float, rate: float, most: int | None = None) -> list[Rented]:
-    """Of each kind of machine of `provider` as many as have the memory and take the load from their volumes, at most `most`."""
+    """Each kind of machine of `provider`, as many as have the memory and take the load from their volumes, at most `most`."""
     there, found = load_instances(provider), []
     if there is None:
         return []

@@ -42,7 +42,7 @@ class Wanted(Strict):
 
 
 class Latency(Strict):
-    """Of a read alone: the median or what stands for it, its band where nobody states it, the 99th percentile where one is published."""
+    """Latency of a read alone: the median or its stand-in, its band where nobody states it, the 99th percentile where one is published."""
 
     ms: float
     low_ms: float

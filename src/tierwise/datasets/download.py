@@ -214,7 +214,7 @@ def _receive(remote: Remote, response: Any, partial: Partial, remedy: str) -> No
 
 
 def _pieces(response: Any) -> Iterator[bytes]:
-    """As they come, the first one long enough to be judged."""
+    """The pieces of a download as they come, the first one long enough to be judged."""
     try:
         first = response.read(_BEGIN_BYTES)
         yield from filter(None, [first])

@@ -12,7 +12,7 @@ class Segment:
 
 
 class Buffer:
-    """At most `segments` segments of `segment_bytes` each."""
+    """A drive's buffer of at most `segments` segments of `segment_bytes` each."""
 
     def __init__(self, segments: int, segment_bytes: int):
         self._most, self._segment_bytes = segments, segment_bytes

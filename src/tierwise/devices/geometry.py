@@ -90,14 +90,14 @@ class _Band:
         self.end_turn = math.ceil(self.turn + (zone.last_cylinder - zone.first_cylinder + 1) * self.cylinder_turn)
 
     def spot(self, sector: int) -> Spot:
-        """Of the host's `sector`."""
+        """Where the host's `sector` lies."""
         track, rest = divmod(self._physical(sector - self.first), self.sectors)
         cylinder, head = divmod(track, self.surfaces)
         turns = self.turn + cylinder * self.cylinder_turn + head * self.track_turn + rest / self.sectors
         return turns, self.cylinder + cylinder
 
     def _physical(self, sector: int) -> int:
-        """Of the host's `sector` of this band, counted from the band's start: spares and slipped sectors are passed over."""
+        """The physical place of the host's `sector` of this band, from the band's start: spares and slipped sectors are passed over."""
         sector += self.front
         region = sector // self.used
         slipped = bisect_right(self.slips, sector) - bisect_left(self.slips, region * self.used) if self.slips else 0

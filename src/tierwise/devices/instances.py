@@ -39,7 +39,7 @@ class Instances(Strict):
     instances: Mapping[str, Instance]
 
     def limits(self, name: str) -> InstanceLimits:
-        """Of the instance `name`."""
+        """The limits of the instance `name`."""
         instance = self.instances[name]
 
         def read(value: float, unit: str) -> Parameter:

@@ -198,6 +198,6 @@ def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
 
 
 def tightest(limits: Sequence[tuple[Limit, float]]) -> tuple[Limit, float]:
-    """Of (limit, how much of it is used) the limit that is used to the greatest share, and that share."""
+    """The limit that is used to the greatest share, and that share, among (limit, how much of it is used)."""
     limit, used = max(limits, key=lambda each: each[1] / each[0].value)
     return limit, used / limit.value

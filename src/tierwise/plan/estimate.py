@@ -44,7 +44,7 @@ class Line:
     half_widths: Mapping[str, float]
 
     def minutes(self, pace: float = 1.0, steal: float = 0.0) -> float | None:
-        """On a machine of this pace and steal; without either at the recorded pace."""
+        """Minutes at the recorded pace, or on a machine of this pace and steal."""
         if self.host_s is None or self.device_s is None:
             return None
         return took_s(self.host_s, self.device_s, pace=pace, steal=steal) / 60
@@ -52,7 +52,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """Of a report with one profile. `pace`: how much longer this machine takes, as it is busy now, than the one
+    """The plan of a report with one profile. `pace`: how much longer this machine takes, as it is busy now, than the one
     that the constants were recorded on; `noise`: how quiet it is now."""
 
     profile: str
@@ -65,27 +65,27 @@ class Plan:
 
     @property
     def host_s(self) -> float:
-        """Of the whole report, as far as it is forecast: seconds that the host is busy, at the recorded pace."""
+        """Seconds that the host is busy with the whole report, as far as it is forecast, at the recorded pace."""
         return self.report_s + sum(line.host_s or 0.0 for line in self.lines)
 
     @property
     def device_s(self) -> float:
-        """Of the whole report: seconds that it waits for devices."""
+        """Seconds that the whole report waits for devices."""
         return sum(line.device_s or 0.0 for line in self.lines)
 
     @property
     def minutes(self) -> float:
-        """Of the whole report at the recorded pace."""
+        """Minutes of the whole report at the recorded pace."""
         return took_s(self.host_s, self.device_s, pace=1.0, steal=0.0) / 60
 
     @property
     def minutes_now(self) -> float:
-        """Of the whole report on this machine, as it is now."""
+        """Minutes of the whole report on this machine, as it is now."""
         return took_s(self.host_s, self.device_s, pace=self.pace, steal=self.noise.steal) / 60
 
     @property
     def disk_gb(self) -> float:
-        """At the most: a pair's data go before the next one's are loaded."""
+        """The most disk that is needed at once: a pair's data go before the next one's are loaded."""
         return max((line.disk_gb or 0.0 for line in self.lines), default=0.0)
 
 

@@ -163,7 +163,7 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
 
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
-    """By relation: blocks that a fresh session must miss, cold, when it answers `predicate` by an index scan.
+    """Blocks that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
 
     Reads table and index, so ask long before the server is stopped for the cold measurement. Placement does not change the answer.
     """

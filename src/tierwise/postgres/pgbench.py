@@ -81,7 +81,7 @@ def _step(accounts: int) -> int:
 
 
 def _rank(accounts: int) -> str:
-    """Of the row whose key is `aid`, in SQL: the inverse of what `Mix` draws."""
+    """The rank of the row whose key is `aid`, in SQL: the inverse of what `Mix` draws."""
     return f"(aid - 1)::bigint * {pow(_step(accounts), -1, accounts)} % {accounts}"
 
 

@@ -23,7 +23,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """As EXPLAIN prints it: ``Index Scan using pob on census``."""
+        """The node as EXPLAIN prints it: ``Index Scan using pob on census``."""
         if self.type == "Bitmap Index Scan":
             return f"{self.type} on {self.index}"
         using = f" using {self.index}" if self.index else ""

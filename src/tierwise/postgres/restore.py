@@ -62,7 +62,7 @@ def _copy_tree(source: Path, target: Path, cluster: Cluster, *, leave_out: Colle
 
 
 def _copy_file(source: Path, target: Path, cluster: Cluster) -> None:
-    """In large pieces, which a mount without a page cache needs."""
+    """Copy a file in large pieces, which a mount without a page cache needs."""
     with source.open("rb", buffering=0) as there, target.open("xb", buffering=0) as here:
         shutil.copyfileobj(there, here, length=MIB)
     target.chmod(0o600)

@@ -70,7 +70,7 @@ class BlockCounter:
         }
 
     def _read(self) -> dict[int, tuple[int, int]]:
-        """By oid: blocks fetched, blocks hit, since the statistics were reset."""
+        """Blocks fetched and blocks hit since the statistics were reset, by oid."""
         self._conn.execute("SELECT pg_stat_force_next_flush()")
         rows = self._conn.execute(
             "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",

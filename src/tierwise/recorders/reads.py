@@ -194,7 +194,7 @@ def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: fl
 
 
 def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
-    """Of what was `COUNTED`, the reads of `files`, as `COUNTS`."""
+    """The reads of `files` among what was `COUNTED`, as `COUNTS`."""
     known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
     return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
 

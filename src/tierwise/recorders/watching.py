@@ -31,7 +31,7 @@ class Watcher:
 
     @property
     def size_bytes(self) -> int:
-        """Of what it has said so far."""
+        """Bytes of what the program has said so far."""
         return os.fstat(self.said.fileno()).st_size
 
     @property

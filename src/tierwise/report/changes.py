@@ -110,7 +110,7 @@ def _drawn(before: Facts, after: Facts) -> list[Change]:
 
 
 def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
-    """By table: how many lines each version has that the other has not."""
+    """How many lines of each table a version has that the other has not."""
     for label in dict.fromkeys([*before, *after]):
         one, other = ({line for line in lines if not RULE.fullmatch(line)} for lines in (before.get(label, ()), after.get(label, ())))
         if one != other:

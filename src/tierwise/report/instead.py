@@ -42,7 +42,7 @@ def from_reference(run: Run, tell: Callable[[Run], str]) -> str:
 
 
 def in_place(run: Run, study: str, pair: str, what: str = "") -> Sentence:
-    """In place of a figure or a table: that there is no answer, and what became of the observations."""
+    """What stands in place of a figure or a table: that there is no answer, and what became of the observations."""
     return Sentence(f"{what} {no_answer(run, study, pair)}".strip())
 
 

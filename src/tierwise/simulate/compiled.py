@@ -34,7 +34,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def released(function: Callable[P, R]) -> Callable[P, R]:
-    """As `compiled`, and without the interpreter's lock while it runs: threads really run it at once."""
+    """Compile as `compiled` does, without the interpreter's lock while it runs: threads really run it at once."""
     return _kept(function, nogil=True)
 
 
@@ -74,7 +74,7 @@ class _WithNeighbours:
 
 
 class Named(_WithNeighbours, caching.UserProvidedCacheLocator):
-    """In ``NUMBA_CACHE_DIR``, where that is set."""
+    """A cache in ``NUMBA_CACHE_DIR``, where that is set."""
 
 
 class InTree(_WithNeighbours, caching.InTreeCacheLocator):
@@ -82,7 +82,7 @@ class InTree(_WithNeighbours, caching.InTreeCacheLocator):
 
 
 class UserWide(_WithNeighbours, caching.UserWideCacheLocator):
-    """In the user's folder."""
+    """A cache in the user's folder."""
 
 
 _PLACES: Final = ",".join(f"{place.__module__}.{place.__name__}" for place in (Named, InTree, UserWide))

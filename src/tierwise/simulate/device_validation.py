@@ -52,7 +52,7 @@ class CommonElectronics(Strict):
         )
 
     def with_fit(self, overhead_sectors: float, interface_mb_s: float) -> Self:
-        """With other values of the two parameters on which the times hang."""
+        """The drive with other values of the two parameters on which the times hang."""
         return self.model_copy(update={"overhead": _fitted(overhead_sectors, "1"), "interface_rate": _fitted(interface_mb_s, "MB/s")})
 
 
@@ -171,7 +171,7 @@ def fit(cases: Sequence[DriveCase]) -> CommonElectronics:
 
 
 def _link_mb_s(requests: Iterable[Request]) -> float:
-    """By the medians of the two most frequent sizes of writes."""
+    """The link's rate, by the medians of the two most frequent sizes of writes."""
     times_s: dict[int, list[float]] = {}
     for request in requests:
         if request.operation is Operation.WRITE:

@@ -108,7 +108,7 @@ class DriveSpecs(Strict):
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
 
     def on_bus(self, ms_per_sector: float) -> Self:
-        """On a bus that adds so much to the time of each sector."""
+        """The drive on a bus that adds so much to the time of each sector."""
         return self.model_copy(update={"bus_ms_per_sector": self.bus_ms_per_sector + ms_per_sector})
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:

@@ -44,7 +44,7 @@ def insert(table: Table, page: int) -> None:
 
 @inlined
 def note(table: Table, page: int, bit: int) -> None:
-    """Of a page that may have gone already, where the cache is as small as the window."""
+    """Note a page that may have gone already, where the cache is as small as the window."""
     if table[HEAD + page] != ABSENT:
         table[HEAD + page] = PRESENT | bit
 

@@ -109,7 +109,7 @@ def replay(trace: Ints, pages: int, policy: str = "lru", *, read_around: int = 1
 
 
 def replay_stream(chunks: Callable[[], Iterator[Ints]], pages: int, policy: str = "lru", *, read_around: int = 1) -> CacheResult:
-    """As `replay`, of a trace that need not fit into memory: each call of `chunks` yields it from its beginning, twice or three times."""
+    """Replay a trace that need not fit into memory: each call of `chunks` yields it from its beginning, twice or three times."""
     requests, base, last = 0, 2**63, -(2**63)
     for chunk in chunks():
         if len(chunk):

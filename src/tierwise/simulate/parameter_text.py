@@ -130,5 +130,5 @@ class _Parser:
 
 
 def key(name: str) -> str:
-    """Of a field `name`, as `Block` keeps it."""
+    """The key of a field `name`, as `Block` keeps it."""
     return " ".join(name.lower().split())

@@ -73,7 +73,7 @@ def _later(after: int | None, warm: int) -> int | None:
 
 
 def _accesses(reading: Reading, table_bytes: int, count: int, draw: random.Random) -> list[Access]:
-    """In the order of issue, each as soon as the one `depth` before it is through."""
+    """The accesses in the order of issue, each as soon as the one `depth` before it is through."""
     places = max(1, table_bytes // reading.request_bytes)
     pages = reading.request_bytes // PAGE_BYTES
     at = draw.randrange(places)

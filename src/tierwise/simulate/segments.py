@@ -16,7 +16,7 @@ class Held:
 
 
 class Segments:
-    """As many as the drive's `specs` say, of which the one that was used least recently makes room."""
+    """Segments of a drive's buffer, as many as its `specs` say, of which the one that was used least recently makes room."""
 
     def __init__(self, specs: DriveSpecs):
         self._specs = specs

@@ -225,7 +225,7 @@ class SpecifiedDrive:
         return max(written_s, filled_s + self._work_s(disconnect_ms)) + self._work_s(reselect_ms)
 
     def _move_s(self, address: int) -> float:
-        """Of the arm to the track of `address`, as for a read."""
+        """Seconds of the arm's move to the track of `address`, as for a read."""
         before = max(0, self._at - SECTOR_BYTES)
         distance = abs(self._geometry.spot(address)[1] - self._geometry.spot(before)[1])
         if distance >= 1:

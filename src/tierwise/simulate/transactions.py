@@ -100,7 +100,7 @@ class Recorded:
 
 
 def draw_rows(rows: int, load: Load, count: int, rng: np.random.Generator) -> tuple[Keys, Keys]:
-    """Of `count` rows that are looked up: their places in the index, and in the table, from 0 to `rows` - 1."""
+    """Draw `count` rows that are looked up: their places in the index, and in the table, from 0 to `rows` - 1."""
     if load.skew == 0:
         places = rng.integers(0, rows, count)
         return places, places
@@ -174,7 +174,7 @@ class _Window:
 
     @property
     def log_bytes(self) -> Keys:
-        """Of the log, by transaction: records, and images of pages that are changed for the first time since a checkpoint."""
+        """Bytes of the log, by transaction: records, and images of pages that are changed for the first time since a checkpoint."""
         sizes = self.writing * np.int64(UPDATE_BYTES)
         lines = np.arange(len(self.touched.pages))
         for part in (lines[self.begun : self.midst], lines[self.midst :]):

@@ -96,7 +96,7 @@ def _deactivate(table: Table, page: int) -> None:
 
 @inlined
 def _close_ranks(table: Table) -> None:
-    """Of a queue that is full, leave out what left it."""
+    """Leave out of a queue that is full what left it."""
     begin, slots = _inactive(table), table[SLOTS]
     to = at = table[FIRST]
     for _ in range(slots):

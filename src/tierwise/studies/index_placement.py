@@ -230,7 +230,7 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
 
 
 def _expected(pages: dict[str, int], variant: Variant) -> dict[str, int]:
-    """By relation: blocks that a cold query of `variant` must miss."""
+    """Blocks that a cold query of `variant` must miss, by relation."""
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 

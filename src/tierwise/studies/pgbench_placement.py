@@ -111,7 +111,7 @@ class Grid(Strict):
     flip_map: FlipMap | None = None
 
     def warming_s(self, skew: float) -> float:
-        """Of writing with the delays off, before, where keys have this skew."""
+        """Seconds of writing with the delays off, before, where keys have this skew."""
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def scale_of(self, size: str) -> int:

@@ -151,7 +151,7 @@ def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial]:
 
 
 def live(trial: Trial, lab: LiveLab, seed: int) -> Iterator[Timing]:
-    """Of a live trial a row for each interval; of its model the same rows as of any simulation."""
+    """Yield a row for each interval of a live trial; of its model the same rows as of any simulation."""
     tier, scale = str(trial.cell["tier"]), int(trial.cell["scale"])
     size_bytes = int(trial.cell["dataset_gib"]) * GIB
     if trial.cell["how"] == "model":
@@ -193,7 +193,7 @@ def live(trial: Trial, lab: LiveLab, seed: int) -> Iterator[Timing]:
 
 
 def _drive(lab: LiveLab, tier: str) -> DeviceSpec:
-    """Of an emulated tier its device; of a real disk flash that does with direct reads what the calibration found."""
+    """The device of an emulated tier; of a real disk flash that does with direct reads what the calibration found."""
     spec = lab.pair.tiers[tier]
     return calibrated_flash(lab.calibrations[f"{lab.pair.name}/{tier}"]) if isinstance(spec, DirectoryTier) else load_device(spec.device)
 
@@ -237,7 +237,7 @@ def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
 
 
 def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
-    """Of the pages where none is read around."""
+    """The popularity of the pages where none is read around."""
     return merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
 
 

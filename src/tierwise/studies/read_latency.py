@@ -104,7 +104,7 @@ def tablespaces(lab: Lab) -> dict[str, str]:
 
 
 def pages_of(lab: Lab, tablespace: str) -> int:
-    """Of the table in it."""
+    """Pages of the table in it."""
     table_mib = lab.profile.study(NAME, Grid).table_mib
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 

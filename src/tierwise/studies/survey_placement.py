@@ -297,7 +297,7 @@ def describe(lab: Lab) -> dict[str, Any]:
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """By query: median seconds of each placement; and, of everything on the disks, the share of each relation in the storage's time."""
+    """Median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's time."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")

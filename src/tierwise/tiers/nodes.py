@@ -143,7 +143,7 @@ class Nodes:
 
 
 def _descriptors() -> int:
-    """As many descriptors as this process may have, after asking for the most."""
+    """The number of descriptors that this process may have, after asking for the most."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     return most

@@ -225,7 +225,7 @@ def _attribute(kind: int, value: bytes) -> bytes:
 
 
 def _attributes(answer: bytes) -> dict[int, bytes]:
-    """By kind."""
+    """The attributes by kind."""
     found, place = {}, _HEADER.size + _GENERIC.size
     while place < len(answer):
         length, kind = _ATTRIBUTE.unpack_from(answer, place)

@@ -67,7 +67,7 @@ class State:
 
 @dataclass(frozen=True)
 class Universe:
-    """To whom a question applies: those with one of `values` in `column`, or else a share of each stage."""
+    """The persons to whom a question applies: those with one of `values` in `column`, or else a share of each stage."""
 
     column: str | None
     values: tuple[int, ...]

@@ -102,7 +102,7 @@ class Counted(Strict):
 
     @cached_property
     def shares(self) -> npt.NDArray[np.float64]:
-        """Of each value."""
+        """The share of each value."""
         return np.array(self.counts) / sum(self.counts)
 
 
@@ -121,7 +121,7 @@ class Facts(Strict):
     flags: dict[str, Counted]
 
     def brighter_mag(self, per_deg2: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """By how much sources are brighter where so many stand on a square degree."""
+        """Magnitudes by which sources are brighter where so many stand on a square degree."""
         lon, lat = (np.array(place) for place in self.crowding.at)
         least = self.crowding.from_per_deg2
         share = np.log(per_deg2 / least) / np.log(self.density.per_deg2(lon, lat) / least)

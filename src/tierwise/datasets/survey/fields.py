@@ -63,7 +63,7 @@ class Frames:
 
 
 def references(band: Ints) -> Ints:
-    """Of each band, the first of a field's exposures in `band`: what its sources are merged from."""
+    """The first of a field's exposures in each band, from which its sources are merged."""
     return np.array([np.flatnonzero(band == number)[0] for number in range(len(BANDS))])
 
 
@@ -79,7 +79,7 @@ def schedule(fields: int, seed: int) -> Frames:
 
 
 def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) -> Floats:
-    """By how much `count` variable stars are fainter than on average: [star, exposure].
+    """Magnitudes by which `count` variable stars are fainter than on average: [star, exposure].
 
     A third each: pulsating stars (quickly up, slowly down, in less than a day), eclipsing binaries (two dips), long-period variables.
     """
@@ -157,7 +157,7 @@ class Place:
 
 
 def place(field: int, x: Floats, y: Floats) -> Place:
-    """Of places in a field; fields lie side by side, ten to a row."""
+    """The coordinates of places in a field; fields lie side by side, ten to a row."""
     dec = -30.0 + 1.2 * (field // 10) + FIELD_DEG * y
     ra = 10.0 + 1.5 * (field % 10) + FIELD_DEG * x / np.cos(np.radians(dec))
     vectors = unit_vectors(ra, dec)

@@ -64,7 +64,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect) -> Forecast:
-    """Of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
+    """The forecast of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
     constants = load("index_placement", Constants)
     rows = expected_rows(prospect.dataset_source, prospect.profile.fraction)
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
@@ -92,7 +92,7 @@ def forecast(prospect: Prospect) -> Forecast:
 
 
 def _spreads(prospect: Prospect, constants: Constants) -> dict[str, float]:
-    """Of the ratios that are measured: a cold one of the start state, a cross one of the next."""
+    """The spreads of the ratios that are measured: a cold one of the start state, a cross one of the next."""
     asked = {(str(trial.cell["variant"]), str(trial.cell["start"])) for trial in prospect.trials}
     names = {f"{variant} cold {start}" for variant, start in asked} | {f"{variant} cross {study.NEXT[start]}" for variant, start in asked}
     return {name: spread for name, spread in constants.spreads.items() if name in names}
@@ -120,12 +120,12 @@ class Scene:
 
     @cached_property
     def share(self) -> float:
-        """Of the published rows."""
+        """The share of the published rows."""
         return self.rows / census.ROWS
 
     @cached_property
     def table_pages(self) -> int:
-        """Of the heap."""
+        """Pages of the heap."""
         return round(self.rows * self.constants.heap_bytes_per_row / PAGE_BYTES)
 
     def trial(self, trial: Trial, memory_fraction: float) -> tuple[float, float]:

@@ -36,7 +36,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect) -> Forecast:
-    """Of the study on `prospect.pair`."""
+    """The forecast of the study on `prospect.pair`."""
     constants = load("pgbench_placement", Constants)
     grid = study.grid(prospect.profile)
     asked = prospect.trials
@@ -72,7 +72,7 @@ def forecast(prospect: Prospect) -> Forecast:
 
 
 def _window_s(trial: Trial, grid: Grid, constants: Constants) -> float:
-    """Of one window, by the clock of the tiers: but not before its checkpoint is done and as long again as before it has passed."""
+    """Seconds of one window by the clock of the tiers: but not before its checkpoint is done and as long again as before it has passed."""
     before_s = grid.window_s / 4
     checkpoint_s = constants.checkpoint[str(trial.cell["table"])] * (grid.settle_s + before_s)
     return grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)

@@ -37,7 +37,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect) -> Forecast:
-    """Of the study on one of source R's pairs; a size that was not timed lies between its neighbours."""
+    """The forecast of the study on one of source R's pairs; a size that was not timed lies between its neighbours."""
     constants = load("ram_or_ssd", Constants)
     blocks = prospect.profile.blocks
     if any(trial.preparation == LIVE for trial in prospect.trials):

@@ -32,7 +32,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect) -> Forecast:
-    """Of the study on `prospect.pair`, with synthetic rows."""
+    """The forecast of the study on `prospect.pair`, with synthetic rows."""
     constants = load("survey_arrays", Constants)
     grid = study.grid(prospect.profile)
     rows = sky.ROWS * prospect.profile.fraction * sky.PROFILE_SHARE * grid.share

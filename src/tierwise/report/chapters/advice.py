@@ -53,12 +53,12 @@ class Advised:
 
     @property
     def service_s(self) -> ServiceTimes:
-        """Of the seed that the advice is for."""
+        """Service times of the seed that the advice is for."""
         return self.by_seed[SEED]
 
     @property
     def sentence(self) -> Sentence:
-        """In place of a table where the run has nothing to advise on, or too little."""
+        """What stands in place of a table where the run has nothing to advise on, or too little."""
         return Sentence(f"No advice from this run: {self.missing}. {told_rejected(self.run, self.study, self.pair)}")
 
     def predicted_s(self, placement: Mapping[str, str]) -> float | None:
@@ -203,7 +203,7 @@ def check_words(found: Advised) -> str:
 
 
 def check_errors(found: Advised) -> dict[str, float]:
-    """By placement, but for the one that the requests are from: predicted over seen, less one."""
+    """Predicted over seen, less one, by placement, but for the one that the requests are from."""
     errors = {}
     for name, measured in found.workload.measured.items() if found.workload else ():
         predicted_s, seen_s = found.predicted_s(measured.placement), measured.estimate.value

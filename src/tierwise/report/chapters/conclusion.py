@@ -58,7 +58,7 @@ def _outcome(run: Run, claim: str) -> str:
 
 
 def sources(run: Run) -> Table:
-    """By source: how many of its statements came to which verdict."""
+    """How many statements of each source came to which verdict."""
     known, asked = load_claims().sources, load_questions().questions
     letters = sorted({claim[0] for question in asked for claim in question.claims})
     rows = []

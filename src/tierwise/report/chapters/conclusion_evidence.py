@@ -47,7 +47,7 @@ class Found:
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
-        """By the name of the workload."""
+        """The service times by the name of the workload."""
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
@@ -79,7 +79,7 @@ def shares_of_requests(found: Found) -> str:
 
 
 def confirming_arms(found: Found) -> str:
-    """In which other ways to run source M's test the published saving is there."""
+    """The other ways to run source M's test in which the published saving is there."""
     claim = verdict_of(found.run, "M1")
     if claim is None or claim.bounds is None or claim.bounds[1] is None:
         return NOTHING

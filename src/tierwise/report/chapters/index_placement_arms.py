@@ -260,7 +260,7 @@ def _by_state(rows: pl.DataFrame) -> list[float]:
 
 
 def _middle(shares: Sequence[float]) -> float:
-    """To sort by; what was not measured comes last."""
+    """A key to sort by; what was not measured comes last."""
     return geometric_mean(shares) if shares else float("inf")
 
 

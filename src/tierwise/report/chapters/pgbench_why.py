@@ -138,7 +138,7 @@ def _gain(placement: str) -> str:
 
 
 def _conditions(run: Run, pair: str) -> list[dict[str, Any]]:
-    """By arm, script, clients and memory of the large set: share of the misses, and geometric mean gains; the judged condition first."""
+    """Share of the misses and geometric mean gains by arm, script, clients and memory of the large set; the judged condition first."""
     rows = run.query(
         f"""
         select arm, script, clients, memory, {TPCB} and arm = 'direct' as judged_here,

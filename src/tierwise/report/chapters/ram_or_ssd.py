@@ -16,7 +16,7 @@ ATTEMPTS: Final = 2
 
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
-    """By drive and size: reads, misses, device reads, beside the logs and Che's approximation."""
+    """Reads, misses and device reads by drive and size, beside the logs and Che's approximation."""
     seeds = clean_seeds(run, pair)
     if seeds.is_empty():
         return nothing(pair)

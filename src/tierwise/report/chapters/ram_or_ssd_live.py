@@ -17,7 +17,7 @@ CELL: Final = ("tier", "dataset_gib", "cache_gib", "scale", "advice")
 
 
 def beside_its_model(run: Run) -> Table | Sentence:
-    """By tier, size and advice: live reads a second with their interval, and those of each model with its error; of unflagged blocks."""
+    """Live reads a second with their interval, by tier, size and advice, and those of each model with its error; of unflagged blocks."""
     rows = _rows(run)
     if rows.is_empty():
         return nothing(run)
@@ -77,7 +77,7 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _means(part: pl.DataFrame) -> dict[str, float | None]:
-    """Of the blocks of `part`; `None` where there are too few, or the tier does not count it."""
+    """The means of the blocks of `part`; `None` where there are too few, or the tier does not count it."""
     means = part.select("pages_a_request", "reads_per_s", "miss_ratio", "device_iops").mean().row(0, named=True)
     return means if enough(part.height) else dict.fromkeys(means)
 

@@ -30,7 +30,7 @@ QUANTILES: Final = (0.5, 0.95, 0.99)
 
 
 def modes(run: Run, pair: str) -> Table | Sentence:
-    """By tablespace: reads, and the modes of ours and of the published histogram by one method."""
+    """Reads, and the modes of ours and of the published histogram by one method, by tablespace."""
     found = counted(run, pair)
     if found.is_empty():
         return nothing(run, pair)
@@ -73,7 +73,7 @@ def _modes(run: Run, histograms: pl.DataFrame) -> dict[str, str]:
 
 
 def quantiles(run: Run, pair: str) -> Table | Sentence:
-    """By tablespace: mean and quantiles of the single reads, and in which buckets the published quantiles lie."""
+    """Mean and quantiles of the single reads, and in which buckets the published quantiles lie, by tablespace."""
     rows = run.query(
         "select tablespace, count(*)::bigint as reads, avg(latency_s) as mean_s, "
         + ", ".join(f"quantile_cont(latency_s, {share})" for share in QUANTILES)
@@ -160,7 +160,7 @@ def elsewhere(run: Run, pair: str) -> Table | Sentence:
 
 
 def conserved(run: Run, pair: str) -> Table | Sentence:
-    """By window: who recorded, how many reads, and how many the server counted."""
+    """Who recorded each window, how many reads, and how many the server counted."""
     rows = run.query(
         "select block, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
         "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'waited_s')::double as waited_s, "

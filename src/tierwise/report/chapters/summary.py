@@ -50,7 +50,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def hunt(run: Run, pair: str) -> Sentence:
-    """In which arms the published saving is there."""
+    """The arms in which the published saving is there."""
     (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
     limit = claim.bounds[1] if claim.bounds else None
     others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]

@@ -116,7 +116,7 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
 
 
 def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
-    """By query: pairs of the same block, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
+    """Pairs of the same block by query, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
     what the reads of its indexes took (`cached`); the share of those (`index_share`), and the blocks' counts."""
     rows = run.query(
         """

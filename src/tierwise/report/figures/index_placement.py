@@ -107,7 +107,7 @@ def other_times(run: Run, pair: str) -> Figure | Sentence:
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """In place of a chart without data, or without enough clean ones."""
+    """What stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 

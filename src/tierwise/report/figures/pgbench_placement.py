@@ -31,7 +31,7 @@ TPCB: Final = "clients = '8' and script = 'tpcb-like' and memory = '1'"
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """In place of a chart without data, or without enough clean ones."""
+    """What stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 

@@ -46,7 +46,7 @@ SCAN: Final = "non_indexed"
 
 
 def nothing(run: Run, study: str, pair: str) -> Sentence:
-    """In place of what has no rows, or too few clean ones."""
+    """What stands in place of a figure that has no rows, or too few clean ones."""
     return in_place(run, study, pair)
 
 
@@ -160,7 +160,7 @@ def hunt(run: Run, pair: str) -> Figure | Sentence:
 
 
 def _range(values: Iterable[float]) -> tuple[float, float]:
-    """Of a log axis that holds `values`, with a tick on either side of them."""
+    """The range of a log axis that holds `values`, with a tick on either side of them."""
     known = list(values)
     decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
     ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]
@@ -169,7 +169,7 @@ def _range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def medians(run: Run, pair: str, study: str, value: str) -> Mapping[tuple[str, str], float]:
-    """By (query as printed, place): the median of column `value` over the unflagged blocks of the first way of I/O that was measured,
+    """The median of column `value`, by (query as printed, place), over the unflagged blocks of the first way of I/O that was measured,
     where there are enough of them."""
     where = " and form = 'printed'" if study == ARRAYS else ""
     rows = run.query(

@@ -66,7 +66,7 @@ class Clock:
         return self.now_s
 
     def _step(self, process: Process) -> None:
-        """As far as it goes without waiting."""
+        """Go on as far as it goes without waiting."""
         for wanted in process:
             if isinstance(wanted, Event):
                 if not wanted.happened:

@@ -18,7 +18,7 @@ class Speed(Sourced):
 
 
 class SequentialCosts(Strict):
-    """Of a sequential scan with a condition on one column."""
+    """Costs of a sequential scan with a condition on one column."""
 
     page: Time = Field(description="a page in shared buffers")
     row: Time = Field(description="each row of it, in the range or not")
@@ -26,7 +26,7 @@ class SequentialCosts(Strict):
 
 
 class IndexCosts(Strict):
-    """Of an index scan, the index included."""
+    """Costs of an index scan, the index included."""
 
     row: Time = Field(description="a row of the range")
     page: Time = Field(description="on top, where it lies on the page after that of the row before")
@@ -34,14 +34,14 @@ class IndexCosts(Strict):
 
 
 class BitmapCosts(Strict):
-    """Of a bitmap scan, the index included."""
+    """Costs of a bitmap scan, the index included."""
 
     row: Time = Field(description="a row of the range")
     page: Time = Field(description="a page of the table that holds such rows")
 
 
 class ReadingCosts(Strict):
-    """Of reading pages into shared buffers, whoever does so."""
+    """Costs of reading pages into shared buffers, whoever does so."""
 
     call: Time = Field(description="one read of the file, whatever its size")
     copying: Time = Field(description="a page from the kernel's cache to shared buffers")

@@ -102,7 +102,7 @@ class OpenFile:
         return self.file.fill(*pages)
 
     def _aligned(self, size: int) -> int:
-        """Of a window of `size` as much as ends at a multiple of 16 KiB."""
+        """The part of a window of `size` that ends at a multiple of 16 KiB."""
         beyond = (self.start + size) % ALIGNED
         return size - beyond if size > beyond else size
 

@@ -108,7 +108,7 @@ def pages_in_order(table: Table, draw: np.random.Generator) -> Ints:
 
 
 def _share_wanted(table: Table, places: Floats) -> Floats:
-    """At each of `places` (0 to 1) in the table the chance that a row belongs to the range."""
+    """The chance that a row belongs to the range, at each of `places` (0 to 1) in the table."""
     low, high = table.first / table.rows, (table.first + table.matched) / table.rows
     sd = table.jitter_rows / table.rows
     if sd == math.inf:
@@ -121,7 +121,7 @@ def _share_wanted(table: Table, places: Floats) -> Floats:
 
 
 def _share_before(moved: Floats, sd: float) -> Floats:
-    """Of all rows the share whose rank + jitter, in shares of the table, is below `moved`: where such a row comes to lie."""
+    """The share of all rows whose rank + jitter, in shares of the table, is below `moved`: where such a row comes to lie."""
     return np.clip(sd * (_sum_below(moved / sd) - _sum_below((moved - 1) / sd)), 0.0, 1.0)
 
 
