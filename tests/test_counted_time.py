@@ -106,6 +106,16 @@ def test_one_session_takes_its_processor_time_and_the_service_times_of_its_reque
     assert ended.now_s - begun.now_s == pytest.approx(ended.computed_s - begun.computed_s + io.intended_s, rel=1e-6)
 
 
+def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_it_is_counted_no_more(tmp_path: Path) -> None:
+    everywhere = os.sched_getaffinity(0)
+    with filled(tmp_path, "intel-x25-e") as (tier, _):
+        assert tier.daemon.pid is not None
+        tier.daemon.count_one(os.getpid(), origin_s=0.0)
+        assert os.sched_getaffinity(0) == os.sched_getaffinity(tier.daemon.pid) == {max(everywhere)}
+        tier.daemon.wait_in_real_time()
+        assert os.sched_getaffinity(0) == os.sched_getaffinity(tier.daemon.pid) == everywhere
+
+
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025"])
 @need_groups
 def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completions(tmp_path: Path, device: str) -> None:

@@ -21,7 +21,7 @@ from tierwise.core.errors import InputError, TierwiseError
 from tierwise.tiers.clock import AnyClock, CountedOne, CountedSeveral, Waited
 from tierwise.tiers.control import Command, ControlServer, Later
 from tierwise.tiers.mounting import unmount
-from tierwise.tiers.promptness import Wakefulness, real_time
+from tierwise.tiers.promptness import Turns, Wakefulness, real_time
 from tierwise.tiers.record import Record
 from tierwise.tiers.sessions import grouped
 from tierwise.tiers.transfers import Workers
@@ -54,6 +54,7 @@ class Server:
         self._clock: AnyClock = Waited()
         self._workers = Workers(self._wake)
         self._wakefulness = Wakefulness()
+        self._turns = Turns()
         self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
         self._told_to_end = self._leaving = self._mounted = False
@@ -230,10 +231,12 @@ class Server:
         """Count for one session (its process), or for a group (its folders); for neither, wait. Every device is then as new."""
         if isinstance(self._clock, CountedSeveral):
             self._clock.close()
+        self._turns.end()
         if session is not None:
             if cached := [name for name, volume in self._volumes.items() if volume.cached]:
                 raise ValueError(f"the kernel reads ahead on {cached}, which is more than one request at a time; count a group")
             self._clock = CountedOne(session, origin_s)
+            self._turns.begin(session)
         elif group is not None:
             self._clock = CountedSeveral(grouped(group), processors, origin_s)
         else:
