@@ -1,6 +1,7 @@
 """Memory cgroups of either version: where a group is made, and how its files are called. The kernel's own files where it has them."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -41,7 +42,8 @@ def test_version_2_makes_the_group_where_memory_is_handed_on_and_writes_its_file
     hands_on(machine, SESSION, "cpu")
     assert memory_group.obstacle() is None
     with memory_group.memory_group("server") as group:
-        assert group == memory_group.MemoryGroup(machine / "cgroup" / "user.slice" / f"tierwise-server-{os.getpid()}", 2)
+        assert (group.folder.parent, group.version) == (machine / "cgroup" / "user.slice", 2)
+        assert re.fullmatch(rf"tierwise-server-\d+-{os.getpid()}", group.folder.name)
         group.limit(64 * MIB)
         group.take_in(4711)
         (group.folder / "memory.current").write_text("5000\n", encoding="ascii")
@@ -68,7 +70,8 @@ def test_version_1_makes_the_group_in_ones_own_and_writes_its_files(machine: Pat
     belonging(machine, "5:cpu,cpuacct:/", "4:memory:/job", "0::/")
     (machine / "cgroup" / "memory" / "job").mkdir(parents=True)
     with memory_group.memory_group("server") as group:
-        assert group == memory_group.MemoryGroup(machine / "cgroup" / "memory" / "job" / f"tierwise-server-{os.getpid()}", 1)
+        assert (group.folder.parent, group.version) == (machine / "cgroup" / "memory" / "job", 1)
+        assert re.fullmatch(rf"tierwise-server-\d+-{os.getpid()}", group.folder.name)
         group.limit(MIB)
         (group.folder / "memory.usage_in_bytes").write_text("70\n", encoding="ascii")
         (group.folder / "memory.stat").write_text("cache 60\nrss 10\n", encoding="ascii")

@@ -3,6 +3,7 @@
 import os
 import time
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +11,8 @@ import psutil
 
 ROOT: Final = Path("/sys/fs/cgroup")
 OWN: Final = Path("/proc/self/cgroup")
+_NUMBERS: Final = count()
+"""One process may have several groups at a time, each of which goes by itself."""
 LEAVE_S: Final = 10.0
 """How long the kernel may take to see that a group is empty."""
 
@@ -30,13 +33,13 @@ def own_unified() -> Path:
 
 
 def make(parent: Path, name: str) -> Path:
-    """A new group ``tierwise-NAME-PID`` in `parent`; those of runs that were killed go."""
+    """A new group ``tierwise-NAME-NUMBER-PID`` in `parent`; those of runs that were killed go."""
     for folder in parent.glob("tierwise-*-*"):
         process = folder.name.rpartition("-")[2]
         if process.isdigit() and not psutil.pid_exists(int(process)):
             with suppress(OSError):
                 folder.rmdir()
-    folder = parent / f"tierwise-{name}-{os.getpid()}"
+    folder = parent / f"tierwise-{name}-{next(_NUMBERS)}-{os.getpid()}"
     folder.mkdir(exist_ok=True)
     return folder
 
