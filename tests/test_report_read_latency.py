@@ -1,10 +1,13 @@
 """The chapter on source L: what stands in its figure and tables, and that its sentences follow the verdicts."""
 
+import shutil
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from latency_rows import AS_PUBLISHED, RUN, latency_run
+from tierwise.core import paths
 from tierwise.report.chapters import read_latency as chapter
 from tierwise.report.chapters import read_latency_why as why
 from tierwise.report.chapters import summary
@@ -141,6 +144,24 @@ def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypa
     rows = {row[0]: row for row in table(summary.claims(shown(tmp_path, monkeypatch, ssd={18: 300, 19: 10})))}
     assert rows["L6"][5] == "**contradicted**"
     assert rows["L6"][3].startswith("0 (no interval)")
+
+
+def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come of waited windows, the others of counted ones: the reference run, with two of its five waited ones stalled."""
+    (reference,) = paths.reference().glob("[!.]*/")
+    folder = tmp_path / reference.name
+    shutil.copytree(reference, folder)
+    rows = pl.read_parquet(folder / "timings.parquet")
+    waited = (pl.col("study") == "read_latency") & (pl.col("clock") == "waited") & (pl.col("block") < 2)
+    assert rows.filter(waited).height == 2
+    stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
+    rows.with_columns(flags=pl.when(waited).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    run = open_run(reference.name)
+    assert {row[0] for row in table(chapter.modes(run, PAIR))} == {"SSD mirror", "RAID10 of disks", "System's drives"}
+    drawn = figures.histograms(run, PAIR)
+    assert isinstance(drawn, Figure)
+    assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}
 
 
 def test_without_a_row_every_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

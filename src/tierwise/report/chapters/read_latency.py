@@ -19,6 +19,7 @@ from tierwise.report.figures.read_latency import (
     nothing,
     published,
     quantile_bucket,
+    recorded,
     total,
 )
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
@@ -48,7 +49,7 @@ def modes(run: Run, pair: str) -> Table | Sentence:
         rows,
         "Modes by one method, ours and the published: a bucket with at least 1 % of the histogram's reads, more than the bucket below "
         "it and no fewer than the one above. Of all reads a mode is named: memory below 65 µs, where no device answers, else "
-        f"by the tablespace that has most of its reads. {run.note(pair, int(totals['here']['all']), 'reads', QUERY)}",
+        f"by the tablespace that has most of its reads. {run.note(pair, recorded(found), 'reads', QUERY)}",
         align="llrl",
     )
 
