@@ -32,7 +32,7 @@ publish: $(ENV)/.ready
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference
 
-# Run the tests, those that measure by themselves (35 to 55 minutes on two cores)
+# Run the tests, those that measure by themselves (about 50 minutes on two cores)
 test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 || failed=1; \
 	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
