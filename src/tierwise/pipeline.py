@@ -25,6 +25,7 @@ from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.forecast import Host, load
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
+from tierwise.report.judged import judged_once
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
 
@@ -74,7 +75,7 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
             freshness.keep_built(site, folder, engine)
         if measured:
             say(_took(run, time.monotonic() - begun_s))
-        for line in tally_lines(judge_all(paths.raw(), run.run_id)):
+        for line in tally_lines(judged_once(folder, lambda: judge_all(paths.raw(), run.run_id))):
             say(line)
         return site
 

@@ -23,15 +23,15 @@ KEYS: Final = ".keys"
 
 def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
     """Those of `notebooks` whose copy in `executed` is not there, or was made of other inputs."""
-    inputs = _inputs(run)
+    now = inputs(run).encode()
     there = (path for path in notebooks if (executed / path.name).is_file())
-    fresh = {path for path in there if _kept(executed, path.stem) == _digest([inputs, _content(path)])}
+    fresh = {path for path in there if _kept(executed, path.stem) == _digest([now, _content(path)])}
     return [path for path in notebooks if path not in fresh]
 
 
 def keep(notebook: Path, run: Path, executed: Path) -> None:
     """`notebook` was executed with the inputs of now; its copy is in `executed`."""
-    _keep(executed, notebook.stem, _digest([_inputs(run), _content(notebook)]))
+    _keep(executed, notebook.stem, _digest([inputs(run).encode(), _content(notebook)]))
 
 
 def built(run: Path, engine: str) -> Path | None:
@@ -51,17 +51,17 @@ def _version_digest(run: Path, engine: str, version: str) -> str:
     earlier = site.before(version)
     facts = (paths.site() / earlier / site.FACTS).read_bytes() if earlier else b""
     sources = [_content(path) for folder in ("report", "notebooks") for path in _files(paths.home() / folder)]
-    return _digest([_inputs(run), engine.encode(), str(site.quarto_program()).encode(), facts, *sources])
+    return _digest([inputs(run).encode(), engine.encode(), str(site.quarto_program()).encode(), facts, *sources])
 
 
-def _inputs(run: Path) -> bytes:
-    """Rows and manifest of `run`, the run that it is held against, our code, the study's inputs, the pinned packages, this Python."""
+def inputs(run: Path) -> str:
+    """The digest of rows and manifest of `run`, the reference run, our code, the study's inputs, the pinned packages and this Python."""
     rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in sorted(run.glob("*.parquet"))]
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     data = [_content(path) for path in _files(paths.data())]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
     pins = (paths.home() / "requirements.txt").read_bytes()
-    return _digest([(run / MANIFEST).read_bytes(), *rows, *shipped, *code, *data, pins, sys.version.encode()]).encode()
+    return _digest([(run / MANIFEST).read_bytes(), *rows, *shipped, *code, *data, pins, sys.version.encode()])
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -16,6 +16,7 @@ from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.report.formats import count, listed, percent
+from tierwise.report.judged import judged_once
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 PUBLISHED_CENSUS_ROWS = 2_458_285
@@ -121,7 +122,7 @@ def open_run(run_id: str = "", raw: Path | None = None) -> Run:
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judge_money(judge(raw, chosen), connection))
+    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_money(judge(raw, chosen), connection)))
 
 
 def source_pair(source: str) -> str:

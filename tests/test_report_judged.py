@@ -1,0 +1,44 @@
+"""The verdicts are judged once for all chapters of a build, and anew when anything changes that they rest on."""
+
+from pathlib import Path
+
+import pytest
+
+from report_run import RUN_ID, rich_run
+from tierwise.advisor.claims import judge_all
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core import paths
+from tierwise.report.judged import judged_once
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
+    rich_run(tmp_path / "raw")
+    return paths.raw() / RUN_ID
+
+
+def refuse() -> list[ClaimVerdict]:
+    raise AssertionError("judged again")
+
+
+def test_a_second_chapter_reads_what_the_first_one_judged(run: Path) -> None:
+    first = judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+    assert judged_once(run, refuse) == first
+    assert {verdict.id for verdict in first} >= {"M1", "H11", "R10"}
+
+
+def test_rows_that_changed_are_judged_anew(run: Path) -> None:
+    judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+    next(run.glob("*.parquet")).touch()
+    with pytest.raises(AssertionError, match="judged again"):
+        judged_once(run, refuse)
+
+
+def test_a_kept_file_of_other_fields_is_no_error(run: Path) -> None:
+    place = paths.site().with_name("_build") / "verdicts" / f"{RUN_ID}.json"
+    place.parent.mkdir(parents=True)
+    place.write_text('{"inputs": "of an earlier version"}', encoding="utf-8")
+    judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+    assert judged_once(run, refuse)
