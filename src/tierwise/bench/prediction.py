@@ -18,7 +18,7 @@ from tierwise.timings.traces import TraceKey, read_trace, trace_path
 
 Facts = dict[str, Any]
 
-REPLAYS: Final = 4
+REPLAYS: Final = 2
 """Of each execution, from other places of the platters; their mean is told, because where these stood is not known."""
 
 

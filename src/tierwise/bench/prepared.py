@@ -5,7 +5,9 @@ import shutil
 from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+from psycopg import sql
 
 from tierwise.bench.lab import Lab
 from tierwise.core.files import write_whole
@@ -15,6 +17,8 @@ from tierwise.postgres.placement import create_tablespace
 from tierwise.postgres.restore import TABLESPACES, restore
 from tierwise.postgres.settings import Connection, loading_settings
 
+TEMPLATES: Final = ("template0", "template1")
+"""Databases that nobody makes another from here."""
 Fill = Callable[[Cluster, Connection], Mapping[str, Any]]
 """Fills the database of a running cluster and gives facts of it, which are kept."""
 
@@ -34,6 +38,9 @@ def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fi
             for tablespace in tablespaces:
                 create_tablespace(connection, tablespace, cluster.folder / TABLESPACES / tablespace)
             facts = fill(cluster, connection)
+            for template in TEMPLATES:  # two thirds of a small cluster's files, each of which would be put back for every trial
+                connection.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE false").format(sql.Identifier(template)))
+                connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(template)))
     finally:
         cluster.stop()
     write_whole(_facts_file(lab, name), json.dumps(facts))

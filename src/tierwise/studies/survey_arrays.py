@@ -1,18 +1,20 @@
 """Source H, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 
 A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
-are as printed, where AND binds tighter than OR, or as evidently meant. The same database, its pages and statistics, is moved from
-subsystem to subsystem. At the published size, where nothing can be loaded, the devices are simulated (`published_size`).
+are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order:
+a cold query must miss the very same blocks on all. At the published size, where nothing can be loaded, the devices are simulated
+(`published_size`).
 """
 
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
+from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, touched
 from tierwise.bench.scan_hunt import Hunt, Query, published_size
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
@@ -31,13 +33,12 @@ from tierwise.timings.schema import Timing
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
-SCHEMA: Final = "sky"
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
 ROOM_BYTES: Final = 16 * MIB
 """Beside the share of the data, for catalogues and what the server keeps itself, which do not shrink with the data (assumed)."""
-SETUP: Final = (f"SET search_path = {SCHEMA}", "SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
+SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
 ROOTS: Final = {
     "indexed": f"Bitmap Heap Scan on {TABLE}",
@@ -119,21 +120,31 @@ def _dataset(lab: Lab) -> Dataset:
 
 
 def prepare(trial: Trial, lab: Lab) -> None:
-    """Table and indexes on the trial's tier; what each query must read, found out once."""
+    """The copy on the trial's tier, made where it is not there yet; what each query must read, found out once."""
     tier, data = str(trial.cell["tier"]), _dataset(lab)
-    with lab.loading() as connection:
-        load_once(connection, SCHEMA, tier, [Rows(sky.PSC, data.parquet, data.rows)])
-        place(connection, dict.fromkeys(RELATIONS, tier))
-        lab.memory["files"] = relation_files(connection, RELATIONS)
-        lab.memory["size_bytes"] = sizes_bytes(connection, RELATIONS)
-    _touched(lab)
+    files: dict[str, list[Path]] = lab.memory.setdefault("files", {})
+    if tier not in files:
+        with lab.loading() as connection:
+            load_once(connection, schema_of(tier), tier, [Rows(sky.PSC, data.parquet, data.rows)])
+            files[tier] = relation_files(connection, RELATIONS)
+    _touched(lab, tier)
 
 
-def _touched(lab: Lab) -> dict[tuple[str, Form], Touched]:
-    """What each query reads, from empty caches; found out once, because no move changes it."""
+def schema_of(tier: str) -> str:
+    """The copy on `tier`."""
+    return f"on_{tier}"
+
+
+def setup(tier: str) -> tuple[str, ...]:
+    """What a session says before a query on `tier`."""
+    return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
+
+
+def _touched(lab: Lab, tier: str) -> dict[tuple[str, Form], Touched]:
+    """What each query reads, from empty caches: found out on the first tier that is asked, and the same on all."""
     if "touched" not in lab.memory:
         asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        lab.memory["touched"] = {key: touched(lab, RELATIONS, text, planned_before(SETUP, text)) for key, text in asked.items()}
+        lab.memory["touched"] = {key: touched(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
     known: dict[tuple[str, Form], Touched] = lab.memory["touched"]
     return known
 
@@ -147,22 +158,24 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
     """The query, cold; its plan is looked at afterwards."""
     query = str(trial.cell["query"])
     form: Form = "meant" if trial.cell["form"] == "meant" else "printed"
-    known = _touched(lab)[query, form]
+    tier = str(trial.cell["tier"])
+    known = _touched(lab, tier)[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     asked = statement(query, form)
-    setup = planned_before(SETUP, asked)
-    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=setup) as session:
+    before, files = planned_before(setup(tier), asked), lab.memory["files"][tier]
+    with lab.cold(RELATIONS, files, asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=before) as session:
         yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=known.blocks, listing=True)
         assert_plan(planned(session.connection, asked), known.nodes)
 
 
 def describe(lab: Lab) -> dict[str, Any]:
     """Sizes, blocks and plans of every query; by query, what the devices take at the published size."""
+    first = next(iter(lab.tiers))
     with lab.loading() as connection:
-        load_once(connection, SCHEMA, next(iter(lab.tiers)), [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
+        load_once(connection, schema_of(first), first, [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
-    known = _touched(lab)
+    known = _touched(lab, first)
     share = published_share(lab)
     clauses = sky.load_queries().queries
     asked = [

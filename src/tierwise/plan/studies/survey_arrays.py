@@ -1,6 +1,4 @@
-"""Source H's subsystems: what a trial waits for grows with the rows, what lies around it hardly does."""
-
-from typing import Final
+"""Source H's subsystems: each gets a copy, once; what a trial waits for grows with the rows, what lies around it hardly does."""
 
 from pydantic import Field
 
@@ -10,9 +8,6 @@ from tierwise.datasets import sky
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.studies import survey_arrays as study
 
-RELATIONS_TWICE: Final = 2
-"""While a relation is moved it is there twice."""
-
 
 class Constants(Measured):
     """What was measured of the study on one machine, with source H's emulated pair."""
@@ -20,10 +15,8 @@ class Constants(Measured):
     row_bytes: float = Field(gt=0, description="table and indexes over the rows")
     server_bytes: float = Field(gt=0, description="an empty server and its log")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
-    load_row_s: float = Field(description="a row generated, loaded and indexed")
+    load_row_s: float = Field(description="a row loaded and indexed, once a subsystem")
     touched_s: float = Field(description="a statement run once to count its blocks")
-    prepare_s: float = Field(description="server started and stopped for a move")
-    move_byte_s: float = Field(description="a byte moved to another tier")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
     real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by tier")
     hunt_s: float = Field(description="a request of each way of reading, simulated on every tier")
@@ -37,10 +30,9 @@ def forecast(prospect: Prospect) -> Forecast:
     grid = study.grid(prospect.profile)
     rows = sky.ROWS * prospect.profile.fraction * sky.PROFILE_SHARE * grid.share
     size_bytes = rows * constants.row_bytes
-    preparations = len({trial.preparation for trial in prospect.trials})
+    copies = len({trial.preparation for trial in prospect.trials})
     statements = len(study.queries(prospect.profile))
-    host_s = constants.open_s + rows * constants.load_row_s + statements * constants.touched_s
-    host_s += grid.blocks * preparations * (constants.prepare_s + size_bytes * constants.move_byte_s)
+    host_s = constants.open_s + copies * rows * constants.load_row_s + statements * constants.touched_s
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
     host_s += grid.hunt.requests * grid.hunt.seeds * constants.hunt_s
     device_s = 0.0
@@ -53,6 +45,6 @@ def forecast(prospect: Prospect) -> Forecast:
             prospect.real_s(devices_s(trial), constants.real_share[str(trial.cell["tier"])]) for trial in prospect.trials
         )
         host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, asked_s)
-        host_s += len(prospect.waited) * (constants.trial_s + constants.prepare_s + size_bytes * constants.move_byte_s)
+        host_s += len(prospect.waited) * constants.trial_s
         device_s += sum(map(devices_s, prospect.waited))
-    return Forecast(host_s, device_s, RELATIONS_TWICE * size_bytes + constants.server_bytes, constants.spreads)
+    return Forecast(host_s, device_s, copies * size_bytes + constants.server_bytes, constants.spreads)
