@@ -1,9 +1,9 @@
 """Source H, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 
 A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
-are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order:
-a cold query must miss the very same blocks on all. At the published size, where nothing can be loaded, the devices are simulated
-(`published_size`).
+are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,
+with the same statistics: a cold query must miss the very same blocks on all. At the published size, where nothing can be loaded, the
+devices are simulated (`published_size`).
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, touched
+from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, take_statistics, touched
 from tierwise.bench.scan_hunt import Hunt, Query, published_size
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
@@ -33,6 +33,8 @@ from tierwise.timings.schema import Timing
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
+FIRST: Final = "hdd"
+"""Every pair has it, and the planner's statistics of its copy are those of all."""
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
@@ -76,8 +78,10 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     """Each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
-    if "hdd" not in subsystems:
-        raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd'")
+    if FIRST not in subsystems:
+        raise InputError(
+            f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named {FIRST!r}"
+        )
     return tuple(
         Trial(
             cell={"tier": tier, "query": query, "form": form, "arm": str(arm)},
@@ -125,7 +129,10 @@ def prepare(trial: Trial, lab: Lab) -> None:
     files: dict[str, list[Path]] = lab.memory.setdefault("files", {})
     if tier not in files:
         with lab.loading() as connection:
-            load_once(connection, schema_of(tier), tier, [Rows(sky.PSC, data.parquet, data.rows)])
+            for copy in dict.fromkeys((FIRST, tier)):
+                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, data.parquet, data.rows)])
+            if tier != FIRST:
+                take_statistics(connection, [sky.PSC], schema_of(tier), of=schema_of(FIRST))
             files[tier] = relation_files(connection, RELATIONS)
     _touched(lab, tier)
 
@@ -171,11 +178,10 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
 
 def describe(lab: Lab) -> dict[str, Any]:
     """Sizes, blocks and plans of every query; by query, what the devices take at the published size."""
-    first = next(iter(lab.tiers))
     with lab.loading() as connection:
-        load_once(connection, schema_of(first), first, [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
+        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
-    known = _touched(lab, first)
+    known = _touched(lab, FIRST)
     share = published_share(lab)
     clauses = sky.load_queries().queries
     asked = [
