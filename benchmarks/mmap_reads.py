@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from tierwise.analysis.statistics import geometric_estimate
-from tierwise.bench.mapped_reads import ITEM_BYTES, Reading, read_mapped, write_items
 from tierwise.core.units import MIB
 from tierwise.simulate.zipfian import THETA
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, Reading, read_mapped, write_items
 
 FILE_BYTES: Final = 256 * MIB
 ROUNDS: Final = 7

@@ -20,7 +20,7 @@ import polars as pl
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.datasets import census
-from tierwise.studies.index_placement import VARIANTS
+from tierwise.studies.index_placement.measuring.trials import VARIANTS
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import read_parts
 
@@ -73,7 +73,7 @@ def line(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def distil(runs: list[Run]) -> dict[str, object]:
-    """Every constant of `tierwise.plan.studies.index_placement.Constants` that a run tells."""
+    """Every constant of `tierwise.studies.index_placement.measuring.forecast.Constants` that a run tells."""
     gaps = [(run, run.between()) for run in runs]
     alone = pl.concat([gap.filter(~pl.col("moved") & ~pl.col("warms")) for _, gap in gaps])
     trial_s = median(alone["gap_s"])

@@ -13,7 +13,8 @@ from rows import make_rows, save_run
 from support import shared
 from survey_rows import array_rows, placement_rows
 from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
-from tierwise.analysis.views import open_views, studies
+from tierwise.analysis.views import open_views
+from tierwise.core import studies
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from zipf_run import zipf_run
@@ -79,7 +80,7 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
     with open_views(tmp_path) as connection:
         for claim in load_claims().claims:
             for state in claim.states:
-                assert state.study in studies()
+                assert state.study in studies.names()
                 chosen = " and ".join(f"{column} = ?" for column in state.select)
                 found = connection.execute(
                     f"select {state.value} from {state.study} where {chosen}", list(state.select.values())

@@ -29,7 +29,7 @@ from tierwise.costs.source_h import (
     time_ratios,
     todays,
 )
-from tierwise.studies import survey_placement
+from tierwise.studies.survey_placement.measuring import trials as survey_placement
 
 TODAY = load_book(dt.date(2026, 11, 20))
 

@@ -11,8 +11,8 @@ from tierwise.analysis.views import open_views
 from tierwise.core.words import Substrate
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import device_bill
-from tierwise.costs.source_v import DEVICES, FLASH, THEN, Served, bill, per_iops, per_million_transactions, served
 from tierwise.costs.units import SECONDS_A_YEAR
+from tierwise.studies.pgbench_placement.reading.money import DEVICES, FLASH, THEN, Served, bill, per_iops, per_million_transactions, served
 
 
 def test_a_placement_delivers_what_its_unflagged_windows_did_at_the_tiers_own_speed(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, Sweep, load_profile
 from tierwise.core.words import CacheState, IoArm
 from tierwise.recorders import strace
-from tierwise.studies import index_placement
+from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import read_rows, without_checks
 

@@ -12,8 +12,6 @@ import pytest
 from emulation import need_fuse, new_folder
 from tierwise.analysis.views import open_views
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import open_live
-from tierwise.bench.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
 from tierwise.bench.runs import complete, open_run
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
@@ -21,11 +19,13 @@ from tierwise.core.errors import EvidenceError, MissingError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import KIB, MIB
-from tierwise.report.chapters import ram_or_ssd_live as chapter
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run as open_shown
 from tierwise.simulate.zipf import WINDOW_PAGES
-from tierwise.studies.ram_or_ssd import ADVICE, LIVE_INTERVALS, NAME, STUDY, trials
+from tierwise.studies.ram_or_ssd.measuring.live import open_live
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
+from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, LIVE_INTERVALS, NAME, STUDY, trials
+from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
 from tierwise.timings.store import read_rows
 

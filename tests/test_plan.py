@@ -21,8 +21,9 @@ from tierwise.datasets import census
 from tierwise.plan import estimate
 from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
 from tierwise.plan.forecast import Forecast, Host, Prospect, load
-from tierwise.plan.studies import index_placement, pgbench_placement
-from tierwise.plan.studies.index_placement import Constants, Scene, expected_rows, forecast
+from tierwise.studies.index_placement.measuring import forecast as index_placement
+from tierwise.studies.index_placement.measuring.forecast import Constants, Scene, expected_rows, forecast
+from tierwise.studies.pgbench_placement.measuring import forecast as pgbench_placement
 
 STATES = list(census.STATES)
 QUIET = Noise(steal=0.0, late_s=1e-4, latest_s=1e-3)

@@ -15,11 +15,10 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
-from tierwise.report.chapters import ram_or_ssd as chapter
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures import ram_or_ssd as figures
 from tierwise.report.run import open_run as open_shown
-from tierwise.studies.ram_or_ssd import NAME, STUDY, Grid, check, simulate, trials
+from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
+from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import done_parts, read_parts
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run

@@ -13,7 +13,6 @@ from tierwise.bench.lab import Lab
 from tierwise.bench.loop import open_lab
 from tierwise.bench.observation import observe
 from tierwise.bench.order import Turn
-from tierwise.bench.reads import EMULATOR, choose_recorder, histograms
 from tierwise.bench.study import Trial
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
@@ -21,7 +20,8 @@ from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm
 from tierwise.postgres.wal import WAL
 from tierwise.recorders import bpftrace, strace_reads
-from tierwise.studies.read_latency import CACHED, NAME, STUDY, tablespaces, trials
+from tierwise.studies.read_latency.measuring.reads import EMULATOR, choose_recorder, histograms
+from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.reads import READS, TABLE, read_files
 from tierwise.timings.schema import Timing

@@ -11,7 +11,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.published import read_histograms
 from tierwise.analysis.verdicts import judge
 from tierwise.analysis.views import open_views
-from tierwise.report.figures.read_latency import published
+from tierwise.studies.read_latency.reading.figures import published
 from tierwise.timings.reads import buckets
 
 SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from tierwise.analysis.comparison import medians
+from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
-from tierwise.analysis.views import studies as views
 from tierwise.bench.lab import Lab
 from tierwise.bench.loop import load_study
 from tierwise.bench.prediction import traced
@@ -61,7 +61,7 @@ def test_it_has_every_study() -> None:
 
 def test_every_study_says_by_what_two_runs_are_compared() -> None:
     with open_views(paths.reference(), RUN.run_id) as connection:
-        for study in views():
+        for study in studies.having(QUERY):
             columns = {name for name, *_ in connection.sql(f"describe {study}_cells").fetchall()}
             assert {"run_id", "pair", "arm", "cell", "unit", "block", "substrate", "value", "flagged"} == columns
             assert connection.sql(f"from {study}_cells").fetchall(), f"{study}: no row to compare"

@@ -12,9 +12,9 @@ import pytest
 
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.runs import complete, open_run
-from tierwise.report.chapters import index_placement as chapter
 from tierwise.report.display import Table
 from tierwise.report.run import open_run as open_for_report
+from tierwise.studies.index_placement.reading import chapter
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace

@@ -10,17 +10,17 @@ import pytest
 
 from report_run import FACTS, SAMPLES
 from rows import Ratios, make_manifest, make_rows, save_run
-from tierwise.analysis.distances import mean_distances
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.arms import Truth, arms
-from tierwise.report.chapters import index_placement_arms as hunt
-from tierwise.report.chapters import index_placement_planner as planner
 from tierwise.report.chapters import summary
 from tierwise.report.display import Figure, Table
-from tierwise.report.figures import index_placement_arms as ratios
-from tierwise.report.figures import index_placement_reads as reads
 from tierwise.report.run import Run, open_run
+from tierwise.studies.index_placement.reading import chapter_arms as hunt
+from tierwise.studies.index_placement.reading import chapter_planner as planner
+from tierwise.studies.index_placement.reading import figures_arms as ratios
+from tierwise.studies.index_placement.reading import figures_reads as reads
+from tierwise.studies.index_placement.reading.distances import mean_distances
 from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
 
 PAIR = "source-m"

@@ -8,11 +8,14 @@ import pytest
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import STARTED, make_run, save_run
-from tierwise.report.chapters import pgbench_cost, pgbench_map, pgbench_placement, pgbench_why
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures import pgbench_map as map_figures
-from tierwise.report.figures import pgbench_placement as figures
 from tierwise.report.run import Run, open_run
+from tierwise.studies.pgbench_placement.reading import chapter as pgbench_placement
+from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_cost
+from tierwise.studies.pgbench_placement.reading import chapter_map as pgbench_map
+from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
+from tierwise.studies.pgbench_placement.reading import figures
+from tierwise.studies.pgbench_placement.reading import figures_map as map_figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import write_transactions

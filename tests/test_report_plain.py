@@ -125,7 +125,7 @@ def test_an_unknown_variable_is_an_error() -> None:
 
 
 def test_formulas_are_mathml_verdicts_are_marks_and_queries_are_links(source: Path) -> None:
-    made = page(source, first="# First\n\n$r = 1$ is **contradicted**, by `analysis/studies/index_placement.sql`; **bold** stays.")
+    made = page(source, first="# First\n\n$r = 1$ is **contradicted**, by `studies/index_placement/reading/rows.sql`; **bold** stays.")
     assert "<math" in made
     assert '<span class="verdict contradicted">contradicted</span>' in made
     assert '<a href="sql/studies/index_placement.sql.txt">' in made

@@ -8,13 +8,12 @@ import pytest
 
 from latency_rows import AS_PUBLISHED, RUN, latency_run
 from tierwise.core import paths
-from tierwise.report.chapters import read_latency as chapter
-from tierwise.report.chapters import read_latency_why as why
 from tierwise.report.chapters import summary
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures import read_latency as figures
 from tierwise.report.formats import NBSP
 from tierwise.report.run import Run, open_run
+from tierwise.studies.read_latency.reading import chapter, figures
+from tierwise.studies.read_latency.reading import chapter_why as why
 from tierwise.timings.manifest import load_manifest
 
 PAIR = "source-l"

@@ -12,11 +12,12 @@ from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_row
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
 from tierwise.analysis.published import survey_seconds
-from tierwise.report.chapters import survey_arrays, survey_placement
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.figures import survey as figures
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
+from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
+from tierwise.studies.survey_placement.reading import chapter as survey_placement
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.scan_hunt import IDEAL, OURS, Hunt, Query, arms, published_size
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import GB, PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
+from tierwise.studies.survey_arrays.measuring.hunt import IDEAL, OURS, Hunt, Query, arms, published_size
 
 TABLE_BYTES = 140 * GB
 SCAN = Query("non_indexed", "printed", scanned=True, heap_blocks=TABLE_BYTES / PAGE_BYTES, index_blocks=3, rows=4e6)

@@ -19,10 +19,12 @@ from tierwise.costs.book import load_book
 from tierwise.costs.source_h import THEN
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
-from tierwise.report.chapters import conclusion, survey_cost, survey_moves
+from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures import survey as figures
 from tierwise.report.run import open_run
+from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
+from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 
 PAIR = "source-h"
 

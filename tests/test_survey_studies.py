@@ -15,7 +15,8 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.studies import survey_arrays, survey_placement
+from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
+from tierwise.studies.survey_placement.measuring import trials as survey_placement
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import read_rows, without_checks
 

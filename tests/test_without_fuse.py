@@ -21,9 +21,9 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm, Substrate
 from tierwise.recorders import strace
-from tierwise.report.chapters import index_placement as chapter
 from tierwise.report.display import Sentence
 from tierwise.report.run import open_run as open_for_report
+from tierwise.studies.index_placement.reading import chapter
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import read_rows

@@ -11,7 +11,7 @@ from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.core import paths
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.studies.ram_or_ssd import STUDY
+from tierwise.studies.ram_or_ssd.measuring.trials import STUDY
 
 SIZES_GIB: Final = (2, 8, 16, 24, 32, 64)
 SCALE: Final = 4096

@@ -22,7 +22,7 @@ from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
-from tierwise.plan.forecast import Host, load
+from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.report.judged import judged_once
@@ -86,7 +86,7 @@ def _took(run: Manifest, took_s: float) -> str:
     conditions, planned = run.conditions, run.foreseen
     if conditions is None or planned is None:
         return told
-    host_s = planned.host_s + load("host", Host).report_s
+    host_s = planned.host_s + load_host().report_s
     recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0)
     scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal)
     return (
@@ -171,7 +171,7 @@ def _driving(run: Manifest) -> list[Path]:
 
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
     """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
-    recorded_s = load("host", Host).pace_s
+    recorded_s = load_host().pace_s
     work_s = quiet.reference_work()
     for notebook in notebooks:
         before, before_s, begun_s = quiet.processor(), work_s, time.monotonic()

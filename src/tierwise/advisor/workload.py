@@ -118,7 +118,7 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
 def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, study: str = "", pair: str = "", name: str = "") -> Workload:
     """`read_workload` where the run of `connection` is open already."""
     run_id = run_folder.name
-    there = {one: heat.pairs_of(connection, one) for one in heat.studies()}
+    there = {one: heat.pairs_of(connection, one) for one in heat.placeable()}
     study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)
     pair = _one_of("--pair", pair, there[study], run_id)
     rows = heat.heat_of(connection, study, pair)

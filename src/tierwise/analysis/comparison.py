@@ -5,7 +5,8 @@ from typing import Final
 import duckdb
 import polars as pl
 
-from tierwise.analysis.views import studies
+from tierwise.analysis.views import ROWS
+from tierwise.core import studies
 
 CELL: Final = ("study", "pair", "arm", "cell", "unit")
 """What names a value in every run."""
@@ -13,7 +14,7 @@ CELL: Final = ("study", "pair", "arm", "cell", "unit")
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
     """One row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of them, ``substrate``."""
-    asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies())
+    asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
     found = connection.sql(
         f"""
         select {", ".join(CELL)}, median(value) as median, count(*) as n,

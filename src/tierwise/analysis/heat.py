@@ -1,20 +1,21 @@
 """How much each relation is asked for: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of sizes.
 
-A study whose relations can be placed has a file ``analysis/heat/<study>.sql``, which reads the view `timings`.
+A study whose relations can be placed has a file `HEAT` in its room, which reads the view `timings`.
 """
 
 import json
 import re
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 import duckdb
 import polars as pl
 
+from tierwise.core import studies
 from tierwise.timings.traces import END, TraceKey, read_trace
 
+HEAT: Final = "reading/heat.sql"
 WAL: Final = "wal"
 FORK: Final = re.compile(r"_(fsm|vm|init)$")
 _SIZE: Final = re.compile(r"(\d+)(kB|MB|GB)")
@@ -42,23 +43,16 @@ class Record:
         return {**sizes, WAL: int(wal[1]) * _UNITS[wal[2]]} if sizes and wal else sizes
 
 
-def studies() -> list[str]:
+def placeable() -> list[str]:
     """Every study whose relations can be placed."""
-    return sorted(
-        entry.name.removesuffix(".sql") for entry in (files("tierwise.analysis") / "heat").iterdir() if entry.name.endswith(".sql")
-    )
-
-
-def sql_of(study: str) -> str:
-    """The text of ``analysis/heat/<study>.sql``."""
-    return (files("tierwise.analysis") / "heat" / f"{study}.sql").read_text(encoding="utf-8")
+    return studies.having(HEAT)
 
 
 def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
     """The rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
     view = f"{study}_heat"
     if not connection.execute("select 1 from duckdb_views() where view_name = ?", [view]).fetchall():
-        connection.execute(sql_of(study))
+        connection.execute(studies.text(study, HEAT))
     ordered = f"select * from {view} where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
     return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
 

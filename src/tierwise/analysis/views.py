@@ -1,24 +1,22 @@
 """The store with the views of every study's SQL file on top."""
 
-from importlib.resources import files
 from pathlib import Path
+from typing import Final
 
 import duckdb
 
 from tierwise.analysis.statistics import MACRO
+from tierwise.core import studies
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
+ROWS: Final = "reading/rows.sql"
+"""The query of a study's room over the raw rows."""
+
 
 def sql_of(study: str) -> str:
-    """The text of ``analysis/studies/<study>.sql``, which a figure shows beside its numbers."""
-    return (files("tierwise.analysis") / "studies" / f"{study}.sql").read_text(encoding="utf-8")
-
-
-def studies() -> list[str]:
-    """Every study that has an SQL file."""
-    folder = files("tierwise.analysis") / "studies"
-    return sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    """The text of the study's `ROWS`, which a figure shows beside its numbers."""
+    return studies.text(study, ROWS)
 
 
 def manifest_of(connection: duckdb.DuckDBPyConnection) -> Manifest:
@@ -38,6 +36,6 @@ def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnectio
     """
     connection = connect(raw, run_id)
     connection.execute(MACRO)
-    for study in studies():
+    for study in studies.having(ROWS):
         connection.execute(sql_of(study))
     return connection

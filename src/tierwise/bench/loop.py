@@ -16,7 +16,7 @@ from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import MissingError
 from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress
@@ -38,11 +38,10 @@ from tierwise.timings.store import done_parts, read_parts, without_checks, write
 
 
 def load_study(name: str) -> Study | SimulatedStudy:
-    """The study whose module is ``tierwise/studies/<name>.py``."""
-    if name not in studies.names():
-        raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(studies.names())}")
-    study = import_module(f"tierwise.studies.{name}").STUDY
-    assert isinstance(study, Study | SimulatedStudy), f"tierwise.studies.{name}.STUDY is a {type(study).__name__}"
+    """The study `name`, by what its room measures."""
+    module = f"tierwise.studies.{studies.known(name)}.measuring.trials"
+    study = import_module(module).STUDY
+    assert isinstance(study, Study | SimulatedStudy), f"{module}.STUDY is a {type(study).__name__}"
     return study
 
 

@@ -1,15 +1,14 @@
 """Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import LiveLab, open_live
 from tierwise.bench.order import interleave
 from tierwise.bench.runs import record_study, update
 from tierwise.bench.study import Trial, no_check
@@ -26,13 +25,30 @@ LIVE: Final = "live"
 """The preparation of trials that read real files."""
 
 
+Calibrations = dict[str, dict[str, float]]
+"""As a run's manifest keeps them: figures by "pair/tier"."""
+
+
+class LiveLab(Protocol):
+    """Where a study reads real files; the run keeps its calibrations."""
+
+    @property
+    def calibrations(self) -> Calibrations: ...
+
+
+class OpenLive(Protocol):
+    """Opens the lab of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
+
+    def __call__(self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> AbstractContextManager[Any]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class SimulatedStudy:
     """One question from one source, answered by models on that source's pairs.
 
     `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
     raises `EvidenceError` where the complete rows contradict themselves. `live` gives the rows of a trial that is prepared as `LIVE`,
-    on files or by models of the same reading; `stretch` is the factor on seek distances there.
+    on files or by models of the same reading, in the lab that `open_live` opens; `stretch` is the factor on seek distances there.
     """
 
     name: str
@@ -41,7 +57,8 @@ class SimulatedStudy:
     trials: Callable[[Profile, Pair], tuple[Trial, ...]]
     simulate: Callable[[Trial, Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
-    live: Callable[[Trial, LiveLab, int], Iterator[Timing]]
+    live: Callable[[Trial, Any, int], Iterator[Timing]]
+    open_live: OpenLive
     stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
@@ -94,7 +111,7 @@ def _live_lab(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path, w
     """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
     manifest = load_manifest(folder)
     stretch = study.stretch(inputs.profile)
-    with open_live(pair, manifest.calibrations, work=work, stretch=stretch, seed=inputs.seed) as lab:
+    with study.open_live(pair, manifest.calibrations, work=work, stretch=stretch, seed=inputs.seed) as lab:
         update(manifest, calibrations=lab.calibrations).save(folder)
         yield lab
     mounts.discard(work)

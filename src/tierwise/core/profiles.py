@@ -1,15 +1,18 @@
 """Profiles: how much of the study is measured (``data/profiles/*.toml``)."""
 
+import tomllib
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, Field
 
-from tierwise.core import paths
+from tierwise.core import paths, studies
 from tierwise.core.toml import Strict, read_toml, validate
 from tierwise.core.words import IoArm
 
 Grid = TypeVar("Grid", bound=BaseModel)
+GRIDS: Final = "measuring/profiles.toml"
+"""What each profile measures of a study: a table for each profile."""
 
 
 class Sweep(StrEnum):
@@ -48,5 +51,10 @@ def names() -> list[str]:
 
 
 def load_profile(name: str) -> Profile:
-    """The profile `name`; an unknown name or a bad field is an `InputError`."""
-    return read_toml(paths.data() / "profiles" / f"{name}.toml", Profile)
+    """The profile `name` with the grids that the studies' rooms have for it; an unknown name or a bad field is an `InputError`.
+
+    A table ``[studies.NAME]`` in the profile's own file stands in place of the room's.
+    """
+    profile = read_toml(paths.data() / "profiles" / f"{name}.toml", Profile)
+    grids = {study: tomllib.loads(studies.text(study, GRIDS)).get(name) for study in studies.having(GRIDS)}
+    return profile.model_copy(update={"studies": {study: grid for study, grid in grids.items() if grid} | profile.studies})

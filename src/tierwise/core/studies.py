@@ -1,12 +1,45 @@
-"""Which studies there are, from file names alone, so that the reading side never imports the measuring side."""
+"""Which studies there are and what lies in their rooms, from file names alone: the reading side never imports the measuring one."""
 
 from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Final
+
+from tierwise.core.errors import InputError
+
+TRIALS: Final = "trials.py"
+"""A folder of ``tierwise/studies`` is a study's room where its measuring side has this file."""
+
+
+def rooms() -> Traversable:
+    """The folder of all studies."""
+    return files("tierwise") / "studies"
 
 
 def names() -> list[str]:
-    """Every study, by the name of its module in ``tierwise/studies``, in alphabetical order."""
-    folder = files("tierwise") / "studies"
+    """Every study, by the name of its room, in alphabetical order."""
+    folder = rooms()
     if not folder.is_dir():
         return []
-    stems = (entry.name.removesuffix(".py") for entry in folder.iterdir() if entry.name.endswith(".py"))
-    return sorted(stem for stem in stems if not stem.startswith("_"))
+    return sorted(room.name for room in folder.iterdir() if (room / "measuring" / TRIALS).is_file())
+
+
+def known(name: str) -> str:
+    """`name`, if there is such a study; else an `InputError` that tells which there are."""
+    if name not in names():
+        raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(names())}")
+    return name
+
+
+def having(file: str) -> list[str]:
+    """The studies whose room has `file` (``reading/rows.sql``), in alphabetical order."""
+    return [name for name in names() if rooms().joinpath(name, *file.split("/")).is_file()]
+
+
+def path(name: str, file: str) -> str:
+    """Where `file` of the room of study `name` lies in the package, as the report cites it."""
+    return f"studies/{name}/{file}"
+
+
+def text(name: str, file: str) -> str:
+    """What `file` of the room of study `name` says."""
+    return rooms().joinpath(name, *file.split("/")).read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.quiet import REMEDY, Noise, Quiet, listen, reference_work, took_s
 from tierwise.core.units import GB
 from tierwise.core.words import Substrate
-from tierwise.plan.forecast import Forecast, Host, Prospect, load
+from tierwise.plan.forecast import Forecast, Prospect, load_host
 
 CONFIDENCE = 0.95
 
@@ -101,7 +101,7 @@ def make_plan(*, profile: str, tiers: str, seed: int, census: str, sky: str = "s
 
 def plan_of(inputs: Inputs) -> Plan:
     """The same for inputs that were gathered already."""
-    host = load("host", Host)
+    host = load_host()
     pace = reference_work() / host.pace_s
     noise = listen()
     lines = []
@@ -142,7 +142,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
 
 
 def _forecast(name: str, prospect: Prospect) -> Forecast | None:
-    module = f"tierwise.plan.studies.{name}"
+    module = f"tierwise.studies.{name}.measuring.forecast"
     if find_spec(module) is None:
         return None
     found = import_module(module).forecast(prospect)

@@ -1,21 +1,24 @@
 """What a study says beforehand of its run on one pair."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import Field
 
 from tierwise.bench.study import Trial
-from tierwise.core import paths
+from tierwise.core import paths, studies
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.toml import Strict, read_toml
+from tierwise.core.toml import Strict, read_toml, validate
+
+CONSTANTS: Final = "measuring/forecast.toml"
 
 
 class Measured(Strict):
-    """Constants that were measured on one machine (``data/plan/*.toml``)."""
+    """Constants that were measured on one machine (``data/plan/host.toml``)."""
 
     source: str
     recorded: date
@@ -62,6 +65,11 @@ class Forecast:
     spreads: Mapping[str, float]
 
 
-def load(name: str, model: type[Constants]) -> Constants:
-    """The constants of `name`."""
-    return read_toml(paths.data() / "plan" / f"{name}.toml", model)
+def load_host() -> Host:
+    """The machine of all constants."""
+    return read_toml(paths.data() / "plan" / "host.toml", Host)
+
+
+def load(study: str, model: type[Constants]) -> Constants:
+    """The constants in the room of `study`."""
+    return validate(tomllib.loads(studies.text(study, CONSTANTS)), model, where=f"{study}/{CONSTANTS}")

@@ -82,9 +82,9 @@ def _chapter(folder: Path, executed: Path, name: str) -> str:
 
 
 def _copy_queries(target: Path) -> None:
-    """Every query beside the page, as text that a browser shows."""
-    with as_file(files("tierwise") / "analysis") as analysis:
-        for query in sorted(analysis.rglob("*.sql")):
-            copy = target / query.relative_to(analysis).with_name(f"{query.name}.txt")
+    """Every query beside the page, by its path in the package, as text that a browser shows."""
+    with as_file(files("tierwise")) as package:
+        for query in sorted((*(package / "analysis").rglob("*.sql"), *(package / "studies").rglob("*.sql"))):
+            copy = target / query.relative_to(package).with_name(f"{query.name}.txt")
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(query, copy)

@@ -83,7 +83,7 @@ class Run:
 
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
         """The end of a caption: run, substrate, number of observations, query."""
-        return f"{self._counted(pair, n, what)}. Query: `analysis/{sql}`."
+        return f"{self._counted(pair, n, what)}. Query: `{sql}`."
 
     def facts_note(self, pair: str, n: int, what: str) -> str:
         """The same of what the manifest keeps."""

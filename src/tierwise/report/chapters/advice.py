@@ -9,6 +9,8 @@ from tierwise.advisor.advice import Advice, Question, ServiceTimes, advise, time
 from tierwise.advisor.moving import MovePlan, move_of
 from tierwise.advisor.service import SEED
 from tierwise.advisor.workload import FAST, Measured, Workload, workload_of
+from tierwise.analysis import heat
+from tierwise.core import studies
 from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.words import RelationClass, Substrate, Way
@@ -28,7 +30,6 @@ NAMES: Final = {
     "Detection ssd": "Detection on SSD",
 }
 """By the names of `workload.CELLS`, and of the studies' own placements."""
-SQL: Final = "heat"
 AGREEMENT: Final = 0.10
 """How near a predicted time should come to the one that was seen; the same as of the replays."""
 
@@ -74,7 +75,7 @@ class Advised:
         known = self.workload
         return (
             f"Run `{known.run_id}`, pair `{known.pair}`, **{Substrate.SIMULATED}** from **{known.substrate}** requests, {ARMS[known.arm]}, "
-            f"n = {count(n)} {what}. Query: `analysis/{SQL}/{known.study}.sql`."
+            f"n = {count(n)} {what}. Query: `{studies.path(known.study, heat.HEAT)}`."
         )
 
 

@@ -63,7 +63,7 @@ def counts(run: Run, pair: str) -> Table:
         ["Place of birth", "Published rows", "At this scale", "Found", "On table pages", "Share of table", "Rows a page"],
         rows,
         "Rows of each query. A page holds several rows of one place of birth because the file is sorted by state of residence: "
-        f"the fewer pages, the fewer reads. {run.note(pair, len(found), 'statements', 'studies/index_placement.sql')}",
+        f"the fewer pages, the fewer reads. {run.note(pair, len(found), 'statements', 'studies/index_placement/reading/rows.sql')}",
         align="lrrrrrr",
     )
 

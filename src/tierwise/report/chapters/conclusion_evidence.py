@@ -54,7 +54,7 @@ class Found:
 def gather(run: Run) -> Found:
     """Every workload of `run` whose relations can be placed, on its source's pair or the reader's."""
     found = []
-    for study in heat.studies():
+    for study in heat.placeable():
         for pair in heat.pairs_of(run.connection, study):
             rows = heat.heat_of(run.connection, study, pair)
             for name in sorted(rows["workload"].unique()):

@@ -14,7 +14,7 @@ from tierwise.report.run import Run
 from tierwise.report.words import unit_of
 from tierwise.timings.manifest import Manifest, Sample
 
-OVERSHOOT: Final = "figures/overshoot.sql"
+OVERSHOOT: Final = "analysis/figures/overshoot.sql"
 ASSUMED: Final = "assumed"
 TIMES: Final = {
     "random_read_latency_s": "One random read of 8 KiB",
@@ -163,7 +163,7 @@ def calibrations(run: Run) -> Table | Sentence:
 
 def overshoot(run: Run) -> Table:
     """Asked and real time of the emulated requests, and how many observations were flagged for it."""
-    rows = run.query((files("tierwise.analysis") / OVERSHOOT).read_text(encoding="utf-8")).rows(named=True)
+    rows = run.query((files("tierwise") / OVERSHOOT).read_text(encoding="utf-8")).rows(named=True)
     cells = [
         [
             f"`{row['pair']}`",
@@ -182,7 +182,7 @@ def overshoot(run: Run) -> Table:
         cells,
         "What the device model asked of each read and what it took. An observation whose overshoot exceeds its bound is flagged "
         "and gives no verdict. "
-        f"{run.stamp}, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `analysis/{OVERSHOOT}`.",
+        f"{run.stamp}, n = {count(sum(row['observations'] for row in rows))} observations of a tier. Query: `{OVERSHOOT}`.",
         align="lllrrrrr",
     )
 

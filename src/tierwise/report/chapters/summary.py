@@ -11,11 +11,11 @@ from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, outcome_of
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED, Truth, arms
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.index_placement import left_out, main_arm
 from tierwise.report.formats import DASH, NBSP, count, listed, percents, tied
 from tierwise.report.instead import answered, told_rejected
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, STATES, bounds, estimated, marked, pairs, state_name
+from tierwise.studies.index_placement.reading.figures import left_out, main_arm
 
 STUDY: Final = "index_placement"
 SAVING: Final = "M1"

@@ -12,7 +12,7 @@ from tierwise.report.figures import parts
 from tierwise.report.run import Run
 from tierwise.report.words import cell_words
 
-QUERY: Final = "figures/clocks.sql"
+QUERY: Final = "analysis/figures/clocks.sql"
 PARTS: Final = {
     "processor": ("the server's processor time", theme.BLUE),
     "devices": ("what the device models ask for", theme.GREEN),
@@ -25,7 +25,7 @@ MOST: Final = 6
 
 def held(run: Run) -> pl.DataFrame:
     """The rows of ``clocks.sql``."""
-    return run.query((files("tierwise.analysis") / QUERY).read_text(encoding="utf-8"))
+    return run.query((files("tierwise") / QUERY).read_text(encoding="utf-8"))
 
 
 def composed(run: Run) -> Figure | Sentence:
@@ -73,7 +73,7 @@ def composed(run: Run) -> Figure | Sentence:
         "Seconds of some cold queries by either clock. Counted: the server's processor time and what the devices take, in whatever real "
         "time the machine needed. Waited for: the same, and what a late emulator and a server that was not let run add. "
         f"{run.stamp}, **emulated**, n = {len(rows)} queries, one repetition waited for, medians of the counted ones. "
-        f"Query: `analysis/{QUERY}`.",
+        f"Query: `{QUERY}`.",
         parts.label_px(clocks) + parts.BESIDE_PX,
         rows,
     )

@@ -136,7 +136,8 @@ def delivered(run: Run) -> Figure:
         description="Dollars for a million delivered reads against data over RAM: one SSD, more RAM, more disks, the disk machine.",
     ).add_params(*sliders)
     substrate = Substrate.of({case.substrate for case in found})
-    source = "Query: `analysis/studies/ram_or_ssd.sql`." if substrate is Substrate.SIMULATED else "Input: statements R1 to R4 of source R."
+    simulated = substrate is Substrate.SIMULATED
+    source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4 of source R."
     caption = (
         f"What a million reads cost at the prices of {book.on:%B %Y} with drives of today (`{FLASH_NOW}`, `{DISK_NOW}`), RAM, machine and "
         "power; log axes. One SSD, more RAM and more disks deliver what source R's SSD machine delivers, the disk machine what source R's "

@@ -10,6 +10,8 @@ import polars as pl
 
 from tierwise.analysis.published import SURVEY, survey_seconds
 from tierwise.analysis.statistics import MINIMUM_PAIRS, enough
+from tierwise.analysis.views import ROWS
+from tierwise.core import studies
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -51,8 +53,8 @@ def nothing(run: Run, study: str, pair: str) -> Sentence:
 
 
 def query_of(study: str) -> str:
-    """Path of the study's SQL below ``analysis``."""
-    return f"studies/{study}.sql"
+    """Path of the study's SQL in the package."""
+    return studies.path(study, ROWS)
 
 
 def times(run: Run, pair: str, study: str) -> Figure | Sentence:

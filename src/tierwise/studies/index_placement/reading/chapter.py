@@ -1,0 +1,165 @@
+"""Chapter on source M: block reads, verdicts, planner, predictions, and the reader's own pair."""
+
+import json
+from statistics import median
+from typing import Any, Final
+
+from tierwise.analysis.claims import Kind
+from tierwise.analysis.statistics import enough
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import count, difference, listed, percent, seconds, span
+from tierwise.report.instead import in_place
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
+from tierwise.studies.index_placement.reading.figures import PLACEMENTS, QUERY, io_arms, main_arm
+
+STUDY: Final = "index_placement"
+QUERIED: Final = ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")
+AGREEMENT: Final = 0.10
+"""How near a predicted time should come to the emulated one."""
+
+
+def cold_times(run: Run, pair: str) -> Sentence:
+    """The cold count for Florida, the slowest, on each placement, in words."""
+    arm = main_arm(run, pair)
+    rows = run.query(
+        "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
+        "and cache = 'cold' and state = 'FL' and arm = ? and len(flags) = 0 group by all having enough(elapsed_s)",
+        [pair, arm],
+    )
+    if rows.is_empty():
+        return in_place(run, STUDY, pair, "How long the cold count takes on each placement is not told.")
+    medians = {(table, index): seconds(time_s) for table, index, time_s in rows.iter_rows()}
+    told = listed(f"{medians[placement]} with {name}" for placement, name in PLACEMENTS.items() if placement in medians)
+    return Sentence(f"Cold, the count for Florida takes {told} (medians of clean counts, {ARMS[arm]}).")
+
+
+def reads(run: Run, pair: str) -> Table:
+    """Blocks asked of the storage, by relation, over all placements and blocks of the interleaving."""
+    rows = run.query(
+        """
+        select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
+               min(heap_hits + index_hits), max(heap_hits + index_hits), count(*)
+        from index_placement_observations where variant = 'published' and pair = ? group by arm, cache, state
+        """,
+        [pair],
+    ).rows()
+    rows.sort(key=lambda row: (list(ARMS).index(row[0]), list(CACHES).index(row[1]), QUERIED.index(row[2])))
+    cells = [
+        [ARMS[arm], cache, state_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
+        for arm, cache, state, *numbers in rows
+    ]
+    several = len(io_arms(run, pair)) > 1
+    header = ["I/O", "Cache", "State", "Table blocks read", "Index blocks read", "Blocks found cached", "n"]
+    return Table(
+        header if several else header[1:],
+        cells if several else [row[1:] for row in cells],
+        "Blocks of 8 KiB that each count asked of the storage, by relation: the range over every placement and repetition. "
+        f"{run.note(pair, sum(row[-1] for row in rows), 'observations', QUERY)}",
+        align="lllrrrr" if several else "llrrrr",
+    )
+
+
+def share_of_index(run: Run, pair: str) -> Sentence:
+    """How much of a cold count's reading is the index: the most that a faster index could save."""
+    rows = run.query(
+        "select state, median(index_reads), median(heap_reads) from index_placement_observations "
+        "where variant = 'published' and pair = ? and cache = 'cold' group by state",
+        [pair],
+    ).rows()
+    rows.sort(key=lambda row: QUERIED.index(row[0]))
+    if not rows:
+        return Sentence(f"No row of this run is about the pair `{pair}`.")
+    told = "; ".join(
+        f"{state_name(state)} {count(round(index))} of {count(round(index + heap))} ({percent(index / max(index + heap, 1))})"
+        for state, index, heap in rows
+    )
+    return Sentence(
+        f"Of the blocks that a cold count reads, the index has: {told}. Where nearly all reads go to the table, an index that cost nothing "
+        "at all would leave nearly all of the time."
+    )
+
+
+def verdicts(run: Run) -> Sentence:
+    """One paragraph a claim of source M."""
+    told = (
+        claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
+        for claim in run.verdicts
+        if claim.source == "M"
+    )
+    return Sentence("\n\n".join(told))
+
+
+def predictions(run: Run, pair: str) -> Table | Sentence:
+    """Cold times that one placement's recorded requests foretell for all, beside what was emulated in the same block."""
+    record = run.record(STUDY, pair)
+    foretold: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
+    emulated = run.query(
+        "select trial, block, any_value(cell) as cell, any_value(elapsed_s) as elapsed_s, "
+        "list_sum([io.intended_s for io in any_value(tier_io)]) as devices_s from timings "
+        "where study = ? and pair = ? and cache = 'cold' and len(flags) = 0 group by trial, block",
+        [STUDY, pair],
+    )
+    seen = {(row["trial"], row["block"]): row for row in emulated.rows(named=True)}
+    rows, errors, n = [], [], 0
+    for one in sorted(foretold, key=lambda one: _order(one["trial"])):
+        told = zip(one["blocks"], one["predicted_s"], one["devices_s"], strict=True)
+        both = [(seen[one["trial"], block], time_s, devices_s) for block, time_s, devices_s in told if (one["trial"], block) in seen]
+        if not enough(len(both)):
+            continue
+        cell = json.loads(both[0][0]["cell"])
+        error = median(time_s / found["elapsed_s"] for found, time_s, _ in both) - 1
+        of_devices = median(devices_s / found["devices_s"] for found, _, devices_s in both) - 1
+        recorded = one["trial"] == one["reference"]
+        errors += [] if recorded else [(error, of_devices)]
+        n += len(both)
+        rows.append(
+            [
+                ARMS[cell["arm"]],
+                state_name(cell["state"]),
+                PLACEMENTS[cell["table"], cell["index"]],
+                count(one["requests"]),
+                seconds(median(time_s for _, time_s, _ in both)),
+                seconds(median(found["elapsed_s"] for found, _, _ in both)),
+                "recorded" if recorded else difference(1 + error),
+                difference(1 + of_devices),
+            ]
+        )
+    if not rows:
+        needs = "Nothing is foretold that could be held against enough clean counts on emulated tiers."
+        return in_place(run, STUDY, pair, needs)
+    within, within_devices = (sum(abs(pair_of[part]) <= AGREEMENT for pair_of in errors) for part in (0, 1))
+    return Table(
+        ["I/O", "State", "Placement", "Requests", "Simulated", "Emulated", "Error", "Devices alone"],
+        rows,
+        "Cold counts foretold (simulated) from the requests and host times of one recorded trace, and emulated: medians, and "
+        "the median error of pairs from the same block, of the whole and of the devices' share, which a busy machine alters less. "
+        f"Of {count(len(errors))}, {count(within)} are within {percent(AGREEMENT)}; of the devices' shares {count(within_devices)}. "
+        f"{run.note(pair, n, 'pairs', QUERY)}",
+        align="lllrrrrr",
+    )
+
+
+def _order(trial: str) -> tuple[int, int, int]:
+    """Arm, state, placement of a trial, as they are listed elsewhere."""
+    cell = dict(part.split("=", 1) for part in trial.split("/"))
+    return list(ARMS).index(cell["arm"]), QUERIED.index(cell["start"]), list(PLACEMENTS).index((cell["table"], cell["index"]))
+
+
+def here(run: Run) -> Sentence:
+    """The verdicts on the reader's own pair, or how to ask for them."""
+    pair = run.manifest.reader_pair
+    if pair is None:
+        return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
+    head = f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):"
+    lines = [
+        f"- {claim.id}: {marked(claim.here.verdict)}"
+        + (
+            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} pairs"
+            if claim.here.deciding_state
+            else ""
+        )
+        for claim in run.verdicts
+        if claim.source == "M" and claim.here
+    ]
+    return Sentence("\n".join([head, "", *lines]))

@@ -1,0 +1,230 @@
+"""Charts of source M's question: times of every placement, and ratios beside what was published."""
+
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
+from tierwise.report import theme
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import count, seconds
+from tierwise.report.instead import in_place
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, CACHES, state_name
+
+STUDY: Final = "index_placement"
+QUERY: Final = "studies/index_placement/reading/rows.sql"
+MARKS: Final = "Diamond and line: geometric mean and its 95 % interval, above a dot for each pair of observations."
+LANE_PX: Final = 9
+PLACEMENTS: Final = {
+    ("hdd", "hdd"): "both on HDD",
+    ("hdd", "ssd"): "index on SSD",
+    ("ssd", "hdd"): "table on SSD",
+    ("ssd", "ssd"): "both on SSD",
+}
+"""(table, index) -> words."""
+COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
+SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
+STATES: Final = tuple(map(state_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
+
+
+def io_arms(run: Run, pair: str) -> list[str]:
+    """The I/O arms of the run's rows on `pair`, direct first."""
+    found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
+    return [arm for arm in ARMS if arm in found]
+
+
+def main_arm(run: Run, pair: str) -> str:
+    """The arm that is shown where one must do: direct, where it was measured."""
+    return next(iter(io_arms(run, pair)), "direct")
+
+
+def left_out(run: Run, pair: str, cache: str = "%") -> str:
+    """How many flagged pairs the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
+    found = run.query(
+        "select count(*) from index_placement where variant = 'published' and pair = ? and cache like ? and flagged", [pair, cache]
+    ).item()
+    return f"; {count(found)} flagged pairs are left out" if found else ""
+
+
+def placements(run: Run, pair: str) -> Figure | Sentence:
+    """Time of each placement over that of everything on hdd, from a cold cache, with the band published for the index alone."""
+    arm = main_arm(run, pair)
+    moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
+    times = run.query(
+        f"select state as row, block + 1 as block, hdd_hdd_s, {', '.join(moved)} from index_placement "
+        "where variant = 'published' and pair = ? and arm = ? and cache = 'cold' and not flagged",
+        [pair, arm],
+    )
+    ratios = (
+        _named(times)
+        .unpivot(list(moved), index=["row", "block", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
+        .drop_nulls()
+        .select("row", "block", pl.col("placement").replace_strict(moved), ratio=pl.col("time_s") / pl.col("hdd_hdd_s"))
+    )
+    ratios = estimable(ratios, ["row", "placement"])
+    if ratios.is_empty():
+        return nothing(run, pair)
+    top = parts.top_of(ratios["ratio"], least=1.05, room=1.1)
+    width_px = parts.label_px(ratios["row"])
+    published = _bounds("cold")
+    panels = [
+        parts.ratio_panel(
+            ratios.filter(placement=name),
+            order=STATES,
+            scale=alt.Scale(domain=[0, top], nice=False),
+            ticks=[tenths / 10 for tenths in range(0, round(top * 10) + 1, 2)],
+            title=name.capitalize().replace("ssd", "SSD"),
+            bounds=published if name == PLACEMENTS["hdd", "ssd"] else {},
+            width_px=width_px,
+        )
+        for name in moved.values()
+        if name in set(ratios["placement"])
+    ]
+    chart = parts.stacked(
+        panels, "Time from a cold cache with index, table or both on SSD, over the time with both on HDD, for three states."
+    )
+    caption = (
+        "Time of the count from a cold cache over the time with table and index on HDD "
+        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache='cold')}). {MARKS} Grey band: published by source M for the index on SSD. "
+        f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
+    )
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, ratios)
+
+
+def times(run: Run, pair: str) -> Figure | Sentence:
+    """Every observed time of the main arm, by cache, state and placement, on a log axis."""
+    return _times(run, pair, main_arm(run, pair))
+
+
+def other_times(run: Run, pair: str) -> Figure | Sentence:
+    """The same of the other arm, where it was measured."""
+    others = [arm for arm in io_arms(run, pair) if arm != main_arm(run, pair)]
+    return _times(run, pair, others[0]) if others else Sentence("")
+
+
+def nothing(run: Run, pair: str) -> Sentence:
+    """What stands in place of a chart without data, or without enough clean ones."""
+    return in_place(run, STUDY, pair)
+
+
+def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
+    rows = run.query(
+        """
+        select arm, cache, state as row, block + 1 as block, table_tier, index_tier, elapsed_s, 1e3 * elapsed_s as time_ms,
+               if(len(flags) > 0, array_to_string(flags, ', '), 'none') as flags
+        from index_placement_observations where variant = 'published' and pair = ? and arm = ?
+        """,
+        [pair, arm],
+    )
+    if rows.is_empty():
+        return nothing(run, pair)
+    placement = {f"{table}/{index}": name for (table, index), name in PLACEMENTS.items()}
+    shown = _named(rows).select(
+        *("arm", "cache", "row", "block", "time_ms", "flags"),
+        pl.concat_str("table_tier", "index_tier", separator="/").replace_strict(placement).alias("placement"),
+        pl.col("elapsed_s").map_elements(seconds, return_dtype=pl.String).alias("time"),
+    )
+    picked = alt.selection_point(fields=["placement"], bind="legend")
+    width_px = parts.label_px(shown["row"])
+    panels = [_times_panel(part, title, picked, width_px) for title, part in _panels(shown)]
+    chart = parts.stacked(
+        panels, "Every observed time of the count, by what the caches held, state queried and placement of table and index."
+    )
+    caption = (
+        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the bar is the "
+        f"median of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
+        f"{run.note(pair, len(shown), 'observations', QUERY)}"
+    )
+    return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX, shown)
+
+
+def ratios(run: Run, pair: str) -> Figure | Sentence:
+    """Index on ssd over index on hdd, the table on hdd: published band, every pair, mean and interval, on a log axis."""
+    pairs = run.query(
+        "select arm, cache, state as row, block + 1 as block, ratio from index_placement "
+        "where variant = 'published' and pair = ? and not flagged and ratio is not null",
+        [pair],
+    )
+    rows = _named(estimable(pairs, ["arm", "cache", "row"]))
+    if rows.is_empty():
+        return nothing(run, pair)
+    low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
+    width_px = parts.label_px(rows["row"])
+    panels = [
+        parts.ratio_panel(
+            part,
+            order=STATES,
+            scale=alt.Scale(type="log", domain=[low, high], nice=False),
+            ticks=parts.log_ticks(low, high),
+            title=title,
+            bounds=_bounds(part["cache"][0]),
+            width_px=width_px,
+        )
+        for title, part in _panels(rows)
+    ]
+    chart = parts.stacked(panels, "Time with the index on SSD over time with the index on HDD, beside the published bands.")
+    caption = (
+        "Time with the index on SSD over time with the index on HDD, the table on HDD "
+        f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by source M. "
+        f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
+    )
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
+
+
+def _named(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(pl.col("row").map_elements(state_name, return_dtype=pl.String))
+
+
+def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """A title and the rows of each cache state, and of each arm where there are several."""
+    several = rows["arm"].n_unique() > 1
+    cut = (
+        (f"{name}, {told}" if several else name, rows.filter(arm=arm, cache=cache))
+        for arm, told in ARMS.items()
+        for cache, name in CACHES.items()
+    )
+    return [(title, part) for title, part in cut if not part.is_empty()]
+
+
+def _bounds(cache: str) -> dict[str, Bounds]:
+    """State, in words -> published bounds of the ratio."""
+    return {
+        state_name(state.name): claim.bounds
+        for claim in load_claims().claims
+        if claim.kind is Kind.RATIO and claim.bounds
+        for state in claim.states
+        if state.study == "index_placement" and state.select.get("cache") == cache
+    }
+
+
+def _times_panel(rows: pl.DataFrame, title: str, picked: alt.Parameter, width_px: int) -> alt.LayerChart:
+    low, high = rows["time_ms"].min(), rows["time_ms"].max()
+    assert isinstance(low, float)
+    assert isinstance(high, float)
+    order = list(PLACEMENTS.values())
+    legend = alt.Legend(title=None, columns=2)
+    scale = alt.Scale(type="log", domain=[low / 1.15, high * 1.15], nice=False)
+    unit = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
+    axis = alt.Axis(values=parts.log_ticks(low / 1.15, high * 1.15), labelExpr=unit)
+    base = alt.Chart(rows).encode(
+        y=alt.Y("row:N", sort=list(STATES), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.2)),
+        yOffset=alt.YOffset("placement:N", sort=order),
+        color=alt.Color("placement:N", scale=alt.Scale(domain=order, range=COLOURS), legend=legend),
+        opacity=alt.condition(picked, alt.value(0.85), alt.value(0.08)),
+    )
+    x = alt.X("time_ms:Q", scale=scale, title=None, axis=axis)
+    dots = base.mark_point(size=32, filled=True).encode(
+        x=x,
+        shape=alt.Shape("placement:N", scale=alt.Scale(domain=order, range=SHAPES), legend=legend),
+        tooltip=[alt.Tooltip("row:N", title="case"), *(alt.Tooltip(f"{name}:N") for name in ("placement", "block", "time", "flags"))],
+    )
+    medians = parts.medians(rows, ["row", "placement"], "time_ms", pl.col("flags") == "none")
+    middle = [base.properties(data=medians).mark_tick(thickness=2, size=LANE_PX).encode(x=x)] if medians.height else []
+    flagged = base.transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1)
+    rings = flagged.encode(x=x, color=alt.value(theme.MARK))
+    height = rows["row"].n_unique() * (len(order) * LANE_PX + 8)
+    return alt.LayerChart(layer=[*middle, rings, dots], width=parts.PLOT_PX, height=height, title=title)

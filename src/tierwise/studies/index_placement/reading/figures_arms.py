@@ -1,0 +1,157 @@
+"""What the index on SSD brings in each arm of source M's question, beside what was published."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.claims import Bounds
+from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.statistics import estimable
+from tierwise.report import theme
+from tierwise.report.arms import Arm, arms
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import interval, number
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, STATES, arm_label, state_name
+from tierwise.studies.index_placement.reading.figures import QUERY, io_arms, main_arm, nothing
+
+CLAIMS: Final = {"M1": "Cold cache", "M3": "Cross"}
+"""The claims on the ratio from disks that must read, and what their panels are called."""
+SEEN: Final = {
+    "inside the band": theme.GREEN,
+    "outside": theme.VERMILLION,
+    "undecided": theme.ORANGE,
+    "no verdict": theme.MARK,
+}
+WORDS: Final = {Verdict.CONFIRMED: "inside the band", Verdict.CONTRADICTED: "outside", Verdict.UNDECIDED: "undecided"}
+STATE_MARKS: Final = {"Florida": "circle", "Puerto Rico": "square", "Nevada": "triangle-up"}
+"""By the state that is counted."""
+LANE_PX: Final = 10
+GAP_PX: Final = 10
+
+
+def ratios_by_arm(run: Run, pair: str) -> Figure | Sentence:
+    """Every arm's ratio in each state, with its interval, beside the published band; sorted."""
+    return _ratios(run, pair, main_arm(run, pair))
+
+
+def ratios_by_other_arm(run: Run, pair: str) -> Figure | Sentence:
+    """The same with the other way of I/O, where it was measured."""
+    others = [io for io in io_arms(run, pair) if io != main_arm(run, pair)]
+    return _ratios(run, pair, others[0]) if others else Sentence("")
+
+
+def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
+    claims = {claim.id: claim for claim in run.verdicts if claim.id in CLAIMS}
+    shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
+    shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
+    if not shown:
+        return nothing(run, pair)
+    whole = pl.concat(shown.values())
+    look = _Look(
+        scale=alt.Scale(type="log", domain=[min(0.02, *whole["low"]) / 1.2, max(1.0, *whole["high"]) * 1.9], nice=False),
+        seen=[name for name in SEEN if name in set(whole["seen"])],
+        states=[name for name in STATE_MARKS if name in set(whole["state"])],
+        width_px=parts.label_px(whole["arm"]),
+    )
+    panels = []
+    for name, rows in shown.items():
+        lower, upper = claims[name].bounds or (None, None)
+        bounds = Bounds(lower=lower, upper=upper)
+        panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
+    chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
+    pairs = _pairs(run, pair, io)
+    caption = (
+        f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
+        "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
+        f"Grey: as published by source M; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
+    )
+    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, pairs)
+
+
+def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
+    """The pairs behind the means: a row for each, with both times."""
+    pairs = run.query(
+        """
+        select arm, variant, cache, state, block + 1 as block, hdd_hdd_s as index_hdd_s, hdd_ssd_s as index_ssd_s, ratio
+        from index_placement
+        where pair = ? and arm = ? and cache in ('cold', 'cross') and not flagged and ratio is not null
+        order by cache, variant, state, block
+        """,
+        [pair, io],
+    )
+    return estimable(pairs, ["cache", "variant", "state"])
+
+
+@dataclass(frozen=True)
+class _Look:
+    """What the panels of a figure share: axis, verdicts and states that occur, width of the labels."""
+
+    scale: alt.Scale
+    seen: list[str]
+    states: list[str]
+    width_px: int
+
+
+def _ratio_rows(shown: Iterable[Arm]) -> pl.DataFrame:
+    return pl.DataFrame([_ratio_row(arm, state) for arm in shown for state in arm.states if state.estimate is not None])
+
+
+def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
+    assert state.estimate is not None
+    assert state.low is not None, "an estimate has an interval"
+    assert state.high is not None, "an estimate has an interval"
+    estimates = [one.estimate for one in arm.states if one.estimate is not None]
+    lowest, highest = number(min(estimates), 2), number(max(estimates), 2)
+    return {
+        "arm": arm_label(arm.variant),
+        "queried": state_name(state.state),
+        "state": STATES[state.state[-2:]],
+        "ratio": state.estimate,
+        "low": state.low,
+        "high": state.high,
+        "interval": interval(state.low, state.high),
+        "seen": WORDS.get(state.verdict, "no verdict"),
+        "pairs": state.pairs,
+        "range": lowest if lowest == highest else f"{lowest} to {highest}",
+    }
+
+
+def _ratio_panel(rows: pl.DataFrame, title: str, bounds: Bounds, look: _Look) -> alt.LayerChart:
+    order = list(dict.fromkeys(rows["arm"]))
+    low, high = look.scale["domain"]
+    x = alt.X("ratio:Q", scale=look.scale, title=None, axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"))
+    y = alt.Y("arm:N", sort=order, title=None, axis=parts.labels(look.width_px), scale=alt.Scale(paddingInner=0.3))
+    colour = alt.Color(
+        "seen:N",
+        scale=alt.Scale(domain=look.seen, range=[SEEN[name] for name in look.seen]),
+        legend=alt.Legend(title=None, symbolType="stroke"),
+    )
+    shape = alt.Shape(
+        "state:N",
+        scale=alt.Scale(domain=look.states, range=[STATE_MARKS[name] for name in look.states]),
+        legend=alt.Legend(title=None, orient="bottom", symbolFillColor=theme.MARK, symbolStrokeColor=theme.MARK),
+    )
+    tips = [alt.Tooltip(f"{name}:N", title=told) for name, told in (("arm", "arm"), ("queried", "state"), ("interval", "95 % interval"))]
+    tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("pairs:Q"), alt.Tooltip("seen:N", title="published band")]
+    band = pl.DataFrame({"from": [bounds.lower or low], "to": [bounds.upper or high]})
+    middle = look.states[len(look.states) // 2]
+    state = pl.when(pl.len() == 1).then(pl.col("state").first()).otherwise(pl.lit(middle))
+    ends = rows.group_by("arm", maintain_order=True).agg(pl.col("high").max(), pl.col("range").first(), state.alias("state"))
+    lane = alt.YOffset("state:N", sort=look.states)
+    base = alt.Chart(rows).encode(y=y, yOffset=lane, color=colour, tooltip=tips)
+    layers = [
+        alt.Chart(band).mark_rect(opacity=0.22, color=theme.MARK).encode(x=alt.X("from:Q", scale=look.scale), x2="to:Q"),
+        alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),
+        base.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=look.scale), x2="high:Q"),
+        base.mark_point(size=55, filled=True, opacity=1).encode(x=x, shape=shape),
+        alt.Chart(ends)
+        .mark_text(align="left", dx=9, fontWeight=600)
+        .encode(x=alt.X("high:Q", scale=look.scale), y=y, yOffset=lane, text="range:N"),
+    ]
+    height = len(order) * (max(2, len(look.states)) * LANE_PX + GAP_PX)
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=height, title=title)

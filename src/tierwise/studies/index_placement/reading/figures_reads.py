@@ -1,0 +1,182 @@
+"""Why an arm of source M's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.report import theme
+from tierwise.report.arms import arms
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import count, seconds
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, STATES, arm_label, state_name
+from tierwise.studies.index_placement.reading.distances import mean_distances
+from tierwise.studies.index_placement.reading.figures import QUERY, main_arm, nothing
+from tierwise.timings.traces import TraceKey
+
+STUDY: Final = "index_placement"
+PARTS: Final = {"table": theme.BLUE, "index": theme.ORANGE, "primary key": theme.GREEN, "server": "#a9b2bd"}
+"""Whose reads take the time; the rest is the server's own."""
+WAITS: Final = {"table": "heap_io_s", "index": "index_io_s", "primary key": "other_io_s"}
+TIMES_TOLD: Final = (
+    " Time: that of the requests for each relation, among them one page of the primary key, which planning reads; the rest is the server's "
+    "own; beside it a bar's whole time."
+)
+DISTANCES_TOLD: Final = " Distance: mean step from one read of a relation to the next, index on HDD, as recorded once; 1 is the next block."
+PLACES: Final = ("index on HDD", "index on SSD")
+BAR_PX: Final = 12
+DOT_PX: Final = 20
+GAP_PX: Final = 10
+PART_COLOUR: Final = alt.Color("part:N", scale=alt.Scale(domain=list(PARTS), range=list(PARTS.values())), legend=alt.Legend(title=None))
+ROOM: Final = 1.45
+"""Right of the longest bar, for what it adds up to."""
+
+
+def shown_state(run: Run, pair: str) -> str:
+    """The state that the most arms have counted cold: what one figure of them all can show."""
+    found = run.query(
+        "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
+    )
+    arms_of = dict(found.iter_rows())
+    return max(STATES, key=lambda state: (arms_of.get(state, 0), -list(STATES).index(state)))
+
+
+def reads_by_arm(run: Run, pair: str) -> Figure | Sentence:
+    """Why: blocks read of table and index, the time that they take, and how far apart they lie, in each arm."""
+    io, state = main_arm(run, pair), shown_state(run, pair)
+    found = run.query(
+        "select * from index_placement_through where pair = ? and cache = 'cold' and state = ? and arm = ? order by variant, placement",
+        [pair, state, io],
+    )
+    if found.is_empty():
+        return nothing(run, pair)
+    (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
+    order = [arm_label(arm.variant) for arm in arms(claim) if arm.io == io]
+    rows = found.with_columns(
+        pl.col("variant").map_elements(arm_label, return_dtype=pl.String).alias("arm"),
+        ("index on " + pl.col("placement").str.split("/").list.last().str.to_uppercase()).alias("place"),
+    )
+    width_px = parts.label_px(order)
+    blocks = _bars(rows, {"table": "heap_reads", "index": "index_reads"}, _whole, lambda both: " + ".join(map(_whole, both)))
+    panels = [_bar_panel(blocks, f"Blocks read, {state_name(state)}, cold: table + index", "format(datum.value, ',')", order, width_px)]
+    timed = rows.drop_nulls([*WAITS.values(), "elapsed_s"]).with_columns(
+        server=pl.max_horizontal(0.0, pl.col("elapsed_s") - pl.sum_horizontal(WAITS.values()))
+    )
+    if not timed.is_empty():
+        times = _bars(timed, {**WAITS, "server": "server"}, seconds, lambda all_s: seconds(sum(all_s)))
+        panels.append(_bar_panel(_as_shares(times), "Where the time goes", "format(datum.value, '.0%')", order, width_px))
+    apart = _distances(run, pair, rows.filter(placement="hdd/hdd"))
+    if not apart.is_empty():
+        panels.append(_distance_panel(apart, order, width_px))
+    chart = parts.stacked(panels, "Blocks that a cold count reads of table and index, their time, and how far apart they lie, by arm.")
+    caption = (
+        f"Why, for {state_name(state)}: a cold count in each arm, the table on HDD ({ARMS[io]}; medians; upper bar: "
+        "index on HDD, lower bar: index on SSD)."
+        f"{TIMES_TOLD if not timed.is_empty() else ''}{DISTANCES_TOLD if not apart.is_empty() else ''}"
+        f" {run.note(pair, len(rows), 'medians', QUERY)}"
+    )
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
+
+
+def _whole(value: float) -> str:
+    return count(round(value))
+
+
+def _bars(rows: pl.DataFrame, columns: Mapping[str, str], told: Callable[[float], str], ends: Callable[[list[float]], str]) -> pl.DataFrame:
+    """One row for each arm, place of the index and part; `columns` names each part's column, `ends` tells a whole bar by its parts."""
+    return pl.DataFrame(
+        [
+            {
+                **{name: row[name] for name in ("arm", "place")},
+                "part": part,
+                "order": place,
+                "value": row[column],
+                "told": told(row[column]),
+                "total": sum(row[name] for name in columns.values()),
+                "end": ends([row[name] for name in columns.values()]),
+            }
+            for row in rows.rows(named=True)
+            for place, (part, column) in enumerate(columns.items())
+        ]
+    )
+
+
+def _ticks(full: float) -> list[float]:
+    """About four round steps up to `full`, so that no tick stands where a bar's text does."""
+    power = 10.0 ** math.floor(math.log10(full / 4))
+    step = power * next(round_ for round_ in (1, 2, 2.5, 5, 10) if round_ * power * 4.5 >= full)
+    return [step * number for number in range(6)]
+
+
+def _as_shares(bars: pl.DataFrame) -> pl.DataFrame:
+    """The same bars, each as long as the others."""
+    return bars.with_columns(value=pl.col("value") / pl.col("total"), total=pl.lit(1.0))
+
+
+def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], width_px: int) -> alt.LayerChart:
+    """Stacked bars, two lanes an arm, with what they add up to beside them."""
+    full = max(bars["total"])
+    scale = alt.Scale(domain=[0, full * ROOM], nice=False)
+    axis = alt.Axis(values=[tick for tick in _ticks(full) if tick <= full], labelExpr=unit)
+    y = alt.Y("arm:N", sort=list(order), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.25))
+    lane = alt.YOffset("place:N", sort=list(PLACES))
+    tips = [alt.Tooltip(f"{name}:N") for name in ("arm", "place", "part")] + [alt.Tooltip("told:N", title="value")]
+    stacked = (
+        alt.Chart(bars)
+        .mark_bar(opacity=1)
+        .encode(
+            x=alt.X("value:Q", scale=scale, stack="zero", title=None, axis=axis),
+            y=y,
+            yOffset=lane,
+            color=PART_COLOUR,
+            order="order:O",
+            tooltip=tips,
+        )
+    )
+    ends = alt.Chart(bars.unique(["arm", "place"], maintain_order=True)).mark_text(align="left", dx=5, fontSize=10)
+    text = ends.encode(x=alt.X("total:Q", scale=scale, title=None, axis=axis), y=y, yOffset=lane, text="end:N")
+    return alt.LayerChart(layer=[stacked, text], width=parts.PLOT_PX, height=bars["arm"].n_unique() * (2 * BAR_PX + GAP_PX), title=title)
+
+
+def _distances(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
+    """Mean distance in blocks by arm and relation, from the recorded requests of the trials behind `rows`."""
+    folder = run.folder
+    names = {"census": "table", "pob": "index"}
+    return pl.DataFrame(
+        [
+            {"arm": row["arm"], "part": names[relation], "blocks": distance}
+            for row in rows.rows(named=True)
+            for relation, distance in mean_distances(folder, TraceKey(STUDY, pair, row["trial"]), row["step"]).items()
+            if relation in names and distance > 0
+        ],
+        schema={"arm": pl.String, "part": pl.String, "blocks": pl.Float64},
+    )
+
+
+def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) -> alt.LayerChart:
+    low, high = 0.8, max(apart["blocks"]) * 2
+    x = alt.X(
+        "blocks:Q",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        title=None,
+        axis=alt.Axis(values=parts.log_ticks(low, high), format="~s"),
+    )
+    y = alt.Y("arm:N", sort=list(order), title=None, axis=parts.labels(width_px))
+    tips = [alt.Tooltip("arm:N"), alt.Tooltip("part:N"), alt.Tooltip("blocks:Q", format=",.3r")]
+    dots = (
+        alt.Chart(apart)
+        .mark_point(size=70, filled=True, opacity=1)
+        .encode(
+            x=x,
+            y=y,
+            color=PART_COLOUR,
+            shape=alt.Shape("part:N", legend=None),
+            tooltip=tips,
+        )
+    )
+    height = apart["arm"].n_unique() * (DOT_PX)
+    return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Blocks from one read to the next")

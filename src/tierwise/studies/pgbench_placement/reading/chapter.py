@@ -1,0 +1,183 @@
+"""Chapter on source V: verdicts, where the I/O goes, WAL and checkpoints, what the source does not state, and the reader's own pair."""
+
+from functools import partial
+from statistics import median
+from typing import Any, Final
+
+from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, listed, number, percent
+from tierwise.report.instead import answered
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, claim_sentence, estimated, marked
+from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY, SIZES, TPCB, nothing
+
+STUDY: Final = "pgbench_placement"
+PHASES: Final = ("before", "checkpoint", "after")
+SHOWN: Final = {
+    "pgbench_accounts": "accounts",
+    "pgbench_accounts_pkey": "accounts' primary key",
+    "pgbench_history": "history",
+    "wal": "WAL",
+}
+"""Relations with I/O worth a row."""
+MIB: Final = 2**20
+
+
+def answer(run: Run, pair: str) -> Sentence:
+    """Median transactions a second of each placement of the large set, in words; where too few windows are clean, why."""
+    return answered(run, STUDY, pair, partial(_answer, pair=pair))
+
+
+def _answer(run: Run, pair: str) -> str:
+    rows = run.query(
+        f"select placement, median(tps), median(cpu_share), any_value(slowdown) from pgbench_placement where pair = ? and {TPCB} "
+        "and size = 'large' and arm = 'direct' and judged = 'yes' and not flagged group by placement having enough(tps)",
+        [pair],
+    ).rows()
+    if len(rows) < 2:  # one rate alone compares nothing
+        return ""
+    rates = {placement: tps for placement, tps, *_ in rows}
+    slowdown = rows[0][3]
+    told = listed(f"{number(rates[name])} with {words}" for name, words in PLACEMENTS.items() if name in rates)
+    slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
+    busy = max(share for *_, share, _ in rows)
+    return (
+        f"On pgbench's large set, eight clients get {told} transactions a second (medians of clean windows, {ARMS['direct']}).{slowed} "
+        f"The processors were at most {percent(busy)} busy, in the median window."
+    )
+
+
+def verdicts(run: Run, pair: str) -> Sentence:
+    """One paragraph a claim of source V."""
+    table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
+    told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
+    return Sentence("\n\n".join(told))
+
+
+def io_by_relation(run: Run, pair: str) -> Table | Sentence:
+    """V5: accesses, misses and requests of each relation for each hundred transactions, phase by phase."""
+    rows = run.query(
+        f"""
+        with judged as (
+            select pair, trial, block, size, placement from pgbench_placement
+            where {TPCB} and judged = 'yes' and arm = 'direct' and not flagged
+            qualify count(*) over (partition by pair, trial) >= {MINIMUM_PAIRS}
+        )
+        select size, placement, relation, phase,
+               sum(hits)::double as hits, sum(reads)::double as reads,
+               sum(requests_read)::double as requests_read, sum(sequential_reads)::double as sequential_reads,
+               sum(requests_written)::double as requests_written, sum(io_s)::double as io_s,
+               sum(phases.transactions)::double as transactions
+        from pgbench_placement_relations as io
+        join pgbench_placement_phases as phases using (run_id, pair, trial, block, step)
+        semi join judged using (pair, trial, block)
+        where pair = ? and placement in ('all_hdd', 'table_ssd') group by all
+        """,
+        [pair],
+    ).rows(named=True)
+    found = {(row["size"], row["placement"], row["relation"], row["phase"]): row for row in rows}
+    keys = [
+        (size, placement, relation, phase)
+        for size in SIZES
+        for placement in PLACEMENTS
+        for relation in SHOWN
+        for phase in PHASES
+        if (size, placement, relation, phase) in found
+    ]
+    if not keys:
+        return nothing(run, pair)
+    return Table(
+        ["Set", "Placement", "Relation", "Phase", "Found cached", "Read", "In sequence", "Written", "Device time"],
+        [[key[0], PLACEMENTS[key[1]], SHOWN[key[2]], key[3], *_io_cells(found[key])] for key in keys],
+        "Where the I/O of pgbench goes: blocks found in shared buffers, of those asked for; then, for each "
+        "hundred transactions, blocks read, requests "
+        "written, and milliseconds that the device models took for them; of the reads that reached the tier, "
+        "those in sequence. The sums of all "
+        f"clean blocks of the interleaving, {ARMS['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
+        align="llllrrrrr",
+    )
+
+
+def _io_cells(row: dict[str, Any]) -> list[str]:
+    hundreds = (row["transactions"] or 0) / 100
+    asked = (row["hits"] or 0) + (row["reads"] or 0)
+
+    def per_hundred(value: float | None, factor: float = 1.0) -> str:
+        return DASH if value is None or not hundreds else number(factor * value / hundreds)
+
+    return [
+        percent(row["hits"] / asked) if asked else DASH,
+        per_hundred(row["reads"]),
+        percent(row["sequential_reads"] / row["requests_read"]) if row["requests_read"] else DASH,
+        per_hundred(row["requests_written"]),
+        per_hundred(row["io_s"], 1e3),
+    ]
+
+
+def background(run: Run, pair: str) -> Table | Sentence:
+    """WAL, checkpoint and evictions of the judged windows."""
+    rows = run.query(
+        f"""
+        select size, placement, block, sum(transactions)::double as transactions,
+               sum((server -> 'wal' ->> 'wal_bytes')::double) as wal_bytes, sum((server -> 'wal' ->> 'wal_fpi')::double) as full_pages,
+               sum((server -> 'checkpointer' ->> 'buffers_written')::double) as checkpointed,
+               sum(elapsed_s) filter (phase = 'checkpoint') as checkpoint_s,
+               sum((server -> 'io/client backend/relation/normal' ->> 'evictions')::double) as evictions,
+               sum((server -> 'io/client backend/relation/normal' ->> 'writes')::double) as own_writes
+        from pgbench_placement_phases
+        semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, block)
+        where pair = ? and arm = 'direct' group by size, placement, block
+        qualify count(*) over (partition by size, placement) >= {MINIMUM_PAIRS}
+        """,
+        [pair],
+    ).rows(named=True)
+    groups = [(size, name) for size in SIZES for name in PLACEMENTS if any((row["size"], row["placement"]) == (size, name) for row in rows)]
+    if not groups:
+        return nothing(run, pair)
+
+    def mid(group: tuple[str, str], value: str) -> float:
+        return median(row[value] or 0.0 for row in rows if (row["size"], row["placement"]) == group)
+
+    cells = [
+        [
+            size,
+            PLACEMENTS[name],
+            number(mid((size, name), "wal_bytes") / MIB),
+            percent(mid((size, name), "full_pages") / max(1.0, mid((size, name), "transactions"))),
+            count(round(mid((size, name), "checkpointed"))),
+            number(mid((size, name), "checkpoint_s")),
+            count(round(mid((size, name), "evictions"))),
+            count(round(mid((size, name), "own_writes"))),
+        ]
+        for size, name in groups
+    ]
+    return Table(
+        [
+            "Set",
+            "Placement",
+            "WAL, MiB",
+            "Full pages / transaction",
+            "Checkpoint, blocks",
+            "Checkpoint, s",
+            "Evicted by clients",
+            "Written by clients",
+        ],
+        cells,
+        f"What else a clean window did: medians over the blocks of the interleaving, {ARMS['direct']}. "
+        f"{run.note(pair, len(rows), 'windows', QUERY)}",
+        align="llrrrrrr",
+    )
+
+
+def here(run: Run) -> Sentence:
+    """The verdicts on the reader's own pair, or how to ask for them."""
+    pair = run.manifest.reader_pair
+    if pair is None:
+        return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
+    lines = [
+        f"- {claim.id}: {marked(claim.here.verdict)}" + (f", {estimated(claim.here)}" if claim.here.estimate is not None else "")
+        for claim in run.verdicts
+        if claim.source == "V" and claim.here
+    ]
+    return Sentence("\n".join([f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):", "", *lines]))

@@ -1,0 +1,219 @@
+"""Charts of source V's question: transactions a second of every placement, and the gains beside what was published."""
+
+from itertools import product
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.claims import Bounds, Kind, load_claims
+from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
+from tierwise.report import theme
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import number
+from tierwise.report.instead import in_place
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS
+from tierwise.timings.traces import TraceKey
+from tierwise.timings.transactions import read_transactions
+
+STUDY: Final = "pgbench_placement"
+QUERY: Final = "studies/pgbench_placement/reading/rows.sql"
+PLACEMENTS: Final = {"all_hdd": "all on HDD", "index_ssd": "indexes on SSD", "table_ssd": "tables on SSD", "all_ssd": "all on SSD"}
+COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
+SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
+SIZES: Final = {"large": "Almost three times the memory", "small": "Fits in memory"}
+ROW_PX: Final = 30
+TIMELINE_PX: Final = 170
+TPCB: Final = "clients = '8' and script = 'tpcb-like' and memory = '1'"
+"""Where the claims are looked up."""
+
+
+def nothing(run: Run, pair: str) -> Sentence:
+    """What stands in place of a chart without data, or without enough clean ones."""
+    return in_place(run, STUDY, pair)
+
+
+def panels(run: Run, pair: str) -> list[tuple[str, str, float]]:
+    """(size, arm, slowdown) of every panel that the run has rows for: the large set first, direct I/O first."""
+    rows = run.query(f"select distinct size, arm, slowdown from pgbench_placement where pair = ? and {TPCB}", [pair]).rows()
+    order = list(product(SIZES, ARMS))
+    return sorted(rows, key=lambda row: (order.index(row[:2]), row[2]))
+
+
+def panel_title(size: str, arm: str, slowdown: float) -> str:
+    """``Fits in memory, direct I/O, tiers slowed 8-fold``"""
+    slowed = "" if slowdown == 1 else f", tiers slowed {slowdown:g}-fold"
+    return f"{SIZES[size]}, {ARMS[arm]}{slowed}"
+
+
+def rates(run: Run, pair: str) -> Figure | Sentence:
+    """Transactions a second of every window, by placement; one panel for each size, arm and slowdown."""
+    rows = run.query(
+        f"select size, arm, slowdown, placement, block + 1 as block, tps, cpu_share, if(flagged, note, 'none') as flag "
+        f"from pgbench_placement where pair = ? and {TPCB}",
+        [pair],
+    ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    if rows.is_empty():
+        return nothing(run, pair)
+    width_px = parts.label_px(PLACEMENTS.values())
+    charts = [
+        _rates_panel(rows.filter(size=size, arm=arm, slowdown=slowdown), panel_title(size, arm, slowdown), width_px)
+        for size, arm, slowdown in panels(run, pair)
+    ]
+    caption = (
+        "Transactions a second of every window, eight clients, the TPC-B script; the tick is the median "
+        f"of {MINIMUM_PAIRS} clean windows or more, a ring marks a window that gives no "
+        f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
+    )
+    chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
+
+
+def gains(run: Run, pair: str) -> Figure | Sentence:
+    """Transactions a second over those of everything on hdd, with the bounds published for the large set."""
+    pairs = run.query(
+        "select size, arm, slowdown, placement, block + 1 as block, ratio from pgbench_placement "
+        f"where pair = ? and {TPCB} and placement <> 'all_hdd' and not flagged and ratio is not null",
+        [pair],
+    ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    rows = estimable(pairs, ["size", "arm", "slowdown", "placement"])
+    if rows.is_empty():
+        return nothing(run, pair)
+    width_px = parts.label_px(PLACEMENTS.values())
+    top = parts.top_of(rows["ratio"], least=1.6, room=1.2)
+    charts = [
+        parts.ratio_panel(
+            part,
+            title=panel_title(size, arm, slowdown),
+            order=list(PLACEMENTS.values()),
+            scale=alt.Scale(type="log", domain=[0.8, top], nice=False),
+            ticks=parts.log_ticks(0.8, top),
+            bounds=_bounds(size),
+            width_px=width_px,
+        )
+        for size, arm, slowdown in panels(run, pair)
+        if not (part := rows.filter(size=size, arm=arm, slowdown=slowdown)).is_empty()
+    ]
+    caption = (
+        "Transactions a second over those with everything on HDD, in the same block of the interleaving. "
+        "Diamond and line: geometric mean and "
+        "its 95 % interval, above a dot for each pair of windows. Grey band: published by source V for the large set. "
+        f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
+    )
+    return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)
+
+
+def timeline(run: Run, pair: str) -> Figure | Sentence:
+    """Transactions in each second of one window of each placement of the large set, the checkpoint shaded.
+
+    The first block in which each placement's window is clean: by design one window each.
+    """
+    judged = f"{TPCB} and judged = 'yes' and size = 'large' and arm = 'direct'"
+    chosen = run.query(
+        "select placement, trial, block, phase, epoch(started_at) as started_s, elapsed_s, transactions from pgbench_placement_phases "
+        f"semi join (from pgbench_placement where {judged}) using (pair, trial, block) where pair = $1 and block = "
+        "(select min(block) from (select block from pgbench_placement "
+        f"where pair = $1 and {judged} group by block having not bool_or(flagged))) "
+        "order by placement, step",
+        [pair],
+    )
+    if chosen.is_empty():
+        return nothing(run, pair)
+    curves, spans = [], []
+    for (placement,), phases in chosen.group_by("placement", maintain_order=True):
+        started_s = float(phases["started_s"][0])
+        inside = _inside(run, pair, phases)
+        counted = inside.group_by(second=(pl.col("ended_s") - started_s).floor()).agg(tps=pl.col("stands_for").sum())
+        length_s = int(float(phases["started_s"][-1] + phases["elapsed_s"][-1]) - started_s)
+        every = pl.DataFrame({"second": [float(second) for second in range(length_s)]})
+        curves.append(
+            every.join(counted, on="second", how="left").with_columns(pl.col("tps").fill_null(0.0), row=pl.lit(PLACEMENTS[str(placement)]))
+        )
+        (checkpoint,) = phases.filter(phase="checkpoint").rows(named=True)
+        begun_s = checkpoint["started_s"] - started_s
+        spans.append({"row": PLACEMENTS[str(placement)], "from_s": begun_s, "to_s": begun_s + checkpoint["elapsed_s"]})
+    order = [name for name in PLACEMENTS.values() if name in {span["row"] for span in spans}]
+    seconds = pl.concat(curves)
+    charts = [
+        _timeline_panel(
+            name, seconds.filter(row=name), pl.DataFrame(spans).filter(row=name), COLOURS[list(PLACEMENTS.values()).index(name)]
+        )
+        for name in order
+    ]
+    caption = (
+        "Transactions in each second of one window each (the first block whose windows are all clean, large set, direct I/O), from "
+        "pgbench's "
+        "own log; the shaded stretch is the "
+        f"checkpoint. {run.note(pair, len(seconds), 'seconds', QUERY)}"
+    )
+    return Figure(parts.stacked(charts, "Transactions in each second of a window, with its checkpoint."), caption, 60, seconds)
+
+
+def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
+    """The kept transactions of one window, each with how many it stands for: an exported run keeps a sample of them, the rows count all."""
+    key = TraceKey("pgbench_placement", pair, phases["trial"][0])
+    kept = read_transactions(run.folder, key, int(phases["block"][0]))
+    parts_of = []
+    for started_s, elapsed_s, transactions in phases.select("started_s", "elapsed_s", "transactions").rows():
+        part = kept.filter(pl.col("ended_s").is_between(started_s, started_s + elapsed_s, closed="left"))
+        parts_of.append(part.with_columns(stands_for=pl.lit(transactions / max(1, part.height), pl.Float64)))
+    return pl.concat(parts_of)
+
+
+def _bounds(size: str) -> dict[str, Bounds]:
+    """Placement, in words -> published bounds of its ratio on the set of `size`."""
+    return {
+        PLACEMENTS[state.select["placement"]]: claim.bounds
+        for claim in load_claims().claims
+        if claim.kind is Kind.RATIO and claim.bounds
+        for state in claim.states
+        if state.study == "pgbench_placement" and state.select["size"] == size
+    }
+
+
+def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChart:
+    order = list(PLACEMENTS.values())
+    x = alt.X("tps:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(format="~s"))
+    y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
+    tips = [
+        alt.Tooltip("row:N", title="placement"),
+        alt.Tooltip("block:Q"),
+        alt.Tooltip("tps:Q", format=",.0f", title="transactions/s"),
+        alt.Tooltip("cpu_share:Q", format=".0%", title="processors busy"),
+        alt.Tooltip("flag:N"),
+    ]
+    dots = (
+        alt.Chart(rows)
+        .mark_point(size=36, filled=True, opacity=0.85)
+        .encode(
+            x=x,
+            y=y,
+            color=alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS), legend=None),
+            shape=alt.Shape("row:N", scale=alt.Scale(domain=order, range=SHAPES), legend=None),
+            tooltip=tips,
+        )
+    )
+    medians = parts.medians(rows, ["row"], "tps", pl.col("flag") == "none")
+    middle = [alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("tps:Q"), y=y)] if medians.height else []
+    ringed = alt.Chart(rows.filter(pl.col("flag") != "none")).mark_point(size=120, filled=False, strokeWidth=1, color=theme.MARK)
+    layers = [*middle, dots, *([ringed.encode(x=x, y=y)] if (rows["flag"] != "none").any() else [])]
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * rows["row"].n_unique(), title=title)
+
+
+def _timeline_panel(name: str, curve: pl.DataFrame, span: pl.DataFrame, colour: str) -> alt.LayerChart:
+    x = alt.X("second:Q", title="seconds of the window")
+    shade = alt.Chart(span).mark_rect(opacity=0.28, color=theme.MARK).encode(x=alt.X("from_s:Q"), x2="to_s:Q")
+    line = (
+        alt.Chart(curve)
+        .mark_line(color=colour, interpolate="step-after")
+        .encode(x=x, y=alt.Y("tps:Q", title="transactions/s", scale=alt.Scale(zero=True)))
+    )
+    mean = number(float(curve["tps"].sum()) / max(1, curve.height))
+    return alt.LayerChart(
+        layer=[shade, line],
+        width=parts.PLOT_PX,
+        height=TIMELINE_PX * 2 // 3,
+        title=f"{name.capitalize().replace('hdd', 'HDD').replace('ssd', 'SSD')}: {mean} a second",
+    )

@@ -1,0 +1,114 @@
+"""Chart of source V's flip map: gains of tables and of indexes on SSD over the size of the indexes, simulated, with what was emulated."""
+
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.statistics import enough, geometric_estimate
+from tierwise.core.words import Substrate
+from tierwise.report import theme
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import count, percent
+from tierwise.report.prices import run_note
+from tierwise.report.run import Run
+from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
+
+STUDY: Final = "pgbench_placement"
+LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys": "side by side, keys at random"}
+"""Layout of popular rows -> words."""
+SHOWN: Final = {"index_ssd": theme.ORANGE, "table_ssd": theme.BLUE}
+AXIS_PX: Final = 54
+PANEL_PX: Final = 130
+
+
+def points(run: Run, pair: str) -> list[dict[str, Any]]:
+    """Every point of the map that enough seeds were simulated of, as the run's manifest keeps it."""
+    record = run.record(STUDY, pair)
+    known: list[dict[str, Any]] = (record.facts.get("flip_map") or []) if record else []
+    return [point for point in known if all(enough(len(seeds)) for seeds in point["tps"].values())]
+
+
+def gain_of(point: dict[str, Any], name: str) -> float:
+    """Transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
+    value = geometric_estimate([tps / base for tps, base in zip(point["tps"][name], point["tps"]["all_hdd"], strict=True)]).value
+    assert value is not None, "a point has enough seeds"
+    return value
+
+
+def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any]]:
+    """placement, gain, n: of pgbench's unflagged windows at `point`, where there are enough, direct I/O; a script of pgbench's own counts
+    by its updates.
+
+    The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
+    """
+    return run.query(
+        """
+        select placement, exp(avg(ln(ratio))) as gain, count(*) as n from pgbench_placement
+        where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
+          and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
+          and (writes, skew, layout, memory::double, slowdown) = (?, ?, ?, ?, ?)
+        group by all having enough(ratio) order by placement
+        """,
+        [pair, *(point[name] for name in ("writes", "skew", "layout", "memory", "slowdown"))],
+    ).rows(named=True)
+
+
+def flip(run: Run, pair: str) -> Figure | Sentence:
+    """Gains over index/memory, a panel for each skew and layout."""
+    every = points(run, pair)
+    rows = [
+        {**_where(point), "gain": gain_of(point, name), "placement": PLACEMENTS[name], "how": str(Substrate.SIMULATED)}
+        for point in every
+        for name in SHOWN
+    ]
+    live = [
+        {**_where(point), "gain": found["gain"], "placement": PLACEMENTS[found["placement"]], "how": str(Substrate.EMULATED)}
+        for point in every
+        for found in live_gains(run, pair, point)
+        if found["placement"] in SHOWN
+    ]
+    if not rows:
+        return Sentence("")
+    table = pl.DataFrame([*rows, *live])
+    top = parts.top_of(table["gain"], least=2.0, room=1.15)
+    charts = [_panel(table.filter(panel=panel), str(panel), top) for panel in table["panel"].unique(maintain_order=True)]
+    seeds = max(len(point["tps"]["all_hdd"]) for point in every)
+    caption = (
+        "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
+        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates), crosses "
+        f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
+        f"**{Substrate.EMULATED}**. Query: `analysis/{QUERY}`."
+    )
+    return Figure(
+        parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX, table
+    )
+
+
+def _where(point: dict[str, Any]) -> dict[str, Any]:
+    skewed = f"Skew {point['skew']:g}, popular rows {LAYOUTS[point['layout']]}"
+    return {
+        "panel": skewed if point["skew"] else "Every row as often",
+        "index_to_memory": point["index_to_memory"],
+        "updates": percent(point["writes"]),
+        "writes": point["writes"],
+    }
+
+
+def _panel(rows: pl.DataFrame, title: str, top: float) -> alt.LayerChart:
+    x = alt.X("index_to_memory:Q", title="index / memory", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(format="~g"))
+    axis = alt.Axis(values=parts.log_ticks(0.9, top), format="~g", minExtent=AXIS_PX, maxExtent=AXIS_PX)
+    y = alt.Y("gain:Q", title=None, axis=axis, scale=alt.Scale(type="log", domain=[0.9, top], nice=False))
+    names = [PLACEMENTS[name] for name in SHOWN]
+    colour = alt.Color("placement:N", title=None, scale=alt.Scale(domain=names, range=list(SHOWN.values())))
+    order = rows.sort("writes", descending=True)["updates"].unique(maintain_order=True).to_list()  # the first is drawn solid
+    dash = alt.StrokeDash("updates:N", title="updates", sort=order)
+    tips = ["placement:N", "updates:N", "how:N", alt.Tooltip("index_to_memory:Q", format=".2r"), alt.Tooltip("gain:Q", format=".3r")]
+    simulated, emulated = (rows.filter(how=str(how)) for how in (Substrate.SIMULATED, Substrate.EMULATED))
+    layers = [alt.Chart(simulated).mark_line(point=True).encode(x=x, y=y, color=colour, strokeDash=dash, tooltip=tips)]
+    if not emulated.is_empty():
+        cross = alt.Chart(emulated).mark_point(shape="cross", size=110, filled=True, stroke=theme.MARK, strokeWidth=0.5)
+        layers.append(cross.encode(x=x, y=y, color=colour, tooltip=tips))
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=PANEL_PX, title=title)

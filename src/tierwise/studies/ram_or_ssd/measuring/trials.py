@@ -1,0 +1,262 @@
+"""Source R: how many reads a second does a database in front of a disk, or of an SSD, deliver as it outgrows the RAM?
+
+The published benchmark, simulated (`tierwise.simulate.zipf`): eight threads read a file of each size through mmap, by a scrambled Zipfian,
+for ten minutes from dropped caches and ten more. A row is ten seconds of it, kept as it came; at a scale of 64 these are 10/64 s.
+
+On a pair with a real disk the same is read live (module `live`): threads, a file, the kernel's page cache under a limit of
+memory, at a larger scale. Beside each live trial its model is run: same file, page cache, drive, threads and duration, nothing fitted on
+the live one. What the model needs of this machine is calibrated apart, with one thread: the seconds of a hit and of a fault beside the
+device's own, and what a real disk does with direct reads.
+"""
+
+import math
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from pydantic import Field
+
+from tierwise.bench.simulation import LIVE, SimulatedStudy
+from tierwise.bench.stopwatch import OVERSHOOT_BOUND
+from tierwise.bench.study import Trial
+from tierwise.core import memory_group
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import DirectoryTier, Pair, SimulatedTier
+from tierwise.core.profiles import Profile
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.devices.calibrated import calibrated_flash
+from tierwise.devices.spec import DeviceSpec, load_device
+from tierwise.simulate import che
+from tierwise.simulate.closed_loop import Costs
+from tierwise.simulate.machine import load_machine
+from tierwise.simulate.popularity import merged_zipfian
+from tierwise.simulate.zipf import INTERVAL_S, ITEM_BYTES, ITEMS_PER_PAGE, PAGE_BYTES, WARM_UP_S, WINDOW_PAGES, Benchmark, is_rotational
+from tierwise.simulate.zipfian import THETA
+from tierwise.studies.ram_or_ssd.measuring.live import LiveLab, open_live
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import Reading
+from tierwise.timings.schema import RelationIo, TierIo, Timing
+
+NAME: Final = "ram_or_ssd"
+OPERATION: Final = "read 1 KiB through mmap"
+FILE: Final = "file"
+CHE_SCALE: Final = 64
+"""Che's approximation is of no other value where neighbours in popularity are made one, and quicker."""
+VALUES_OVER_INDEX: Final = 10
+"""The source's rule of thumb: indexes are ten times smaller than values."""
+
+
+ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
+"""By tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on the SSD."""
+THREADS: Final = 8
+LIVE_INTERVALS: Final = 6
+"""Rows of each phase of a live trial."""
+
+
+class LiveGrid(Strict):
+    """What a profile asks to be read live."""
+
+    dataset_gib: tuple[int, ...] = Field(default=(32,), min_length=1)
+    cache_gib: int = Field(default=14, ge=1, description="about what the source's machines kept of their 16 GB")
+    scale: int = Field(default=1536, ge=1, description="1536 reads 1/1536 of sizes and time")
+    swap_advice: bool = Field(default=False, description="also read with the kernel's other advice than the source's")
+
+
+class Grid(Strict):
+    """What a profile asks of this study: ``[studies.ram_or_ssd]``."""
+
+    dataset_gib: tuple[int, ...] = Field(default=(2, 4, 8, 12, 16, 24, 32, 48, 64), min_length=1)
+    scale: int = Field(default=64, ge=1, description="64 simulates 1/64 of sizes and time")
+    live: LiveGrid = LiveGrid()
+
+
+def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+    """Each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
+    grid = profile.study(NAME, Grid)
+    if _is_live(pair):
+        return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
+    return tuple(
+        Trial(
+            cell={"tier": tier, "dataset_gib": size_gib, "scale": grid.scale},
+            arm=IoArm.BUFFERED,
+            tiers=frozenset({tier}),
+            preparation="none",
+        )
+        for tier in sorted(pair.tiers)
+        for size_gib in grid.dataset_gib
+    )
+
+
+def simulate(trial: Trial, pair: Pair, seed: int) -> Iterator[Timing]:
+    """A row for every ten seconds, from dropped caches on."""
+    tier = str(trial.cell["tier"])
+    benchmark = _benchmark(pair, tier, int(trial.cell["dataset_gib"]), int(trial.cell["scale"]))
+    return _rows(trial, benchmark, seed, _device(pair, tier))
+
+
+def _rows(trial: Trial, benchmark: Benchmark, seed: int, device: str | None) -> Iterator[Timing]:
+    tier = str(trial.cell["tier"])
+    started_at = datetime.now(UTC)
+    series = benchmark.run(seed)
+    for number, (operations, misses, reads) in enumerate(zip(series.operations, series.misses, series.device_reads, strict=True), 1):
+        end_s = INTERVAL_S * number
+        yield Timing(
+            cell={**trial.cell, "phase": "warm_up" if end_s <= WARM_UP_S else "measured", "end_s": end_s},
+            cache=CacheState.COLD,
+            operation=OPERATION,
+            started_at=started_at,
+            elapsed_s=series.interval_s,
+            result_rows=int(operations),
+            relation_io=(RelationIo(FILE, "table", tier, hits=int(operations - misses), reads=int(misses)),),
+            tier_io=(TierIo(tier, Substrate.SIMULATED, device, reads=int(reads)),),
+            proof={"resident_pages_at_first": 0},
+        )
+
+
+def _device(pair: Pair, tier: str) -> str:
+    spec = pair.tiers[tier]
+    if isinstance(spec, DirectoryTier):
+        raise InputError(
+            f"data/tiers/{pair.name}.toml", field=f"tiers.{tier}", value=spec.kind, rule=f"{NAME} is simulated: needs a device"
+        )
+    return spec.device
+
+
+def _benchmark(pair: Pair, tier: str, dataset_gib: int, scale: int) -> Benchmark:
+    machine = load_machine(pair.name)
+    cache_bytes = round(machine.page_cache[tier].base)
+    return Benchmark(load_device(_device(pair, tier)), dataset_gib * GIB, cache_bytes, machine.costs, machine.threads, scale)
+
+
+def _is_live(pair: Pair) -> bool:
+    return any(isinstance(spec, DirectoryTier) for spec in pair.tiers.values())
+
+
+def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial]:
+    for tier, spec in sorted(pair.tiers.items()):
+        if isinstance(spec, SimulatedTier):
+            continue
+        for size_gib in grid.dataset_gib:
+            for advice in (ADVICE[tier], *({"normal", "random"} - {ADVICE[tier]} if grid.swap_advice else ())):
+                where = {"tier": tier, "dataset_gib": size_gib, "cache_gib": grid.cache_gib, "scale": grid.scale, "advice": advice}
+                windows = (WINDOW_PAGES, 1) if advice == "normal" else (1,)
+                cells = ({"how": "live", **where}, *({"how": "model", "window_pages": window, **where} for window in windows))
+                yield from (Trial(cell, IoArm.BUFFERED, frozenset({tier}), LIVE) for cell in cells)
+
+
+def live(trial: Trial, lab: LiveLab, seed: int) -> Iterator[Timing]:
+    """Yield a row for each interval of a live trial; of its model the same rows as of any simulation."""
+    tier, scale = str(trial.cell["tier"]), int(trial.cell["scale"])
+    size_bytes = int(trial.cell["dataset_gib"]) * GIB
+    if trial.cell["how"] == "model":
+        costs = Costs(lab.hit_s, lab.calibrations[f"{lab.pair.name}/{tier}"]["fault_s"])
+        window = int(trial.cell["window_pages"])
+        drive = _drive(lab, tier)
+        benchmark = Benchmark(drive, size_bytes, int(trial.cell["cache_gib"]) * GIB, costs, scale=scale, window_pages=window, strewn=True)
+        yield from _rows(trial, benchmark, seed, lab.tiers[tier].device)
+        return
+    phase_s = WARM_UP_S / scale
+    asked = Reading(
+        path=Path(),
+        items=size_bytes // scale // ITEM_BYTES + 1,
+        scale=scale,
+        threads=THREADS,
+        random=trial.cell["advice"] == "random",
+        intervals=2 * LIVE_INTERVALS,
+        interval_s=phase_s / LIVE_INTERVALS,
+        seed=seed,
+    )
+    found = lab.observe(tier, asked, int(trial.cell["cache_gib"]) * GIB // scale)
+    for number, (begin, end) in enumerate(pairwise(found.samples), 1):
+        requests = found.requests_between(begin, end)
+        overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
+        cell = {**trial.cell, "phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * asked.interval_s * scale}
+        reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
+        yield Timing(
+            cell=cell,
+            cache=CacheState.COLD,
+            operation=OPERATION,
+            started_at=found.started_at + timedelta(seconds=begin.time_s - found.samples[0].time_s),
+            elapsed_s=end.time_s - begin.time_s,
+            result_rows=reads,
+            relation_io=(RelationIo(FILE, "table", tier, hits=reads - waited, reads=waited),),
+            tier_io=(requests,),
+            proof=found.proof,
+            flags=("overshoot",) if overshoot else (),
+        )
+
+
+def _drive(lab: LiveLab, tier: str) -> DeviceSpec:
+    """The device of an emulated tier; of a real disk flash that does with direct reads what the calibration found."""
+    spec = lab.pair.tiers[tier]
+    return calibrated_flash(lab.calibrations[f"{lab.pair.name}/{tier}"]) if isinstance(spec, DirectoryTier) else load_device(spec.device)
+
+
+def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
+    """Inputs that are no parameter of a device, Che's approximation, and what is to be said of R8 and R9."""
+    grid = profile.study(NAME, Grid)
+    if _is_live(pair):
+        return {"live": {"threads": THREADS, **grid.live.model_dump()}, "obstacle": memory_group.obstacle()}
+    machine = load_machine(pair.name)
+    page_cache_gib = {tier: size.base / GIB for tier, size in machine.page_cache.items()}
+    return {
+        "benchmark": {"threads": machine.threads, "item_bytes": ITEM_BYTES, "page_bytes": PAGE_BYTES, "theta": THETA, "scale": grid.scale},
+        "page_cache_gib": page_cache_gib,
+        "che_miss_ratio": {tier: _che(pair, tier, grid) for tier in sorted(pair.tiers)},
+        "retrieval": {tier: _retrieval(cache_gib, grid) for tier, cache_gib in page_cache_gib.items()},
+        "accounting": {
+            "counted": ["RAM as page cache", "device IOPS"],
+            "left_to_prices": ["nodes", "rack space", "power", "write endurance"],
+        },
+    }
+
+
+def _retrieval(cache_gib: float, grid: Grid) -> dict[str, dict[str, float | bool]]:
+    """Whether the indexes of each size of values fit in RAM, so that a retrieval costs at most the one I/O of its value."""
+    sizes_gib = {size_gib: size_gib / VALUES_OVER_INDEX for size_gib in grid.dataset_gib}
+    return {str(size_gib): {"index_gib": index_gib, "fits": index_gib <= cache_gib} for size_gib, index_gib in sizes_gib.items()}
+
+
+def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
+    """Miss ratio of an LRU page cache of that size by size of the data, where it is full; empty with read-around."""
+    if is_rotational(load_device(_device(pair, tier))):
+        return {}
+    cache_bytes = int(load_machine(pair.name).page_cache[tier].base)
+    scale = max(grid.scale, CHE_SCALE)
+    return {
+        str(size_gib): 1 - che.hit_ratio(_popularity(size_gib, scale), cache_bytes // PAGE_BYTES // scale)
+        for size_gib in grid.dataset_gib
+        if size_gib * GIB > cache_bytes
+    }
+
+
+def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
+    """The popularity of the pages where none is read around."""
+    return merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
+
+
+def check(rows: pl.DataFrame) -> None:
+    """Every series of one substrate is as long as the others; a live one lasts as long as it was read, so it may not be."""
+    lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
+    if lengths["len"].n_unique() != 1:
+        raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")
+
+
+STUDY: Final = SimulatedStudy(
+    name=NAME,
+    source="R",
+    question="How many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?",
+    trials=trials,
+    simulate=simulate,
+    describe=describe,
+    live=live,
+    open_live=open_live,
+    stretch=lambda profile: profile.study(NAME, Grid).live.scale,
+    check=check,
+)

@@ -1,0 +1,228 @@
+"""Source L: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+
+Sessions read single rows by their key, and change some, on tables that lie on each tier, and on a small one that the kernel's page
+cache holds; the log lies on the ssd, as at the source. Every read of the server is recorded with its tablespace and relation. A trial is
+one such window; the kernel's page cache is empty before it but for the small table and the indexes, and has no limit of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+from psycopg import sql
+from pydantic import Field
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.study import Study, Trial
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
+from tierwise.core.words import IoArm, Substrate
+from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.settings import Connection
+from tierwise.postgres.wal import place_wal
+from tierwise.studies.read_latency.measuring.clients import Client, connected
+from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
+from tierwise.studies.read_latency.measuring.reads import ReadWindow, choose_recorder, mount_for, serving
+from tierwise.timings.schema import Timing
+
+NAME: Final = "read_latency"
+TIERS: Final = ("hdd", "ssd")
+CACHED: Final = "cached"
+"""The tablespace that the page cache holds; like the source's pg_clog it lies with the operating system, where the pair has such a tier."""
+AUX: Final = "aux"
+LOG_ON: Final = "ssd"
+OPERATION: Final = "mixed load: rows read and changed by key"
+SPAN_BYTES: Final = 100 * GIB
+"""Of the published disks that the data lay on: not stated, assumed. Seeks are stretched so that the table on hdd spans as much."""
+SHARED_BUFFERS_BYTES: Final = 8 * MIB
+CACHED_MIB: Final = 24
+ROWS_A_PAGE: Final = 3
+NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
+"""A row of about 1,950 bytes, so that three and room for a changed one share a page."""
+LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
+"""Of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source names no file system."""
+SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
+"""PostgreSQL 8.3 read one block a call, as every version before 17."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One client: a row by a random key, then a pause; a share of them changes the row and commits."""
+
+    tablespace: str
+    pause_s: float
+    changing: float
+
+
+SESSIONS: Final = {
+    "hdd": (Session("hdd", 0.0, 0.05),) * 4,
+    AUX: (Session(AUX, 0.0, 0.0),),
+    "ssd": (Session("ssd", 0.004, 0.1),) * 2,
+    CACHED: (Session(CACHED, 0.01, 0.0),),
+}
+"""By tablespace, in about the proportions of the published reads (60, 9, 27 and 4 %); the source states no load."""
+
+
+class Grid(Strict):
+    """What a profile asks of this study: ``[studies.read_latency]``."""
+
+    window_s: float = Field(default=4.0, gt=0, description="how long each window is recorded")
+    table_mib: int = Field(default=256, ge=32, description="of the table on hdd; a quarter of it on each other tier")
+    recorders: tuple[str, ...] = Field(
+        default=("bpftrace", "strace"), description="in order of preference; one that may not record is left out"
+    )
+
+
+def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+    """The published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
+
+    None where a tier is simulated, since no model has that cache.
+    """
+    if absent := [name for name in TIERS if name not in pair.tiers]:
+        rule = f"{NAME} needs a tier named {absent[0]!r}"
+        raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
+    grid = profile.study(NAME, Grid)
+    if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
+        return ()
+    cell: dict[str, str | int | float] = {
+        "arm": str(IoArm.BUFFERED),
+        "load": "mixed",
+        "window_s": grid.window_s,
+        "table_mib": grid.table_mib,
+    }
+    trial = Trial(cell=cell, arm=IoArm.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
+    return (trial, trial.also_waited())
+
+
+def tablespaces(lab: Lab) -> dict[str, str]:
+    """Tablespace -> tier."""
+    return {**{name: name for name in lab.tiers}, CACHED: AUX if AUX in lab.tiers else "hdd"}
+
+
+def pages_of(lab: Lab, tablespace: str) -> int:
+    """Pages of the table in it."""
+    table_mib = lab.profile.study(NAME, Grid).table_mib
+    return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
+
+
+def published_share(lab: Lab) -> float:
+    """The table on hdd over the span that is assumed of the published disks."""
+    return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
+
+
+def prepare(trial: Trial, lab: Lab) -> None:
+    """A table with its index in every tablespace, and the log on the ssd."""
+    mount_for(lab, trial.arm)
+    place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
+    with lab.loading() as connection:
+        there = {name for (name,) in connection.execute("SELECT spcname FROM pg_tablespace")}
+        for tablespace, tier in tablespaces(lab).items():
+            if tablespace not in there:
+                create_tablespace(connection, tablespace, lab.tiers[tier].directory / tablespace)
+            if connection.execute("SELECT to_regclass(%s)", [index_of(tablespace)]).fetchone() == (None,):
+                _load(connection, tablespace, pages_of(lab, tablespace))
+
+
+def table_of(tablespace: str) -> str:
+    """Name of the table in it."""
+    return f"rows_{tablespace}"
+
+
+def index_of(tablespace: str) -> str:
+    """Name of that one's index."""
+    return f"{table_of(tablespace)}_id"
+
+
+def _load(connection: Connection, tablespace: str, pages: int) -> None:
+    names = {
+        "table": sql.Identifier(table_of(tablespace)),
+        "index": sql.Identifier(index_of(tablespace)),
+        "space": sql.Identifier(tablespace),
+        "note": sql.SQL(NOTE.format("i")),
+        "rows": sql.Literal(pages * ROWS_A_PAGE),
+    }
+    for command in (
+        "DROP TABLE IF EXISTS {table}",
+        "CREATE TABLE {table} (id integer NOT NULL, note text NOT NULL) WITH (fillfactor = 80) TABLESPACE {space}",
+        "ALTER TABLE {table} ALTER COLUMN note SET STORAGE PLAIN",
+        "INSERT INTO {table} SELECT i, {note} FROM generate_series(1, {rows}) AS i",
+        "VACUUM (FREEZE, ANALYZE) {table}",
+        "CREATE UNIQUE INDEX {index} ON {table} (id) TABLESPACE {space}",
+    ):
+        connection.execute(sql.SQL(command).format(**names))
+
+
+def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+    """The load for the length of a window, after indexes, catalogues and the small table were read without delays."""
+    spaces, window_s = tablespaces(lab), float(trial.cell["window_s"])
+    relations = [name for space in spaces for name in (table_of(space), index_of(space))]
+    with serving(
+        lab,
+        arm=trial.arm,
+        shared_buffers_bytes=SHARED_BUFFERS_BYTES,
+        extra=SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {},
+    ) as connection:
+        connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
+        asked = [
+            Client(
+                table_of(space), pages_of(lab, space) * ROWS_A_PAGE, session.pause_s, session.changing, seed=f"{space}/{lab.seed}/{number}"
+            )
+            for space in spaces
+            for number, session in enumerate(SESSIONS.get(space, SESSIONS[AUX]))
+        ]
+        recorder = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders)
+        with connected(lab, asked) as clients:
+            for space in spaces:
+                count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
+                connection.execute("SET enable_seqscan = off")
+                connection.execute(count)  # by the index alone, which is then in memory
+            window = ReadWindow(lab, connection, relations, spaces, window_s, recorder)
+            with window.open():
+                clients.run(lab, window_s)
+        lab.recorder.reads = window.reads
+        if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
+            lab.memory["reads"] = window.reads
+        yield window.timing(OPERATION, trial.cell)
+
+
+def describe(lab: Lab) -> dict[str, Any]:
+    """What the source does not state and was chosen, and who recorded."""
+    return {
+        "assumed": {
+            "span_gib": SPAN_BYTES / GIB,
+            "shared_buffers_mib": SHARED_BUFFERS_BYTES / MIB,
+            "table_mib": {space: pages_of(lab, space) * PAGE_BYTES / MIB for space in tablespaces(lab)},
+            "sessions": {space: len(sessions) for space, sessions in SESSIONS.items()},
+            "changing": {space: sessions[0].changing for space, sessions in SESSIONS.items()},
+        },
+        "log_on": LOG_ON,
+        "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
+        "elsewhere": elsewhere(lab, lab.memory["reads"], {name: pages_of(lab, name) for name in lab.tiers})
+        if "reads" in lab.memory
+        else [],
+        "recorders": lab.memory.get("obstacles", {}),
+    }
+
+
+def check(rows: pl.DataFrame) -> None:
+    """Every window recorded reads, where anything can record them."""
+    if not rows.filter(pl.col("result_rows") == 0, ~pl.col("flags").list.contains("unseen")).is_empty():
+        raise EvidenceError(f"{NAME}: a window without a read")
+
+
+STUDY: Final = Study(
+    name=NAME,
+    source="L",
+    question="How long does a read of 8 KiB take, by tablespace, while a mixed load runs?",
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=check,
+    keeps="reads",
+)

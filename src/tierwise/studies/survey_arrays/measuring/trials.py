@@ -1,0 +1,221 @@
+"""Source H, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
+
+A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
+are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,
+with the same statistics: a cold query must miss the very same blocks on all. At the published size, where nothing can be loaded, the
+devices are simulated (`published_size`).
+"""
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import Field
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, take_statistics, touched
+from tierwise.bench.study import Study, Trial, same_answers
+from tierwise.core import paths
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.core.toml import Strict
+from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.words import CacheState, IoArm
+from tierwise.datasets import sky
+from tierwise.datasets.dataset import Dataset
+from tierwise.datasets.sky.queries import Form
+from tierwise.postgres.cold import relation_files
+from tierwise.postgres.plans import assert_plan, planned
+from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published_size
+from tierwise.timings.schema import Timing
+
+NAME: Final = "survey_arrays"
+SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
+FIRST: Final = "hdd"
+"""Every pair has it, and the planner's statistics of its copy are those of all."""
+TABLE: Final = sky.PSC.name
+RELATIONS: Final = tuple(relations_of([sky.PSC]))
+PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
+ROOM_BYTES: Final = 16 * MIB
+"""Beside the share of the data, for catalogues and what the server keeps itself, which do not shrink with the data (assumed)."""
+SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
+"""A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
+ROOTS: Final = {
+    "indexed": f"Bitmap Heap Scan on {TABLE}",
+    "non_indexed": f"Seq Scan on {TABLE}",
+    "mixed": f"Bitmap Heap Scan on {TABLE}",
+}
+
+
+class Grid(Strict):
+    """The study's table in a profile."""
+
+    blocks: int = Field(default=5, ge=1)
+    arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
+    share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
+    forms: tuple[Form, ...] = ("printed", "meant")
+    hunt: Hunt = Hunt()
+
+
+def grid(profile: Profile) -> Grid:
+    """The study's table of `profile`."""
+    return profile.study(NAME, Grid)
+
+
+def arms(profile: Profile) -> list[IoArm]:
+    """The ways of I/O that the study is asked in."""
+    return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
+
+
+def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
+    """The catalog as a run of `profile` has it; made where it is not there yet."""
+    fraction = profile.fraction * sky.PROFILE_SHARE * grid(profile).share
+    return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
+
+
+def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+    """Each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as printed."""
+    subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
+    if FIRST not in subsystems:
+        raise InputError(
+            f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named {FIRST!r}"
+        )
+    return tuple(
+        Trial(
+            cell={"tier": tier, "query": query, "form": form, "arm": str(arm)},
+            arm=arm,
+            tiers=frozenset({tier}),
+            preparation=f"tier={tier}",
+        )
+        for arm, tier in product(arms(profile), subsystems)
+        for query, form in queries(profile)
+    )
+
+
+def queries(profile: Profile) -> list[tuple[str, Form]]:
+    """(query, form) of each statement that `profile` asks."""
+    known = sky.load_queries().queries
+    return [
+        (name, form)
+        for name, form in product(sky.NAMES, grid(profile).forms)
+        if form == "printed" or known[name].meant.where != known[name].printed.where
+    ]
+
+
+def statement(query: str, form: Form) -> str:
+    """The text of a query."""
+    return sky.load_queries().queries[query].form(form).statement
+
+
+def published_share(lab: Lab) -> float:
+    """Rows of this run over those of the whole catalog."""
+    return _dataset(lab).rows / sky.ROWS
+
+
+def _dataset(lab: Lab) -> Dataset:
+    """Looked up once: to see that it is whole, all of it is read."""
+    if "dataset" not in lab.memory:
+        lab.memory["dataset"] = acquire(lab.sky_source, profile=lab.profile, seed=lab.seed)
+        lab.note_dataset(lab.memory["dataset"])
+    data: Dataset = lab.memory["dataset"]
+    return data
+
+
+def prepare(trial: Trial, lab: Lab) -> None:
+    """The copy on the trial's tier, made where it is not there yet; what each query must read, found out once."""
+    tier, data = str(trial.cell["tier"]), _dataset(lab)
+    files: dict[str, list[Path]] = lab.memory.setdefault("files", {})
+    if tier not in files:
+        with lab.loading() as connection:
+            for copy in dict.fromkeys((FIRST, tier)):
+                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, data.parquet, data.rows)])
+            if tier != FIRST:
+                take_statistics(connection, [sky.PSC], schema_of(tier), of=schema_of(FIRST))
+            files[tier] = relation_files(connection, RELATIONS)
+    _touched(lab, tier)
+
+
+def schema_of(tier: str) -> str:
+    """The copy on `tier`."""
+    return f"on_{tier}"
+
+
+def setup(tier: str) -> tuple[str, ...]:
+    """What a session says before a query on `tier`."""
+    return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
+
+
+def _touched(lab: Lab, tier: str) -> dict[tuple[str, Form], Touched]:
+    """What each query reads, from empty caches: found out on the first tier that is asked, and the same on all."""
+    if "touched" not in lab.memory:
+        asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
+        lab.memory["touched"] = {key: touched(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
+    known: dict[tuple[str, Form], Touched] = lab.memory["touched"]
+    return known
+
+
+def memory_bytes(lab: Lab) -> int:
+    """The source's RAM, shrunk as the data are, and the room that does not shrink."""
+    return round(PUBLISHED_MEMORY_BYTES * published_share(lab)) + ROOM_BYTES
+
+
+def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+    """The query, cold; its plan is looked at afterwards."""
+    query = str(trial.cell["query"])
+    form: Form = "meant" if trial.cell["form"] == "meant" else "printed"
+    tier = str(trial.cell["tier"])
+    known = _touched(lab, tier)[query, form]
+    if known.nodes[0] != ROOTS[query]:
+        raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
+    asked = statement(query, form)
+    before, files = planned_before(setup(tier), asked), lab.memory["files"][tier]
+    with lab.cold(RELATIONS, files, asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=before) as session:
+        yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=known.blocks, listing=True)
+        assert_plan(planned(session.connection, asked), known.nodes)
+
+
+def describe(lab: Lab) -> dict[str, Any]:
+    """Sizes, blocks and plans of every query; by query, what the devices take at the published size."""
+    with lab.loading() as connection:
+        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
+        size_bytes = sizes_bytes(connection, RELATIONS)
+    known = _touched(lab, FIRST)
+    share = published_share(lab)
+    clauses = sky.load_queries().queries
+    asked = [
+        Query(
+            name=query,
+            form=form,
+            scanned=found.nodes[0].startswith("Seq Scan"),
+            heap_blocks=found.blocks[TABLE] / share,
+            index_blocks=sum(count for name, count in found.blocks.items() if name != TABLE) / share,
+            rows=clauses[query].form(form).published_rows,
+        )
+        for (query, form), found in known.items()
+    ]
+    table_bytes = size_bytes[TABLE] / share
+    simulated = published_size(lab, asked, grid(lab.profile).hunt, table_bytes=table_bytes)
+    return {
+        "size_bytes": size_bytes,
+        "published_bytes": table_bytes,
+        "memory_bytes": memory_bytes(lab),
+        "touched": {f"{query}, {form}": {"blocks": found.blocks, "plan": list(found.nodes)} for (query, form), found in known.items()},
+        "row_bytes": size_bytes[TABLE] / _dataset(lab).rows,
+        "pages": size_bytes[TABLE] // PAGE_BYTES,
+        **{name: [one for one in simulated if one["query"] == name] for name in sky.NAMES},
+    }
+
+
+STUDY: Final = Study(
+    name=NAME,
+    source="H",
+    question="What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?",
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=same_answers,
+)

@@ -1,0 +1,167 @@
+"""What a terabyte, an IOPS and a query an hour cost on each subsystem and placement of source H, then and now (H13)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Final
+
+from tierwise.analysis.published import SURVEY, survey_seconds
+from tierwise.analysis.views import ROWS
+from tierwise.core import studies
+from tierwise.core.words import Substrate
+from tierwise.costs.bill import remarks
+from tierwise.costs.book import Book, load_book
+from tierwise.costs.hardware import TB, members
+from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.costs.source_h import (
+    DISKS,
+    FLASHES,
+    JUDGED,
+    MEMBERS,
+    PLACEMENTS,
+    SIZES_TB,
+    SUBSYSTEMS,
+    THEN,
+    drives,
+    holding,
+    priced,
+)
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, hunted, medians
+from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
+from tierwise.report.instead import in_place
+from tierwise.report.prices import book_of, devices_note, run_note
+from tierwise.report.run import Run
+from tierwise.report.words import claim_sentence, estimated, marked
+
+CLAIM: Final = "H13"
+DEVICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {ARRAYS: SUBSYSTEMS, PLACEMENT: PLACEMENTS}
+COMPARED: Final = {ARRAYS: JUDGED, PLACEMENT: ("all_hdd", "detection_ssd")}
+"""Of the last column: the second over the first."""
+DRIVES: Final = "Drives, power and wear are counted; controller, server and memory are not"
+TODAY: Final = "each terabyte at the price of today's drives for servers (which are larger: none so small is asked for)"
+
+
+def money(run: Run) -> Table:
+    """What a year of each subsystem takes, of a usable terabyte and of an IOPS of it, at the source's prices and today's."""
+    bought = {PLACES[ARRAYS][tier]: devices for tier, devices in SUBSYSTEMS.items()} | {"disks and SSDs, both RAID5": (DISKS, FLASHES)}
+    days = _days(run)
+    rows = []
+    for name, devices in bought.items():
+        found = [(priced(devices, book, now=now), book) for book, now in days]
+        one = found[0][0]
+        costs = [[number(bill.cost(book)) for bill in (each.bill, each.per_tb, each.per_iops)] for each, book in found]
+        rows.append(
+            [
+                name,
+                listed(f"{count(number_of)} `{member}`" for member, number_of in map(members, devices)),
+                number(one.usable_bytes / TB),
+                count(round(one.iops)),
+                *(cell for then_and_now in zip(*costs, strict=True) for cell in then_and_now),
+            ]
+        )
+    then, now = (f"{book.on:%Y-%m}" for book, _ in days)
+    return Table(
+        ["Subsystem", "Drives", "TB", "IOPS", *(f"{what}, {on}" for what in ("A year", "A TB", "An IOPS") for on in (then, now))],
+        rows,
+        f"USD a year of each subsystem, of each usable terabyte and of each random 4 KiB read a second that it serves (simulated). Prices "
+        f"of about {THEN.year}: the source's; of {now}: {TODAY}. {DRIVES}. The last row is what a part of the files on SSDs needs. "
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'subsystems')} {devices_note()} Computed in `costs/source_h.py`.",
+        align="llrrrrrrrr",
+    )
+
+
+def held(run: Run) -> Table:
+    """What H13 is judged on: the fewest drives that hold so much."""
+    rows = []
+    for size_tb in SIZES_TB:
+        for book, now in _days(run):
+            disk, flash = (holding(member, size_tb * TB, book, now=now) for member in MEMBERS)
+            disks, flashes = (count(drives(member, size_tb * TB)) for member in MEMBERS)
+            cells = [disks, number(disk.cost(book)), flashes, number(flash.cost(book)), interval(*ratio_over_band(flash, disk, book))]
+            rows.append([f"{size_tb}{NBSP}TB", f"{book.on:%Y-%m}", *cells])
+    return Table(
+        ["Database", "Prices of", "Disks", "USD a year", "SSDs", "USD a year", "SSDs over disks"],
+        rows,
+        f"The fewest drives in RAID5 that hold a database, in arrays as the source has them, what they cost a year, and the ratio over the "
+        f"price band (half to twice of what was read only once). {DRIVES}. "
+        f"{run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} {devices_note()} Computed in `costs/source_h.py`.",
+        align="llrrrrr",
+    )
+
+
+def queries(run: Run, pair: str, study: str = ARRAYS) -> Table | Sentence:
+    """What it costs to run each query once an hour, by place, at both times' prices, by each kind of seconds that there is."""
+    rows, seen = [], 0
+    for query, words in QUERIES[study].items():
+        for position, (how, seconds) in enumerate(_seconds(run, pair, study, query)):
+            seen += len(seconds)
+            for day, (book, now) in enumerate(_days(run)):
+                rows.append(
+                    [
+                        words if position == day == 0 else "",
+                        how if day == 0 else "",
+                        f"{book.on:%Y-%m}",
+                        *_by_place(study, seconds, book, now=now),
+                    ]
+                )
+    if not rows:
+        return in_place(run, study, pair, "No query is priced.")
+    slow, fast = (PLACES[study][place] for place in COMPARED[study])
+    return Table(
+        ["Query", "Seconds", "Prices of", *PLACES[study].values(), f"{fast} over {slow}"],
+        rows,
+        "USD a year for the means to run a query once an hour: a year of the place times the query's hours. Seconds: "
+        f"**{Substrate.EMULATED}** on scaled data (medians){_other_seconds(study)}; **{Substrate.PUBLISHED}** from the source's bars, as "
+        f"they are inferred (`{SURVEY}`). Places may be compared within a row, rows may not. The last column is over the price band; "
+        f"{DRIVES[0].lower()}{DRIVES[1:]}. "
+        f"{run.stamp}, pair `{pair}`, n = {count(seen)} times. {devices_note()} Query: `{studies.path(study, ROWS)}`.",
+        align="lll" + "r" * (len(PLACES[study]) + 1),
+    )
+
+
+def _other_seconds(study: str) -> str:
+    return f"; **{Substrate.SIMULATED}** at the published size, the devices alone" if study == ARRAYS else ""
+
+
+def _seconds(run: Run, pair: str, study: str, query: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """(substrate, place -> seconds) of `query`, of each kind that has any."""
+    middle = medians(run, pair, study, "elapsed_s")
+    kinds = {str(run.substrate(pair)): {place: middle[query, place] for place in PLACES[study] if (query, place) in middle}}
+    if study == ARRAYS:
+        arms = hunted(run, pair, query)
+        kinds[f"{Substrate.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in arms[0]["seconds"].items()} if arms else {}
+    bars = survey_seconds(study)
+    if any(kinds.values()):
+        kinds[str(Substrate.PUBLISHED)] = {place: bars[query, place] for place in PLACES[study] if (query, place) in bars}
+    yield from ((how, seconds) for how, seconds in kinds.items() if seconds)
+
+
+def _by_place(study: str, seconds: Mapping[str, float], book: Book, *, now: bool) -> list[str]:
+    costs = {place: priced(DEVICES[study][place], book, now=now).per_query_an_hour(time_s) for place, time_s in seconds.items()}
+    slow, fast = COMPARED[study]
+    ratio = interval(*ratio_over_band(costs[fast], costs[slow], book)) if {slow, fast} <= costs.keys() else DASH
+    return [*(number(costs[place].cost(book)) if place in costs else DASH for place in PLACES[study]), ratio]
+
+
+def verdict(run: Run) -> Sentence:
+    """H13 by the terabyte, which is the source's measure, and by the others."""
+    claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
+    if claim is None:
+        return Sentence("")
+    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm.verdict)}" for name, arm in claim.arms.items())
+    beside = f"\n\nBy other measures and at today's prices, SSDs over disks, by the case that decides: {others}."
+    return Sentence(claim_sentence(claim) + (beside if others else ""))
+
+
+def prices(run: Run) -> Sentence:
+    """What must be known of the prices."""
+    told = []
+    for book, now in _days(run):
+        bills = [priced(devices, book, now=now).bill for devices in SUBSYSTEMS.values()]
+        told += [f"{book.on:%Y-%m}: {remark}" for remark in remarks(bills, book)]
+    return Sentence("\n".join(f"- {remark}" for remark in dict.fromkeys(told)))
+
+
+def _days(run: Run) -> Sequence[tuple[Book, bool]]:
+    """(book, whether terabytes are at today's prices)."""
+    return (load_book(THEN), False), (book_of(run), True)
