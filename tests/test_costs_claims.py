@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from tierwise.advisor.claims import judge_all
 from tierwise.analysis.claims import Bounds, load_claims
 from tierwise.analysis.statistics import MACRO
 from tierwise.analysis.verdicts import ClaimVerdict, judge
 from tierwise.core import paths
-from tierwise.core.words import Substrate
-from tierwise.costs import claims
+from tierwise.core.words import IoArm, Substrate
+from tierwise.costs.band import judge_band
 from tierwise.costs.book import load_book
-from tierwise.costs.claims import States, judge_costs
-from tierwise.costs.source_r import PUBLISHED, THEN, cases, machine, per_million, ways
 from tierwise.costs.units import SECONDS_A_YEAR
+from tierwise.report.rooms import judge_all, judge_money
+from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, machine, per_million, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
     from duckdb import DuckDBPyConnection as Connection
@@ -49,8 +48,8 @@ def simulated(connection: "Connection", *rows: Row, seeds: int = 5, flagged: boo
 
 
 def verdict_of(claim: str, connection: "Connection | None" = None) -> ClaimVerdict:
-    unjudged = judge(paths.raw())
-    return next(verdict for verdict in judge_costs(unjudged, connection) if verdict.id == claim)
+    (found,) = judge_money([verdict for verdict in judge(paths.raw()) if verdict.id == claim], connection)
+    return found
 
 
 def test_without_a_run_the_published_reads_are_taken() -> None:
@@ -119,14 +118,9 @@ def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> Non
         ({"a": (0.9, 2.0), "b": (0.1, 0.9)}, "contradicted"),
     ],
 )
-def test_a_band_must_lie_inside_the_bounds_with_every_ratio(
-    bands: Mapping[str, tuple[float, float]], word: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def states(_: "Connection | None") -> States:
-        return {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
-
-    monkeypatch.setattr(claims, "STATES", {"R10": states})
-    verdict = verdict_of("R10")
+def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], word: str) -> None:
+    states = {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
+    verdict = judge_band(verdict_of("R10"), states, arm=IoArm.BUFFERED)
     assert verdict.verdict == word
     assert verdict.deciding_state == min(bands, key=lambda name: bands[name][0])
 

@@ -8,14 +8,14 @@ import pytest
 
 from rows import save_run
 from survey_rows import ARRAYS_S, RUN_ID, array_rows
-from tierwise.advisor.claims import judge_all
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.views import open_views
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
 from tierwise.costs.book import load_book
 from tierwise.costs.hardware import TB, device_bill, members
-from tierwise.costs.source_h import (
+from tierwise.report.rooms import judge_all
+from tierwise.studies.survey_arrays.reading.money import (
     MEMBERS,
     NOW,
     PLACEMENTS,

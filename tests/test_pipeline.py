@@ -14,9 +14,9 @@ from bs4 import BeautifulSoup
 
 from checkout import VICTIMS, Home, new_home, seed
 from support import shared
-from tierwise.advisor.claims import judge_all
 from tierwise.core import paths
 from tierwise.core.words import Substrate
+from tierwise.report.rooms import judge_all
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import done_parts, read_rows, without_checks
 

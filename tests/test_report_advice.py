@@ -18,7 +18,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from tierwise.report.chapters import advice, conclusion
-from tierwise.report.chapters.conclusion_evidence import EVIDENCE
+from tierwise.report.chapters.conclusion_evidence import evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 
@@ -180,7 +180,7 @@ def test_every_published_statement_answers_a_question() -> None:
 
 def test_no_number_is_typed_by_hand() -> None:
     """Those of the texts come from claims.toml, all others from rows."""
-    assert {topic.evidence for topic in load_questions().meetings} <= EVIDENCE.keys()
+    assert {topic.evidence for topic in load_questions().meetings} <= evidence().keys()
     for name in ("show-advice", "show-conclusion"):
         cells = json.loads((paths.home() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
         prose = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")

@@ -18,6 +18,7 @@ from tierwise.report.display import Figure, Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_arms as hunt
 from tierwise.studies.index_placement.reading import chapter_planner as planner
+from tierwise.studies.index_placement.reading import chapter_summary
 from tierwise.studies.index_placement.reading import figures_arms as ratios
 from tierwise.studies.index_placement.reading import figures_reads as reads
 from tierwise.studies.index_placement.reading.distances import mean_distances
@@ -180,8 +181,8 @@ def test_the_reader_s_pair_has_a_table_of_its_own(opened: Opened) -> None:
 
 def test_the_summary_names_the_arms_that_save_and_those_that_confirm(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown"))
-    assert "Of 3 other ways" in summary.hunt(run, PAIR).text
-    assert "is there in *Cached for SSD only*" in summary.hunt(run, PAIR).text
+    assert "Of 3 other ways" in chapter_summary.hunt(run, PAIR).text
+    assert "is there in *Cached for SSD only*" in chapter_summary.hunt(run, PAIR).text
     assert summary.confirming(hunt.claim_of(run, "M1")) == "Cached for SSD only"
 
 

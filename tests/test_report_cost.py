@@ -11,14 +11,14 @@ import vl_convert
 from browsing import DRAWN, TOO_WIDE, browsing, serving
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
-from tierwise.costs.source_r import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways
-from tierwise.report.chapters import cost as chapter
 from tierwise.report.display import VEGA_MIME
-from tierwise.report.figures import cost as figures
 from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
+from tierwise.studies.ram_or_ssd.reading import chapter_cost as chapter
+from tierwise.studies.ram_or_ssd.reading import figures_cost as figures
+from tierwise.studies.ram_or_ssd.reading.money import DISK_NOW, FLASH_NOW, PUBLISHED, per_million, ways
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from report_run import RUN_ID, rich_run
-from tierwise.advisor.claims import judge_all
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.report.judged import judged_once
+from tierwise.report.rooms import judge_all
 
 
 @pytest.fixture

@@ -6,25 +6,25 @@ import polars as pl
 import pytest
 
 from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
-from tierwise.advisor.claims import judge_all
 from tierwise.advisor.copying import copy_s
-from tierwise.advisor.survey_moves import foretold_s, moves_of, plans_of, published_plans
-from tierwise.advisor.survey_strategies import catalog_strategies
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
 from tierwise.core.words import Substrate, Way
 from tierwise.costs.book import load_book
-from tierwise.costs.source_h import THEN
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures import survey as figures
+from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
+from tierwise.studies.survey_arrays.reading.money import THEN
+from tierwise.studies.survey_arrays.reading.strategies import catalog_strategies
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
+from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
 
 PAIR = "source-h"
 

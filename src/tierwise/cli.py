@@ -81,8 +81,8 @@ def claims(
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say of each published claim whether it holds here."""
-    from tierwise.advisor.claims import judge_all  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
+    from tierwise.report.rooms import judge_all  # noqa: PLC0415
 
     verdicts = judge_all(paths.raw(), run or None)
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tierwise.advisor.claims import judge_all
 from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.retry import begin_retry
@@ -26,6 +25,7 @@ from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.report.judged import judged_once
+from tierwise.report.rooms import judge_all
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
 

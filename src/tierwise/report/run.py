@@ -8,7 +8,6 @@ from typing import Any
 import duckdb
 import polars as pl
 
-from tierwise.advisor.claims import judge_money
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
 from tierwise.analysis.views import open_views
@@ -17,6 +16,7 @@ from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.judged import judged_once
+from tierwise.report.rooms import judge_money
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 PUBLISHED_CENSUS_ROWS = 2_458_285
@@ -76,6 +76,10 @@ class Run:
         """The one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
         found = self.query("select distinct substrate from timings where pair = ?", [pair])["substrate"]
         return Substrate.of({Substrate(word) for word in found}) if len(found) else None
+
+    def verdict(self, claim: str) -> ClaimVerdict | None:
+        """The verdict on `claim`, if the statement is among those of ``claims.toml``."""
+        return next((verdict for verdict in self.verdicts if verdict.id == claim), None)
 
     def record(self, study: str, pair: str) -> StudyRecord | None:
         """What the manifest keeps of `study` on `pair`."""

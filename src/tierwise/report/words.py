@@ -30,6 +30,8 @@ VARIANTS: Final = {
     "bitmap": ("Bitmap scan", "today's plan without VACUUM: the table's blocks in their order"),
 }
 """Variant of a study's protocol -> its name, and what it differs in."""
+NOTHING: Final = "not measured"
+"""Of a topic that this run has no rows of."""
 
 
 def arm_label(arm: str) -> str:

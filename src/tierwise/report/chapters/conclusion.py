@@ -11,7 +11,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_PAIRS
-from tierwise.report.chapters.conclusion_evidence import EVIDENCE, PLACES, Found, gather, verdict_of
+from tierwise.report.chapters.conclusion_evidence import Found, evidence, gather, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
 from tierwise.report.instead import from_reference, told_rejected
@@ -40,7 +40,7 @@ def claims(run: Run) -> Table:
 
 
 def _found(run: Run, claim: str) -> list[str]:
-    verdict = verdict_of(run, claim)
+    verdict = run.verdict(claim)
     if verdict is None:
         return [DASH, DASH, DASH, marked(ABSENT)]
     return [verdict.statement, estimated(verdict), str(verdict.substrate or DASH), marked(verdict.verdict)]
@@ -53,7 +53,7 @@ def _tally(run: Run, asked: Questions) -> str:
 
 def _outcome(run: Run, claim: str) -> str:
     """The verdict's own words, without what stands in brackets."""
-    verdict = verdict_of(run, claim)
+    verdict = run.verdict(claim)
     return ABSENT if verdict is None else verdict.verdict.split(" (")[0]
 
 
@@ -77,11 +77,11 @@ def sources(run: Run) -> Table:
 
 def meetings(found: Found) -> Table:
     """Where sources agree and contradict each other, what this run says of each, and what explains it."""
-    rows = []
+    rows, told = [], evidence()
     for topic in load_questions().meetings:
         here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
         texts, why = f"They {topic.meeting}. {topic.says}", f"{topic.explanation} ({', '.join(topic.why)})"
-        rows.append([topic.topic, texts, here, why, EVIDENCE[topic.evidence](found)])
+        rows.append([topic.topic, texts, here, why, told[topic.evidence](found)])
     return Table(
         ["Topic", "The texts", "Here", "What may explain it", "Rows"],
         rows,
@@ -119,13 +119,13 @@ RANKED: Final[tuple[Callable[[Strategy], float | None], ...]] = (
 
 def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
     ranks = [rank(every, value) for value in RANKED]
-    rows = []
+    rows, named = [], places()
     for position, strategy in enumerate(every):
         values = [value(strategy) for value in RANKED]
         shown = [DASH if value is None else (seconds if column == 0 else number)(value) for column, value in enumerate(values)]
-        places = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
-        cells = [cell for pair in zip(shown, places, strict=True) for cell in pair]
-        rows.append([name if position == 0 else "", PLACES[strategy.name], *cells])
+        shown_ranks = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
+        cells = [cell for pair in zip(shown, shown_ranks, strict=True) for cell in pair]
+        rows.append([name if position == 0 else "", named[strategy.name], *cells])
     return rows
 
 
@@ -176,5 +176,5 @@ def _saved(workload: Workload, service_s: ServiceTimes) -> dict[str, float]:
 
 
 def _first(every: Sequence[Strategy], value: Callable[[Strategy], float | None]) -> str:
-    places = rank(every, value)
-    return listed(PLACES[name] for name, place in places.items() if place == 1)
+    ranks, named = rank(every, value), places()
+    return listed(named[name] for name, place in ranks.items() if place == 1)

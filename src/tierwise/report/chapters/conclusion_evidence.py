@@ -1,32 +1,28 @@
 """What the rows of a run tell about a topic on which sources meet: one function each, named in ``data/published/questions.toml``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
-from tierwise.advisor.survey_strategies import catalog_strategies
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
-from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report import rooms
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.figures import survey
-from tierwise.report.formats import count, listed, number, percent
+from tierwise.report.formats import listed, number, percent
 from tierwise.report.prices import book_of
-from tierwise.report.run import Run, source_pair
+from tierwise.report.run import Run
+from tierwise.report.words import NOTHING
 
-NOTHING: Final = "not measured"
-CATALOG: Final = "Source H's queries on a catalog"
-PLACES: Final = {
-    **NAMES,
-    **{place: f"all on {words}" for place, words in survey.PLACES[survey.ARRAYS].items()},
-}
-"""Name of a strategy -> what a reader calls it."""
+
+def places() -> dict[str, str]:
+    """Name of a strategy -> what a reader calls it."""
+    return {**NAMES, **{name: words for module in rooms.modules("strategies") for name, words in module.PLACES.items()}}
 
 
 @dataclass(frozen=True)
@@ -39,11 +35,11 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Placements of each workload, and source H's subsystems for its catalog, which lies on one as a whole; the quickest first."""
+        """Placements of each workload, and what the studies' rooms add of data that lie on one tier as a whole; the quickest first."""
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
-        catalog = catalog_strategies(self.run.connection, source_pair("H"), book)
-        return placed | ({CATALOG: catalog} if catalog else {})
+        whole = (module.strategies(self.run.connection, book) for module in rooms.modules("strategies"))
+        return placed | {name: every for added in whole for name, every in added.items() if every}
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
@@ -78,22 +74,6 @@ def shares_of_requests(found: Found) -> str:
     return "; ".join(told) or NOTHING
 
 
-def confirming_arms(found: Found) -> str:
-    """The other ways to run source M's test in which the published saving is there."""
-    claim = verdict_of(found.run, "M1")
-    if claim is None or claim.bounds is None or claim.bounds[1] is None:
-        return NOTHING
-    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
-    saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
-    unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
-    open_ones = f"; of {count(unknown)} this run cannot tell" if unknown else ""
-    return (
-        f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it{open_ones})"
-        if others
-        else NOTHING
-    )
-
-
 def tables_over_indexes(found: Found) -> str:
     """Time of a job with tables on SSD over that with indexes there, from pairs of the same block."""
     told = []
@@ -125,19 +105,22 @@ def costs_of_strategies(found: Found) -> str:
             continue
         costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
         if costs:
-            told.append(f"{name}: a job costs least with *{PLACES[min(costs, key=lambda one: costs[one])]}*")
+            told.append(f"{name}: a job costs least with *{places()[min(costs, key=lambda one: costs[one])]}*")
     return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
 
 
-def verdict_of(run: Run, claim: str) -> ClaimVerdict | None:
-    """The verdict on `claim`, if the statement is among those of ``claims.toml``."""
-    return next((verdict for verdict in run.verdicts if verdict.id == claim), None)
-
-
-EVIDENCE: Final[dict[str, Callable[[Found], str]]] = {
-    told.__name__: told for told in (shares_of_requests, confirming_arms, tables_over_indexes, time_by_tier, costs_of_strategies)
+TELLING: Final[Mapping[str, Callable[[Found], str]]] = {
+    told.__name__: told for told in (shares_of_requests, tables_over_indexes, time_by_tier, costs_of_strategies)
 }
-"""By the name that ``questions.toml`` uses."""
+
+
+def evidence() -> dict[str, Callable[[Found], str]]:
+    """By the name that ``questions.toml`` uses: what all rows together tell, and of one study what its room does (``evidence.py``)."""
+    return {**TELLING, **{told.__name__: partial(_of_run, told) for module in rooms.modules("evidence") for told in module.TELLING}}
+
+
+def _of_run(told: Callable[[Run], str], found: Found) -> str:
+    return told(found.run)
 
 
 def name_of(workload: Workload) -> str:

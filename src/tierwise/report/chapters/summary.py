@@ -1,71 +1,17 @@
-"""Chapter 1: the answer and the claims, each from the rows."""
+"""Chapter 1: how many claims hold, and all of them, each from the rows."""
 
 from collections import Counter
-from functools import partial
-from typing import Final
 
 from tierwise.analysis.judging import Judgement
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import estimable, geometric_estimate
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, outcome_of
 from tierwise.core.words import Substrate
-from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, listed, percents, tied
-from tierwise.report.instead import answered, told_rejected
+from tierwise.report.formats import DASH, NBSP, count, listed, tied
+from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, STATES, bounds, estimated, marked, pairs, state_name
-from tierwise.studies.index_placement.reading.figures import left_out, main_arm
-
-STUDY: Final = "index_placement"
-SAVING: Final = "M1"
-"""The claim that the index on SSD saves most of a cold count's time."""
-
-
-def answer(run: Run, pair: str) -> Sentence:
-    """What moving the index, the table or both does to a cold count; where too few pairs are clean, why, and the reference's answer."""
-    return answered(run, STUDY, pair, partial(_answer, pair=pair))
-
-
-def _answer(run: Run, pair: str) -> str:
-    times = run.query(
-        "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
-        "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",
-        [pair, main_arm(run, pair)],
-    ).drop_nulls()
-    times = estimable(times, ["state"])
-    if times.is_empty():
-        return ""
-    shares = {}
-    for column in ("hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"):
-        groups = times.group_by("state", maintain_order=True)
-        estimates = [geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for _, group in groups]
-        shares[column] = percents([share for share in estimates if share is not None])
-    return (
-        f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
-        f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
-        f"(Range over {listed(name for state, name in STATES.items() if state in set(times['state']))}; "
-        f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
-    )
-
-
-def hunt(run: Run, pair: str) -> Sentence:
-    """The arms in which the published saving is there."""
-    (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
-    limit = claim.bounds[1] if claim.bounds else None
-    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]
-    if limit is None or not others:
-        return Sentence("")
-    found = listed(f"*{arm.label}* ({arm.differs})" for arm in others if arm.saves(limit) is Truth.TRUE)
-    unknown = sum(arm.saves(limit) is Truth.UNKNOWN for arm in others)
-    if unknown == len(others):
-        ways = "the other way" if unknown == 1 else f"the {count(unknown)} other ways"
-        return Sentence(f"Whether the published saving is there in {ways} to run the test, this run cannot tell.")
-    return Sentence(
-        f"Of {count(len(others))} other ways to run the test, which change one thing each, the published saving of at least "
-        f"{100 * (1 - limit):g}{NBSP}% is there in {found or 'none'}{f'; for {count(unknown)} this run cannot tell' if unknown else ''}. "
-        "@sec-conditions says why, and what to do today."
-    )
+from tierwise.report.words import bounds, estimated, marked, pairs, state_name
 
 
 def confirming(claim: Judgement) -> str:

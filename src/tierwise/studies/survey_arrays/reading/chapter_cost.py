@@ -12,7 +12,14 @@ from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, members
 from tierwise.costs.sensitivity import ratio_over_band
-from tierwise.costs.source_h import (
+from tierwise.report.display import Sentence, Table
+from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, hunted, medians
+from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
+from tierwise.report.instead import in_place
+from tierwise.report.prices import book_of, devices_note, run_note
+from tierwise.report.run import Run
+from tierwise.report.words import claim_sentence, estimated, marked
+from tierwise.studies.survey_arrays.reading.money import (
     DISKS,
     FLASHES,
     JUDGED,
@@ -25,13 +32,6 @@ from tierwise.costs.source_h import (
     holding,
     priced,
 )
-from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, hunted, medians
-from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
-from tierwise.report.instead import in_place
-from tierwise.report.prices import book_of, devices_note, run_note
-from tierwise.report.run import Run
-from tierwise.report.words import claim_sentence, estimated, marked
 
 CLAIM: Final = "H13"
 DEVICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {ARRAYS: SUBSYSTEMS, PLACEMENT: PLACEMENTS}

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from typing import Final
 
 from tierwise.advisor.moving import MovePlan
-from tierwise.advisor.survey_moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
 from tierwise.analysis.published import SURVEY
 from tierwise.core.words import Substrate, Way
 from tierwise.report.display import Sentence, Table
@@ -13,6 +12,7 @@ from tierwise.report.formats import DASH, MINUS, count, difference, interval, nu
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
+from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
 
 CLAIM: Final = "H11"
 WAYS: Final = {Way.SERVER: "page by page", Way.BANDWIDTH: "at bandwidth"}

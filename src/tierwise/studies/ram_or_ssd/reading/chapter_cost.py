@@ -10,12 +10,12 @@ from tierwise.costs.delivered import Plan, WithoutFlash
 from tierwise.costs.hardware import device_bill
 from tierwise.costs.iops import device_iops, simulated_iops, simulated_rate
 from tierwise.costs.sensitivity import limits, ratio_over_band
-from tierwise.costs.source_r import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, listed, number
 from tierwise.report.prices import answer_of, book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence, marked
+from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 
 MB = 1e6
 

@@ -8,8 +8,13 @@ from tierwise.advisor.strategies import Strategy
 from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.words import Substrate
 from tierwise.costs.book import Book
-from tierwise.costs.source_h import SUBSYSTEMS, priced
+from tierwise.report.figures import survey
+from tierwise.report.run import source_pair
+from tierwise.studies.survey_arrays.reading.money import SUBSYSTEMS, priced
 
+CATALOG: Final = "Source H's queries on a catalog"
+PLACES: Final = {place: f"all on {words}" for place, words in survey.PLACES[survey.ARRAYS].items()}
+"""Name of a strategy -> what a reader calls it."""
 QUERIES: Final = """
 select query, tier, block, substrate, elapsed_s from survey_arrays where pair = ? and form = 'printed'
 and not flagged and arm = (select max(arm) from survey_arrays where pair = $1)
@@ -17,11 +22,16 @@ and not flagged and arm = (select max(arm) from survey_arrays where pair = $1)
 """Unflagged, by direct I/O where the run has both ways."""
 
 
-def catalog_strategies(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> list[Strategy]:
+def strategies(connection: duckdb.DuckDBPyConnection, book: Book) -> dict[str, list[Strategy]]:
+    """The catalog's strategies, on its source's own pair."""
+    return {CATALOG: of_catalog(connection, source_pair("H"), book)}
+
+
+def of_catalog(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> list[Strategy]:
     """The subsystems, the quickest first; a job is one of each query that the run asked. One without enough whole jobs is left out."""
     rows = connection.execute(QUERIES, [pair]).fetchall()
     queries = {row[0] for row in rows}
-    strategies = []
+    found = []
     for tier, devices in SUBSYSTEMS.items():
         blocks: dict[int, dict[str, float]] = {}
         for query, _, block, _, elapsed_s in (row for row in rows if row[1] == tier):
@@ -29,5 +39,5 @@ def catalog_strategies(connection: duckdb.DuckDBPyConnection, pair: str, book: B
         job_s = [sum(times.values()) for times in blocks.values() if times.keys() == queries]
         if enough(len(job_s)):
             each, substrate = priced(devices, book), Substrate.of({Substrate(row[3]) for row in rows if row[1] == tier})
-            strategies.append(Strategy(tier, geometric_estimate(job_s), substrate, each.iops, devices, each.bill.cost(book)))
-    return sorted(strategies, key=lambda strategy: strategy.job_s.value or 0.0)
+            found.append(Strategy(tier, geometric_estimate(job_s), substrate, each.iops, devices, each.bill.cost(book)))
+    return sorted(found, key=lambda strategy: strategy.job_s.value or 0.0)

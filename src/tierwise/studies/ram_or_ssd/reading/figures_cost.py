@@ -12,13 +12,13 @@ from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
 from tierwise.costs.iops import device_iops
-from tierwise.costs.source_r import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, machine, per_million, ways
 from tierwise.report import theme
 from tierwise.report.display import Figure
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed
 from tierwise.report.prices import answer_of, book_of, devices_note, run_note
 from tierwise.report.run import Run
+from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, machine, per_million, ways
 
 MEDIA: Final = {"hdd": "disk", "ssd": "SSD"}
 MEDIA_COLOURS: Final = alt.Scale(domain=list(MEDIA.values()), range=[theme.VERMILLION, theme.BLUE])

@@ -1,41 +1,24 @@
-"""The verdicts on all claims of kind ``cost``: those on money, and statement H11, which is a break-even of moves."""
+"""The verdict on statement H11, which is a break-even of moves."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Final
 
-import duckdb
-
 from tierwise.advisor.moving import MovePlan
-from tierwise.advisor.survey_moves import MOVED, STUDY, moves_of, plans_of, timed_of
 from tierwise.analysis.claims import Bounds, load_claims
 from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import StateVerdict, Verdict
 from tierwise.analysis.statistics import MINIMUM_PAIRS
-from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
-from tierwise.analysis.views import manifest_of, open_views
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.views import manifest_of
 from tierwise.core.words import IoArm, Substrate
-from tierwise.costs.claims import judge_costs
-
-CLAIM: Final = "H11"
-
-
-def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
-    """`analysis.verdicts.judge` with the claims of kind ``cost`` judged as well; without any run from what was published."""
-    chosen = run_id or newest_run(raw)
-    if chosen is None:
-        return list(judge_costs(judge(raw)))
-    with open_views(raw, chosen) as connection:
-        return list(judge_money(judge(raw, chosen), connection))
+from tierwise.report.rooms import Connection, MoneyJudge
+from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
 
-def judge_money(verdicts: Sequence[ClaimVerdict], connection: duckdb.DuckDBPyConnection) -> tuple[ClaimVerdict, ...]:
-    """`verdicts` with those of kind ``cost`` judged, from the rows of `connection`."""
-    return tuple(_moves(verdict, connection) if verdict.id == CLAIM else verdict for verdict in judge_costs(verdicts, connection))
-
-
-def _moves(verdict: ClaimVerdict, connection: duckdb.DuckDBPyConnection) -> ClaimVerdict:
+def moves(verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdict:
     """H11: as its comment in ``claims.toml`` has it."""
+    if connection is None:
+        return verdict
     pair = load_claims().sources[verdict.source].pair
     timed = timed_of(connection, pair)
     if timed is None:
@@ -65,7 +48,7 @@ def _moves(verdict: ClaimVerdict, connection: duckdb.DuckDBPyConnection) -> Clai
     )
 
 
-def _open(cause: Cause, reason: str, connection: duckdb.DuckDBPyConnection) -> dict[str, Any]:
+def _open(cause: Cause, reason: str, connection: Connection) -> dict[str, Any]:
     """The fields of a verdict that is undecided for `cause`."""
     needs = cure(cause, manifest_of(connection), STUDY)
     return {"verdict": f"{Verdict.UNDECIDED} ({reason}; needs {needs})", "reason": reason, "cause": cause, "cure": needs}
@@ -101,3 +84,6 @@ def _state(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> 
         flagged=0,
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
+
+
+MONEY: Final[Mapping[str, MoneyJudge]] = {"H11": moves}

@@ -1,0 +1,63 @@
+"""What the summary says of this study: what moving table or index does to a cold count, and in which ways to run it the saving is there."""
+
+from functools import partial
+from typing import Final
+
+from tierwise.analysis.statistics import estimable, geometric_estimate
+from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.display import Sentence
+from tierwise.report.formats import NBSP, count, listed, percents
+from tierwise.report.instead import answered
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, STATES
+from tierwise.studies.index_placement.reading.figures import left_out, main_arm
+
+STUDY: Final = "index_placement"
+SAVING: Final = "M1"
+"""The claim that the index on SSD saves most of a cold count's time."""
+
+
+def answer(run: Run, pair: str) -> Sentence:
+    """What moving the index, the table or both does to a cold count; where too few pairs are clean, why, and the reference's answer."""
+    return answered(run, STUDY, pair, partial(_answer, pair=pair))
+
+
+def _answer(run: Run, pair: str) -> str:
+    times = run.query(
+        "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
+        "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",
+        [pair, main_arm(run, pair)],
+    ).drop_nulls()
+    times = estimable(times, ["state"])
+    if times.is_empty():
+        return ""
+    shares = {}
+    for column in ("hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"):
+        groups = times.group_by("state", maintain_order=True)
+        estimates = [geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for _, group in groups]
+        shares[column] = percents([share for share in estimates if share is not None])
+    return (
+        f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
+        f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
+        f"(Range over {listed(name for state, name in STATES.items() if state in set(times['state']))}; "
+        f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
+    )
+
+
+def hunt(run: Run, pair: str) -> Sentence:
+    """The arms in which the published saving is there."""
+    (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
+    limit = claim.bounds[1] if claim.bounds else None
+    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]
+    if limit is None or not others:
+        return Sentence("")
+    found = listed(f"*{arm.label}* ({arm.differs})" for arm in others if arm.saves(limit) is Truth.TRUE)
+    unknown = sum(arm.saves(limit) is Truth.UNKNOWN for arm in others)
+    if unknown == len(others):
+        ways = "the other way" if unknown == 1 else f"the {count(unknown)} other ways"
+        return Sentence(f"Whether the published saving is there in {ways} to run the test, this run cannot tell.")
+    return Sentence(
+        f"Of {count(len(others))} other ways to run the test, which change one thing each, the published saving of at least "
+        f"{100 * (1 - limit):g}{NBSP}% is there in {found or 'none'}{f'; for {count(unknown)} this run cannot tell' if unknown else ''}. "
+        "@sec-conditions says why, and what to do today."
+    )

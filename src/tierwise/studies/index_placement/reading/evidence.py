@@ -1,0 +1,28 @@
+"""What this study's rows tell about a topic on which sources meet; named in ``data/published/questions.toml``."""
+
+from typing import Final
+
+from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.formats import count, listed
+from tierwise.report.run import Run
+from tierwise.report.words import NOTHING
+from tierwise.studies.index_placement.reading.chapter_summary import SAVING
+
+
+def confirming_arms(run: Run) -> str:
+    """The other ways to run source M's test in which the published saving is there."""
+    claim = run.verdict(SAVING)
+    if claim is None or claim.bounds is None or claim.bounds[1] is None:
+        return NOTHING
+    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
+    saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
+    unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
+    open_ones = f"; of {count(unknown)} this run cannot tell" if unknown else ""
+    return (
+        f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it{open_ones})"
+        if others
+        else NOTHING
+    )
+
+
+TELLING: Final = (confirming_arms,)

@@ -1,0 +1,41 @@
+"""The verdicts on source R's claims about money."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core.words import IoArm, Substrate
+from tierwise.costs.band import States, judge_band
+from tierwise.costs.book import load_book
+from tierwise.costs.iops import simulated_iops, simulated_rate
+from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.report.rooms import Connection, MoneyJudge
+from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, ways
+
+
+def judge(found: Callable[[Connection | None], States], verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdict:
+    """`verdict` by the ratios that `found` has; its reads go through the page cache."""
+    return judge_band(verdict, found(connection), arm=IoArm.BUFFERED)
+
+
+def replaces_memory(connection: Connection | None) -> States:
+    """R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory."""
+    book, found = load_book(THEN), {}
+    for case in cases(connection):
+        if case.data_to_ram <= 1:
+            continue
+        three = ways(case, book)
+        at = f"data {case.data_to_ram:g} x RAM"
+        found[f"more RAM over an SSD, {at}"] = case.substrate, ratio_over_band(three.memory.bill, three.flash.bill, book)
+        found[f"more disks over more RAM, {at}"] = case.substrate, ratio_over_band(three.disks.bill, three.memory.bill, book)
+    return found
+
+
+def sequential(_: Connection | None) -> States:
+    """R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
+    ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
+    return {"lead in random over lead in sequential reads": (Substrate.SIMULATED, (ratio, ratio))}
+
+
+MONEY: Final[Mapping[str, MoneyJudge]] = {"R10": partial(judge, replaces_memory), "R11": partial(judge, sequential)}
