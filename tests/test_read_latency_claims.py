@@ -8,10 +8,10 @@ import pytest
 from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.published import read_histograms
+from tierwise.analysis.published import published_series
 from tierwise.analysis.verdicts import judge
 from tierwise.analysis.views import open_views
-from tierwise.studies.read_latency.reading.figures import published
+from tierwise.studies.read_latency.reading.figures import READ_HISTOGRAMS, published
 from tierwise.timings.reads import buckets
 
 SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}
@@ -26,7 +26,7 @@ def with_buckets(**changed: dict[int, int]) -> Histograms:
 
 
 def test_the_published_reads_of_all_tablespaces_add_up() -> None:
-    held = read_histograms()
+    held = published_series(READ_HISTOGRAMS)
     totals = dict(held.group_by("tablespace").agg(pl.col("reads").sum()).iter_rows())
     assert totals == {"all": 14_534, **SPACES}
     assert sum(SPACES.values()) == 14_534
@@ -42,7 +42,7 @@ def test_every_published_bucket_stands_in_the_source_with_its_count() -> None:
     ]
     printed = [(int(parts[0]), int(parts[1].split()[-1])) for parts in lines if parts[1].split()[-1] != "count"]
     assert sorted((from_ns, reads) for from_ns, reads in printed if reads) == sorted(
-        read_histograms().select("from_ns", "reads").iter_rows()
+        published_series(READ_HISTOGRAMS).select("from_ns", "reads").iter_rows()
     )
 
 

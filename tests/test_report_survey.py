@@ -11,9 +11,9 @@ from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
-from tierwise.analysis.published import survey_seconds
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.figures import survey as figures
+from tierwise.report.figures.survey import survey_seconds
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.survey_arrays.reading import chapter as survey_arrays

@@ -22,7 +22,7 @@ from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
-from tierwise.studies.survey_arrays.reading.strategies import catalog_strategies
+from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
 
@@ -108,7 +108,7 @@ def test_at_the_published_size_substrates_are_mixed_and_nothing_is_judged(tmp_pa
 def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([array_rows(), placement_rows(), move_rows()]))
     with open_views(tmp_path, RUN_ID) as connection:
-        found = catalog_strategies(connection, PAIR, load_book(THEN))
+        found = of_catalog(connection, PAIR, load_book(THEN))
     assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
     fastest = found[0]
     assert (fastest.name, fastest.substrate, fastest.job_s.pairs) == ("ssd_raid5", Substrate.EMULATED, 5)

@@ -43,7 +43,7 @@ def cells(found: Beside | None) -> Table | Sentence:
     ]
     caption = (
         f"Medians of unflagged observations in {found.run.name} and in the {found.reference.name}, cell by cell, "
-        f"n = {count(len(rows))} cells that both have. Queries: the views `*_cells`, as in `studies/index_placement/reading/rows.sql`."
+        f"n = {count(len(rows))} cells that both have. Queries: the views `*_cells` of each study's `reading/rows.sql`."
     )
     return Table(["Pair", "Cell", "This run", "Reference", "Ratio", "n, n", "Substrate"], rows, caption, align="llrrrrl")
 

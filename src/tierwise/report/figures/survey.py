@@ -8,7 +8,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.published import SURVEY, survey_seconds
+from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import MINIMUM_PAIRS, enough
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
@@ -19,6 +19,8 @@ from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS
 
+SURVEY: Final = "data/published/survey.csv"
+"""Source H's bars, as they are inferred: study, query, place, seconds."""
 ARRAYS: Final = "survey_arrays"
 PLACEMENT: Final = "survey_placement"
 QUERIES: Final = {
@@ -45,6 +47,12 @@ COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 ROW_PX: Final = 26
 SCAN: Final = "non_indexed"
 """The query whose published times imply the rates of a scan."""
+
+
+def survey_seconds(study: str) -> dict[tuple[str, str], float]:
+    """Seconds that the source's chart of `study` is taken to show, by (query, place)."""
+    rows = published_series(SURVEY).filter(study=study)
+    return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}
 
 
 def nothing(run: Run, study: str, pair: str) -> Sentence:

@@ -5,7 +5,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.published import READ_BENCHMARK, read_benchmark
+from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import estimable
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
@@ -15,6 +15,8 @@ from tierwise.report.figures import parts
 from tierwise.report.run import Run
 
 STUDY: Final = "ram_or_ssd"
+READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
+"""The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
 QUERY: Final = studies.path(STUDY, ROWS)
 WARM_UP_S: Final = 600
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
@@ -66,7 +68,7 @@ def throughput(run: Run, pair: str) -> Figure | Sentence:
 
 def fill_curves(run: Run, pair: str) -> Figure | Sentence:
     """The series from dropped caches on, over the author's logs at the sizes that these have."""
-    logs = read_benchmark().with_columns(drive=pl.col("tier").replace_strict(TIERS), end_s=pl.col("end_s").cast(pl.Float64))
+    logs = published_series(READ_BENCHMARK).with_columns(drive=pl.col("tier").replace_strict(TIERS), end_s=pl.col("end_s").cast(pl.Float64))
     series = run.query(
         "select tier, dataset_gib::bigint as dataset_gib, end_s, median(reads_per_s) as reads_per_s, min(reads_per_s) as low, "
         "max(reads_per_s) as high from ram_or_ssd_series where pair = ? and how is null and len(flags) = 0 "
@@ -122,7 +124,7 @@ def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
 
 def published_means() -> pl.DataFrame:
     """The measured phase of the author's logs: tier, dataset_gib, reads_per_s."""
-    measured = read_benchmark().filter(pl.col("end_s") > WARM_UP_S)
+    measured = published_series(READ_BENCHMARK).filter(pl.col("end_s") > WARM_UP_S)
     return measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
 
 

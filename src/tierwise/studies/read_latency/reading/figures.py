@@ -5,7 +5,7 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.published import READ_HISTOGRAMS, read_histograms
+from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import MINIMUM_PAIRS
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
@@ -17,6 +17,8 @@ from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 
 STUDY: Final = "read_latency"
+READ_HISTOGRAMS: Final = "data/published/read_latency.csv"
+"""The source's five histograms: tablespace (all: the global one), from_ns (a bucket ends at twice that), reads."""
 QUERY: Final = studies.path(STUDY, ROWS)
 SPACES: Final = {
     "all": "All reads",
@@ -119,7 +121,7 @@ def recorded(found: pl.DataFrame) -> int:
 
 def published() -> pl.DataFrame:
     """The source's histograms by our names: tablespace, bucket, reads."""
-    return read_histograms().select(
+    return published_series(READ_HISTOGRAMS).select(
         pl.col("tablespace").replace_strict(PUBLISHED_NAMES),
         bucket=pl.col("from_ns").log(2).round().cast(pl.Int32),
         reads="reads",

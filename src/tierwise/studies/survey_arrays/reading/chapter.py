@@ -7,9 +7,21 @@ from itertools import product
 from statistics import fmean
 from typing import Any, Final
 
-from tierwise.analysis.published import survey_seconds
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, FORMS, NOT_HUNTED, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
+from tierwise.report.figures.survey import (
+    ARRAYS,
+    FORMS,
+    NOT_HUNTED,
+    PLACES,
+    QUERIES,
+    SCAN,
+    arm_of,
+    hunted,
+    medians,
+    nothing,
+    query_of,
+    survey_seconds,
+)
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent
 from tierwise.report.instead import answered
 from tierwise.report.run import Run

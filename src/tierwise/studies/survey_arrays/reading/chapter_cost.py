@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
-from tierwise.analysis.published import SURVEY, survey_seconds
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.words import Substrate
@@ -13,7 +12,7 @@ from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, members
 from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, hunted, medians
+from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, SURVEY, hunted, medians, survey_seconds
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
 from tierwise.report.instead import in_place
 from tierwise.report.prices import book_of, devices_note, run_note

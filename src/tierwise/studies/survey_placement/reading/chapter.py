@@ -5,10 +5,22 @@ from functools import partial
 from statistics import fmean
 from typing import Any, Final
 
-from tierwise.analysis.published import SURVEY, survey_seconds
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, SCAN, arm_of, hunted, medians, nothing, query_of
+from tierwise.report.figures.survey import (
+    ARRAYS,
+    PLACEMENT,
+    PLACES,
+    QUERIES,
+    SCAN,
+    SURVEY,
+    arm_of,
+    hunted,
+    medians,
+    nothing,
+    query_of,
+    survey_seconds,
+)
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run

@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from tierwise.advisor.moving import MovePlan
-from tierwise.analysis.published import SURVEY
 from tierwise.core.words import Substrate, Way
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import QUERIES, query_of
+from tierwise.report.figures.survey import QUERIES, SURVEY, query_of
 from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run

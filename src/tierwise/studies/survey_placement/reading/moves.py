@@ -12,10 +12,10 @@ from tierwise.advisor.service import NewDevice
 from tierwise.advisor.workload import SLOW
 from tierwise.analysis import heat
 from tierwise.analysis.heat import Record
-from tierwise.analysis.published import survey_seconds
 from tierwise.analysis.statistics import enough
 from tierwise.core.words import IoArm, Substrate, Way
 from tierwise.devices.spec import load_device
+from tierwise.report.figures.survey import survey_seconds
 
 STUDY: Final = "survey_placement"
 BASE: Final = "all_hdd"
