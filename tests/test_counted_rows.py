@@ -17,7 +17,9 @@ RUN = "20260102-030405-smoke-abcdef"
 CELL = {"query": "one"}
 
 
-def written(raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one") -> Path:
+def written(
+    raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one", cache: CacheState = CacheState.COLD
+) -> Path:
     """A run with one row a block."""
     folder = raw / RUN
     folder.mkdir(parents=True, exist_ok=True)
@@ -25,7 +27,7 @@ def written(raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *
         key = trial if cell is None else f"clock=waited/{trial}"
         origin = Origin(RUN, "any", "pair", Substrate.EMULATED, IoArm.DIRECT, key, block, block)
         elapsed_s = (part.cpu_s or 0.0) + (part.device_s or 0.0)
-        row = Timing(cell or CELL, CacheState.COLD, "select", datetime(2026, 1, 2, tzinfo=UTC), elapsed_s, parts=part)
+        row = Timing(cell or CELL, cache, "select", datetime(2026, 1, 2, tzinfo=UTC), elapsed_s, parts=part)
         rows = frame(origin, [row])
         make_manifest(rows, complete=False).save(folder)
         write_part(folder, rows)
@@ -61,10 +63,28 @@ def test_one_odd_reference_among_a_blocks_trials_changes_nothing(tmp_path: Path)
     assert rows["elapsed_s"].to_list() == pytest.approx([0.110] * 15)
 
 
-def test_an_unsteady_host_gives_no_verdict_where_its_share_is_large(tmp_path: Path) -> None:
-    unsteady = [0.010, 0.020, 0.015, 0.030, 0.025]
-    assert read(written(tmp_path / "hot", [counted(0.0, host) for host in unsteady]))["flags"].to_list() == [["host"]] * 5
-    assert read(written(tmp_path / "cold", [counted(1.0, host) for host in unsteady]))["flags"].to_list() == [[]] * 5
+UNSTEADY = (0.010, 0.020, 0.015, 0.030, 0.025)
+
+
+def test_a_hot_query_with_an_unsteady_host_gives_no_verdict(tmp_path: Path) -> None:
+    hot = written(tmp_path, [counted(0.0, host) for host in UNSTEADY], cache=CacheState.HOT)
+    assert read(hot)["flags"].to_list() == [["host"]] * 5
+
+
+def test_a_hot_query_is_held_against_its_own_sessions_work(tmp_path: Path) -> None:
+    hot = written(tmp_path, [counted(0.0, pace * 0.002, pace * 1e-3) for pace in (1, 2, 1, 3, 1)], cache=CacheState.HOT)
+    assert read(hot)["elapsed_s"].to_list() == pytest.approx([0.002] * 5)
+    assert read(hot)["flags"].list.len().sum() == 0
+
+
+def test_an_unsteady_host_stays_in_the_rows_where_its_share_is_large(tmp_path: Path) -> None:
+    """So that intervals carry it; where its share is small the median stands for all."""
+    large, small = (
+        read(written(tmp_path / name, [counted(device_s, host) for host in UNSTEADY])) for name, device_s in (("a", 0.1), ("b", 1.0))
+    )
+    assert large["elapsed_s"].to_list() == pytest.approx([0.1 + host for host in UNSTEADY])
+    assert small["elapsed_s"].to_list() == pytest.approx([1.020] * 5)
+    assert large["flags"].list.len().sum() == small["flags"].list.len().sum() == 0
 
 
 def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_path: Path) -> None:

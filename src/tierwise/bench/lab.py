@@ -210,8 +210,8 @@ class Lab:
         """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
 
         The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number; none of one that
-        answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is the median of
-        this execution and so many more (`again`); the proof keeps them all.
+        answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is that of so many more
+        executions (`again`), each beside the reference work: their median ratio, times the session's `reference_s`. The proof keeps all.
         A cold run names the blocks that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():
@@ -235,9 +235,10 @@ class Lab:
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
         proof: dict[str, Any] = {"cached": session.cached} if session.cached else {}
         if again and parts.clock is ClockKind.COUNTED_ONE and not parts.device_s:
-            proof["cpu_s"] = [parts.cpu_s, *(self._computed_s(session, statement) for _ in range(again))]
-            parts = replace(parts, cpu_s=statistics.median(proof["cpu_s"]))
-            elapsed_s = parts.cpu_s or 0.0
+            proof["reference_s"], proof["cpu_s"] = zip(*(self._computed_s(session, statement) for _ in range(again)), strict=True)
+            paces = (cpu_s / work_s for work_s, cpu_s in zip(proof["reference_s"], proof["cpu_s"], strict=True))
+            elapsed_s = statistics.median(paces) * session.reference_s
+            parts = replace(parts, cpu_s=elapsed_s)
         if parts.clock is ClockKind.WAITED:
             known = session.alone and all(io.intended_s is not None for io in requests)
             flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
@@ -272,11 +273,12 @@ class Lab:
             parts=parts,
         )
 
-    def _computed_s(self, session: Session, statement: str) -> float:
-        """Counted processor time of one more execution of `statement`."""
+    def _computed_s(self, session: Session, statement: str) -> tuple[float, float]:
+        """Processor time of the reference work, and the counted one of one more execution of `statement` right after it."""
+        work_s = reference_s(session.connection, 1)
         begun = session.stopwatch.read()
         session.connection.execute(sql.SQL(statement)).fetchall()
-        return session.stopwatch.read().clock.computed_s - begun.clock.computed_s
+        return work_s, session.stopwatch.read().clock.computed_s - begun.clock.computed_s
 
     def _writes_past_the_cache(self, tier: Tier) -> bool:
         """Whether direct I/O on `tier` leaves nothing in the page cache, found out once."""

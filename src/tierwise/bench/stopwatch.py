@@ -96,10 +96,10 @@ def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
     return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
 
 
-def reference_s(connection: Connection) -> float:
-    """Processor time of `REFERENCE` in the session's process just now, the median of `REFERENCES`."""
+def reference_s(connection: Connection, times: int = REFERENCES) -> float:
+    """Processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
     pid, took_s = connection.info.backend_pid, []
-    for _ in range(REFERENCES):
+    for _ in range(times):
         begun_s = cpu_s(pid)
         connection.execute(sql.SQL(REFERENCE))
         took_s.append(cpu_s(pid) - begun_s)

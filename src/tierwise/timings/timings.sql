@@ -5,8 +5,10 @@
 -- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its block, the median over the block's
 -- trials, over their usual one in the run. One trial's own is a few milliseconds beside other work and scatters more than what it is to
 -- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/counted_time.py).
+-- The host's part of a hot query is held against its own session's work, which was done beside each of its executions.
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
--- twentieth of the whole (assumed), the row bears the flag `host` and gives no verdict; below five repetitions nothing is judged anyway.
+-- twentieth of the whole (assumed), the median would feign steadiness: then each row has its own host's part, so that intervals carry the
+-- scatter; a hot query, which is nothing else, bears the flag `host` and gives no verdict. Below five repetitions nothing is judged anyway.
 create temp table timings as
 with
 usual as (
@@ -21,21 +23,29 @@ blocks as (
     where clock <> 'waited' and reference_s > 0
     group by all
 ),
+own as (
+    select
+        run_id, study, pair, trial, step, block, flags, elapsed_s,
+        cpu_s * coalesce(usual_s / if(cache = 'hot', reference_s, block_s), 1) as own_s
+    from raw_timings left join usual using (run_id) left join blocks using (run_id, study, pair, block)
+    where clock <> 'waited' and reference_s is not null and cpu_s is not null
+),
 host as (
     select
         run_id, study, pair, trial, step,
-        median(cpu_s * coalesce(usual_s / block_s, 1)) as host_s,
-        1.4826 * mad(cpu_s * coalesce(usual_s / block_s, 1)) / median(elapsed_s) as scatter,
-        count(*) as repetitions
-    from raw_timings left join usual using (run_id) left join blocks using (run_id, study, pair, block)
-    where clock <> 'waited' and reference_s is not null and cpu_s is not null and len(flags) = 0
+        median(own_s) as host_s,
+        count(*) >= 5 and 1.4826 * mad(own_s) / median(elapsed_s) > 0.05 as unsteady
+    from own
+    where len(flags) = 0
     group by all
 )
 select raw_timings.* replace (
-    coalesce(device_s + host_s, elapsed_s) as elapsed_s,
-    if(repetitions >= 5 and scatter > 0.05, list_append(flags, 'host'), flags) as flags
+    coalesce(device_s + if(unsteady, own_s, host_s), raw_timings.elapsed_s) as elapsed_s,
+    if(unsteady and cache = 'hot', list_append(raw_timings.flags, 'host'), raw_timings.flags) as flags
 )
-from raw_timings left join host using (run_id, study, pair, trial, step)
+from raw_timings
+left join host using (run_id, study, pair, trial, step)
+left join own using (run_id, study, pair, trial, step, block)
 where cell ->> 'clock' is null;
 
 -- Rows of the cells that were also waited for.
