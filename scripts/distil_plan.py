@@ -1,6 +1,6 @@
 """Distil the host's constants of ``tierwise plan`` from runs of the census study, measured one after the other on a quiet machine.
 
-    python scripts/distil_plan.py RUN_FOLDER RUN_FOLDER ...     # for data/plan/index_placement.toml
+    python scripts/distil_plan.py RUN_FOLDER RUN_FOLDER ...     # for the forecast.toml of its room
 
 At least two runs of different size, each begun and ended without interruption on an emulated pair; the data lay there already. The times
 between two trials give what the host does there, the times beside the devices' own what it does for a read and a row.
