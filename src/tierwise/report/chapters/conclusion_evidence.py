@@ -115,7 +115,7 @@ TELLING: Final[Mapping[str, Callable[[Found], str]]] = {
 
 
 def evidence() -> dict[str, Callable[[Found], str]]:
-    """By the name that ``questions.toml`` uses: what all rows together tell, and of one study what its room does (``evidence.py``)."""
+    """What can be told of a topic, by the name that ``questions.toml`` uses: from all rows together, and from one study by its room."""
     return {**TELLING, **{told.__name__: partial(_of_run, told) for module in rooms.modules("evidence") for told in module.TELLING}}
 
 

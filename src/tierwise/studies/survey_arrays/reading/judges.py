@@ -19,7 +19,7 @@ def cost_efficient(verdict: ClaimVerdict, connection: Connection | None) -> Clai
 
 
 def other_measures(verdict: ClaimVerdict, connection: Connection | None) -> Mapping[str, States]:
-    """By what is delivered, and at the prices of the day of the run; none without one."""
+    """The ratios by what is delivered, and at the prices of the day of the run; none without one."""
     if connection is None or not connection.execute("select 1 from duckdb_views() where view_name = 'runs'").fetchall():
         return {}
     ((started_at,),) = connection.execute("select manifest ->> '$.started_at' from runs").fetchall()
