@@ -142,7 +142,6 @@ def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "
         pairs={pair: pair_record(pair) for pair in pairs},
         reader_pair=reader_pair,
         seed=1,
-        dataset_source="synthetic",
         code_version="0.1.0",
         method_sha256="2" * 64,
         host=HOST,

@@ -37,7 +37,7 @@ def test_another_input_is_another_run(inputs: Inputs, tmp_path: Path) -> None:
         replace(inputs, reader_pair="local"),
         replace(inputs, server_version="15.1"),
         replace(inputs, profile=inputs.profile.model_copy(update={"blocks": 6})),
-        replace(inputs, dataset_source=f"file:{sample}"),
+        replace(inputs, sources={"census": f"file:{sample}"}),
     ]
     assert len({each.sha256() for each in (inputs, *others)}) == 6
 
@@ -46,12 +46,12 @@ def test_a_file_is_known_by_its_content_and_shown_by_its_name(inputs: Inputs, tm
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     for path in (first, second):
         path.write_text("rows", encoding="utf-8")
-    assert replace(inputs, dataset_source=f"file:{first}").sha256() == replace(inputs, dataset_source=f"file:{second}").sha256()
+    assert replace(inputs, sources={"census": f"file:{first}"}).sha256() == replace(inputs, sources={"census": f"file:{second}"}).sha256()
     second.write_text("other rows", encoding="utf-8")
-    assert replace(inputs, dataset_source=f"file:{first}").sha256() != replace(inputs, dataset_source=f"file:{second}").sha256()
+    assert replace(inputs, sources={"census": f"file:{first}"}).sha256() != replace(inputs, sources={"census": f"file:{second}"}).sha256()
     assert shown_source(f"file:{first}") == "file:first.csv"
 
 
 def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
     with pytest.raises(InputError, match=r"CENSUS is 'file:/nonesuch': must name a readable file"):
-        replace(inputs, dataset_source="file:/nonesuch").sha256()
+        replace(inputs, sources={"census": "file:/nonesuch"}).sha256()

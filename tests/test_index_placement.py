@@ -34,7 +34,6 @@ def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECID
         pairs=inputs.pairs,
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
-        dataset_source=inputs.dataset_source,
         server_version=inputs.server_version,
     )
 
@@ -68,7 +67,7 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so(florida: None) -> None:
     asked = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
     assert asked.reader_pair == "local"
-    only_local = Inputs(asked.profile, (load_pair("local"),), "local", 1, "synthetic", asked.server_version)
+    only_local = Inputs(asked.profile, (load_pair("local"),), "local", 1, asked.server_version)
     run, rows = measured(small(only_local, arms=(IoArm.DIRECT,)))
     touched = pl.col("trial").str.extract_all(r"(hdd|ssd)").list.unique().list.sort().list.join("+")
     substrates = dict(rows.select(touched, "substrate").unique().rows())

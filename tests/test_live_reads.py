@@ -129,7 +129,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     need_fuse()
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
-    asked = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", "18.0")
+    asked = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
     run_folder = paths.raw() / open_run(asked, fresh=True).run_id
     simulate_on_pair(STUDY, asked.pairs[0], asked, run_folder, folder / "work")
     assert not (folder / "work").exists()

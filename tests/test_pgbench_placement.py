@@ -51,7 +51,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, "synthetic", asked.server_version)
+    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version)
     run = open_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)

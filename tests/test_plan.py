@@ -20,7 +20,7 @@ from tierwise.core.quiet import Noise
 from tierwise.datasets import census
 from tierwise.plan import estimate
 from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
-from tierwise.plan.forecast import Forecast, Host, Prospect, load
+from tierwise.plan.forecast import Forecast, Prospect, load, load_host
 from tierwise.studies.index_placement.measuring import forecast as index_placement
 from tierwise.studies.index_placement.measuring.forecast import Constants, Scene, expected_rows, forecast
 from tierwise.studies.pgbench_placement.measuring import forecast as pgbench_placement
@@ -36,14 +36,14 @@ def inputs(profile: str = "quick", tiers: str = "") -> Inputs:
 @pytest.fixture(autouse=True)
 def as_fast_as_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine keeps the pace of the one that the constants are of, and is as quiet."""
-    monkeypatch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+    monkeypatch.setattr(estimate, "reference_work", lambda: load_host().pace_s)
     monkeypatch.setattr(estimate, "listen", lambda: QUIET)
 
 
 @pytest.fixture(scope="module")
 def quick() -> Plan:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(estimate, "reference_work", lambda: load("host", Host).pace_s)
+        patch.setattr(estimate, "reference_work", lambda: load_host().pace_s)
         patch.setattr(estimate, "listen", lambda: QUIET)
         return plan_of(inputs())
 
@@ -92,7 +92,7 @@ def test_more_rows_blocks_and_variants_take_longer_and_more_disk() -> None:
 
 
 def test_a_host_that_is_half_as_fast_takes_at_most_twice_as_long(quick: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "reference_work", lambda: 2 * load("host", Host).pace_s)
+    monkeypatch.setattr(estimate, "reference_work", lambda: 2 * load_host().pace_s)
     slow = plan_of(inputs())
     assert slow.pace == pytest.approx(2)
     assert slow.minutes == quick.minutes  # at the recorded pace
@@ -166,7 +166,7 @@ def test_nobody_waits_for_a_device_that_is_replayed_afterwards() -> None:
     source = load_pair("source-m")
     profile = inputs().profile
     trials = load_study("index_placement").trials(profile, source)
-    prospect = Prospect(profile, source, trials, "synthetic", 1)
+    prospect = Prospect(profile, source, trials, {}, 1)
     assert forecast(prospect).device_s > 10
     assert forecast(replace(prospect, pair=source.simulated())).device_s == 0
 
@@ -178,7 +178,7 @@ def test_windows_wait_for_the_clock_and_the_rest_grows_with_the_data() -> None:
     def of(**changes: object) -> Forecast:
         changed = profile.model_copy(update={"studies": {"pgbench_placement": {**table, **changes}}})
         trials = load_study("pgbench_placement").trials(changed, pair)
-        return pgbench_placement.forecast(Prospect(changed, pair, trials, "synthetic", 1))
+        return pgbench_placement.forecast(Prospect(changed, pair, trials, {}, 1))
 
     as_it_is, larger, longer, alone = of(), of(scale=40), of(window_s=40), of(flip_map=None)
     assert as_it_is.device_s >= 15 * 3
@@ -236,7 +236,7 @@ def test_source_h_waits_for_its_queries_and_loads_its_rows_once(study: str, tabl
     def of(on: Pair = pair, **changes: object) -> Forecast:
         changed = profile.model_copy(update={"studies": {study: {**table, "blocks": 5, **changes}}})
         trials = load_study(study).trials(changed, on)
-        found = import_module(f"tierwise.plan.studies.{study}").forecast(Prospect(changed, on, trials, "synthetic", 1))
+        found = import_module(f"tierwise.studies.{study}.measuring.forecast").forecast(Prospect(changed, on, trials, {}, 1))
         assert isinstance(found, Forecast)
         return found
 

@@ -44,7 +44,7 @@ def opened_lab(work: Path, version: str) -> Iterator[Lab]:
     except MissingError as missing:
         pytest.skip(str(missing))
     profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
-    inputs = Inputs(profile, (load_pair(PAIR),), None, 1, "synthetic", version)
+    inputs = Inputs(profile, (load_pair(PAIR),), None, 1, version)
     with open_lab(STUDY, load_pair(PAIR), inputs, work) as opened:
         yield opened
 

@@ -108,7 +108,7 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     profile = Profile.model_validate(RUN.profile)
     (share,) = (data.rows / PUBLISHED_CENSUS_ROWS for data in RUN.datasets if data.name == "census")
     no_server = Cluster(tmp_path, find_binaries(), server_account())
-    lab = Lab(profile, load_pair(record.pair), RUN.seed, RUN.dataset_source, tmp_path, no_server, stretch=1 / share)
+    lab = Lab(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
     found = traced(study, study.trials(profile, lab.pair), lab, read_rows(FOLDER).filter(study=study.name), FOLDER)["predictions"]
     again, frozen = ({(one["trial"], one["step"]): one for one in told} for told in (found, record.facts["predictions"]))
     assert again.keys() == frozen.keys(), STALE

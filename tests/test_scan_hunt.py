@@ -19,7 +19,7 @@ FEW = Query("indexed", "printed", scanned=False, heap_blocks=200_000, index_bloc
 
 def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> list[dict[str, Any]]:
     no_server: Cluster = None  # type: ignore[assignment]
-    lab = Lab(load_profile("smoke"), load_pair(pair), 1, "synthetic", Path(), no_server)
+    lab = Lab(load_profile("smoke"), load_pair(pair), 1, Path(), no_server)
     return published_size(lab, queries, Hunt(requests=16, seeds=2), table_bytes=table_bytes)
 
 

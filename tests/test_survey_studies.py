@@ -42,8 +42,8 @@ def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytes
     patch.setenv("TIERWISE_WORK", str(workspace))
     patch.setenv("TIERWISE_RAW", str(folder / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    run = open_run(Inputs(tiny(asked.profile), (pair,), None, 1, "synthetic", asked.server_version), fresh=True)
-    inputs = Inputs(tiny(asked.profile), (pair,), None, 1, "synthetic", asked.server_version)
+    run = open_run(Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version), fresh=True)
+    inputs = Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version)
     measure_study(study, inputs, paths.raw() / run.run_id)
     return complete(run.run_id), without_checks(read_rows(paths.raw() / run.run_id))
 

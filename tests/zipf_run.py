@@ -21,7 +21,7 @@ def inputs(*, blocks: int = 5, seed: int = 1) -> Inputs:
     """What asks for `SIZES_GIB` at `SCALE`."""
     grid = {"dataset_gib": SIZES_GIB, "scale": SCALE}
     profile = load_profile("smoke").model_copy(update={"blocks": blocks, "studies": {STUDY.name: grid}})
-    return Inputs(profile, (load_pair("source-r"),), None, seed, "synthetic", "18.0")
+    return Inputs(profile, (load_pair("source-r"),), None, seed, "18.0")
 
 
 def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, study: SimulatedStudy = STUDY) -> str:

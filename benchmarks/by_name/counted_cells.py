@@ -56,7 +56,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[tuple[Study, Lab]
     pair = load_pair(f"source-{study.source.lower()}")
     version = ".".join(map(str, find_binaries().version))
     counting: Counting = possible_counting()
-    inputs = Inputs(profile, (pair,), None, seed, "synthetic", version, counting=counting)
+    inputs = Inputs(profile, (pair,), None, seed, version, counting=counting)
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"counted-time-{name}"
         try:

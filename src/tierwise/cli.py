@@ -51,7 +51,7 @@ def report(  # noqa: PLR0917  each is an option with a name
     """Measure what is missing and build the report."""
     from tierwise.pipeline import Asked, make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky, fresh=fresh, retry=retry)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, fresh=fresh, retry=retry)
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     say(f"pdf:    {site / 'tierwise.pdf'}")

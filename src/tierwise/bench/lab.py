@@ -15,6 +15,7 @@ from psycopg import sql
 from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
 from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
@@ -70,11 +71,10 @@ class Lab:
     profile: Profile
     pair: Pair
     seed: int
-    dataset_source: str
     work: Path
     cluster: Cluster
     stretch: float = 1.0  # of seek distances, for the size of the data
-    sky_source: str = "synthetic"
+    sources: Mapping[str, str] = field(default_factory=dict)  # data set -> where it comes from, if it is not synthetic
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     datasets: dict[str, DatasetLike] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
@@ -120,6 +120,10 @@ class Lab:
         """Have a counted clock stand, while figures are read that belong to one moment, or go on."""
         if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
             self.daemon.hold(held)
+
+    def source_of(self, data_set: str) -> str:
+        """Where the reader wants `data_set` from."""
+        return self.sources.get(data_set, SYNTHETIC)
 
     def note_dataset(self, dataset: DatasetLike) -> None:
         """Have the manifest name `dataset`."""

@@ -16,6 +16,7 @@ from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
+from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
@@ -45,12 +46,12 @@ def load_study(name: str) -> Study | SimulatedStudy:
     return study
 
 
-def gather_inputs(*, profile: str, tiers: str, seed: int, census: str, sky: str = "synthetic") -> Inputs:
-    """Read what the reader asked for; `tiers` names the reader's own pair, or is empty."""
+def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inputs:
+    """Read what the reader asked for; `tiers` names the reader's own pair, or is empty; `sources` say whence a data set comes."""
     binaries = find_binaries()
-    sources = {load_study(name).source for name in studies.names()}
+    letters = {load_study(name).source for name in studies.names()}
     files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
-    pairs = [pair for pair in map(load_pair, files) if pair.source in sources]
+    pairs = [pair for pair in map(load_pair, files) if pair.source in letters]
     if tiers and tiers not in {pair.name for pair in pairs}:
         pairs.append(load_pair(tiers))
     chosen = load_profile(profile)
@@ -61,9 +62,8 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, census: str, sky: str 
         pairs=possible,
         reader_pair=tiers or None,
         seed=seed,
-        dataset_source=census,
         server_version=".".join(map(str, binaries.version)),
-        sky_source=sky,
+        sources=chosen_sources(sources),
         counting=possible_counting(),
     )
 
@@ -104,11 +104,9 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
     return (IoArm.BUFFERED,)
 
 
-def run_study(
-    name: str, *, profile: str, tiers: str = "", seed: int = 1, census: str = "synthetic", sky: str = "synthetic", run_id: str = ""
-) -> Manifest:
+def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id: str = "", **sources: str) -> Manifest:
     """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it."""
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
     return measure_study(name, inputs, paths.raw() / (run_id or open_run(inputs, fresh=False).run_id))
 
 
@@ -133,7 +131,7 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
-    lab = Lab(inputs.profile, pair, inputs.seed, inputs.dataset_source, work, cluster, sky_source=inputs.sky_source)
+    lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
     lab.stretch = 1.0 / study.published_share(lab)
     with ExitStack() as stack:
         tiers = {}

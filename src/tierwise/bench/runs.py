@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
 
-from tierwise.bench.inputs import Inputs, code_version, method_sha256, packages
+from tierwise.bench.inputs import Inputs, code_version, packages
+from tierwise.bench.method import method_sha256
 from tierwise.core import host, paths
 from tierwise.core.toml import validate
 from tierwise.timings.manifest import Manifest, Stage, StudyRecord, load_manifest
@@ -29,7 +30,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
         clocks=inputs.counting.told(),
-        dataset_source=shown_source(inputs.dataset_source),
+        sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
         method_sha256=method_sha256(),
         host=host.fingerprint(),

@@ -89,14 +89,14 @@ class Plan:
         return max((line.disk_gb or 0.0 for line in self.lines), default=0.0)
 
 
-def make_plan(*, profile: str, tiers: str, seed: int, census: str, sky: str = "synthetic") -> Plan:
+def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
     """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace and quiet,
     for some seconds, and nothing is written.
 
     Raises:
         InputError: an unknown profile or pair, a file that cannot be read.
     """
-    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky))
+    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources))
 
 
 def plan_of(inputs: Inputs) -> Plan:
@@ -124,7 +124,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
         trials = tuple({turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}.values())
         waited = [turn.trial for turn in turns if turn.trial.waited]
         counted = bool(waited)  # a sample is, wherever anything is counted
-    prospect = Prospect(inputs.profile, pair, trials, inputs.dataset_source, inputs.seed, counted, waited)
+    prospect = Prospect(inputs.profile, pair, trials, inputs.sources, inputs.seed, counted, waited)
     found = _forecast(name, prospect)
     models_alone = isinstance(study, SimulatedStudy) and all(trial.preparation != LIVE for trial in trials)
     return Line(

@@ -42,7 +42,7 @@ class Prospect:
     profile: Profile
     pair: Pair
     trials: Sequence[Trial]
-    dataset_source: str
+    sources: Mapping[str, str]
     seed: int
     counted: bool = False
     waited: Sequence[Trial] = ()

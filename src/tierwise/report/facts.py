@@ -102,10 +102,7 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
         "data": {
             "profile": str(manifest.profile.get("name")),
             "seed": str(manifest.seed),
-            **{
-                record.name: f"{record.provenance.get('source', manifest.dataset_source)}, {record.rows:,} rows, {record.sha256[:12]}"
-                for record in manifest.datasets
-            },
+            **{record.name: f"{manifest.source_of(record)}, {record.rows:,} rows, {record.sha256[:12]}" for record in manifest.datasets},
         },
         "prices": _files("prices"),
         "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},

@@ -101,7 +101,7 @@ class Run:
         """What the front page says of the run."""
         substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
         datasets = (
-            f"{record.name}, {record.provenance.get('source', self.manifest.dataset_source)}, {count(record.rows)} rows"
+            f"{record.name}, {self.manifest.source_of(record)}, {count(record.rows)} rows"
             + (f" ({percent(record.rows / PUBLISHED_CENSUS_ROWS)} of the published)" if record.name == "census" else "")
             for record in self.manifest.datasets
         )

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import Field
 
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
@@ -96,7 +97,8 @@ class Manifest(Strict):
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
     seed: int
     clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
-    dataset_source: str
+    sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
+    dataset_source: str | None = None  # the census's, of runs from before `sources`
     code_version: str
     method_sha256: str  # over the sources of the measuring side
     host: Host
@@ -120,6 +122,10 @@ class Manifest(Strict):
             return None
         pace, steal = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal"))
         return Conditions(took_s, pace, steal)
+
+    def source_of(self, data: DatasetRecord) -> str:
+        """Where the rows of `data` came from."""
+        return str(data.provenance.get("source") or self.sources.get(data.name) or self.dataset_source or SYNTHETIC)
 
     def blocks_added(self, study: str, pair: str) -> int:
         """Blocks beyond the profile's."""

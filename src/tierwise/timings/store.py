@@ -39,7 +39,7 @@ RUN_COLUMNS: Final[dict[str, Any]] = {
     "profile": pl.String,
     "reader_pair": pl.String,
     "seed": pl.Int64,
-    "dataset_source": pl.String,
+    "sources": pl.String,  # data set -> source, as JSON
     "code_version": pl.String,
     "method_sha256": pl.String,
     "started_at": pl.Datetime("us", "UTC"),

@@ -39,7 +39,7 @@ def run_table(run: Run) -> Table:
         "Pairs of tiers": ", ".join(f"`{name}` ({run.substrate(name) or 'nothing measured'})" for name in manifest.pairs),
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
         "Seed": str(manifest.seed),
-        "Data": f"`{manifest.dataset_source}`",
+        "Data": ", ".join(f"{data.name}: `{manifest.source_of(data)}`" for data in manifest.datasets) or "none",
         "Code": f"`{manifest.code_version}`",
         "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
         "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",

@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 
 from tierwise.bench.study import Trial
 from tierwise.core import paths
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.pairs import DirectoryTier, EmulatedTier, Pair, TierSpec
 from tierwise.core.units import PAGE_BYTES
 from tierwise.datasets import census
@@ -66,7 +67,7 @@ class Constants(Measured):
 def forecast(prospect: Prospect) -> Forecast:
     """The forecast of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
     constants = load("index_placement", Constants)
-    rows = expected_rows(prospect.dataset_source, prospect.profile.fraction)
+    rows = expected_rows(prospect.sources.get("census", SYNTHETIC), prospect.profile.fraction)
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
     copies = {(trial.cell["table"], study.variant_of(trial).build) for trial in prospect.trials}
     copies |= {("hdd", "shuffled")}  # the planner's figures ask for it

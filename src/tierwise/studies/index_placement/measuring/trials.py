@@ -150,7 +150,8 @@ def variant_of(trial: Trial) -> Variant:
 
 def dataset(lab: Lab) -> Dataset:
     """The census as this run has it; made where it is not there yet, and named in the manifest."""
-    data = census.acquire(lab.dataset_source, fraction=lab.profile.fraction, seed=lab.seed, folder=paths.data() / "external" / "census")
+    folder = paths.data() / "external" / "census"
+    data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder)
     lab.note_dataset(data)
     return data
 

@@ -25,8 +25,9 @@ def origin(run: Run) -> Sentence:
         return Sentence("This run's manifest names no census data.")
     share = percent(record.rows / PUBLISHED_CENSUS_ROWS)
     told = f"This run holds **{count(record.rows)} rows**, {share} of the published {count(PUBLISHED_CENSUS_ROWS)}."
-    if run.manifest.dataset_source != "synthetic":
-        return Sentence(f"{told} They were read from the file that the run was given (`{run.manifest.dataset_source}`).")
+    source = run.manifest.source_of(record)
+    if source != "synthetic":
+        return Sentence(f"{told} They were read from the file that the run was given (`{source}`).")
     assumed = "".join(f"\n- {line}" for line in record.provenance.get("assumed", []))
     warning = f"{record.provenance.get('what', 'The rows are synthetic')}.".capitalize()
     told_assumed = f"\n\nAssumed, because the real file's excerpt does not show it:\n{assumed}" if assumed else ""

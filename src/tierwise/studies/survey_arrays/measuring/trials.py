@@ -117,7 +117,7 @@ def published_share(lab: Lab) -> float:
 def _dataset(lab: Lab) -> Dataset:
     """Looked up once: to see that it is whole, all of it is read."""
     if "dataset" not in lab.memory:
-        lab.memory["dataset"] = acquire(lab.sky_source, profile=lab.profile, seed=lab.seed)
+        lab.memory["dataset"] = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
         lab.note_dataset(lab.memory["dataset"])
     data: Dataset = lab.memory["dataset"]
     return data
