@@ -25,7 +25,8 @@ def judged(checkout: Path, run: Path) -> list[dict[str, Any]]:
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "TIERWISE_RAW": str(run.parent)}
     command = [sys.executable, "-m", "tierwise", "claims", "--format", "json", "--run", run.name]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=checkout)
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    told = json.loads(done.stdout)
+    found: list[dict[str, Any]] = told["claims"] if isinstance(told, dict) else told  # a list before the JSON had a version
     return found
 
 

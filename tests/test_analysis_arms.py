@@ -210,7 +210,7 @@ def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_pat
 
 def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
     save_run(tmp_path, make_rows(substrate=Substrate.MEASURED))
-    (told,) = [one["through"] for one in as_json(judge(tmp_path)) if one["id"] == "M1"]
+    (told,) = [one["through"] for one in as_json(judge(tmp_path))["claims"] if one["id"] == "M1"]
     assert (told["heap_io_s"], told["index_io_s"], told["reason"]) == (None, None, "nothing recorded it")
     assert told["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
 
@@ -220,7 +220,7 @@ def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) ->
 
 def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
-    claims = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))
+    claims = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))["claims"]
     for one in (claim for claim in claims if claim["source"] == "M"):
         assert one["rests_on"] == ([] if one["id"] == "M6" else ["direct"])
         assert one["arms"].keys() == (set() if one["id"] == "M6" else {"heap-cached", "asymmetric"})

@@ -296,7 +296,7 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
 
 def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
-    objects = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
+    objects = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))["claims"]
     assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()

@@ -132,7 +132,7 @@ def test_every_claim_of_the_source_has_its_verdict(home: Home, smoke: Manifest) 
 
 def test_an_index_on_ssd_does_not_save_nine_tenths_when_everything_is_cold(home: Home, smoke: Manifest) -> None:
     """What the prototype found, and what the published sentence would have to survive."""
-    verdicts = {claim["id"]: claim for claim in json.loads(home.command("claims", "--format", "json").stdout)}
+    verdicts = {claim["id"]: claim for claim in json.loads(home.command("claims", "--format", "json").stdout)["claims"]}
     assert verdicts["M1"]["verdict"] == "contradicted"
     assert verdicts["M1"]["low"] > 0.5
 

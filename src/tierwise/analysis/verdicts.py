@@ -18,6 +18,8 @@ from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
+JSON_VERSION: Final = 2
+"""Goes up with every field that is renamed, dropped or means something else; version 1 was the list of claims alone."""
 FEW_ORDERS: Final = 3
 """So many are spelled out as bounds; of more the ratios name them."""
 TABLE_COLUMNS: Final[dict[str, Any]] = {
@@ -93,9 +95,9 @@ def judge(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
         return verdicts
 
 
-def as_json(verdicts: Sequence[ClaimVerdict]) -> list[dict[str, Any]]:
-    """`verdicts` as JSON values, one object a claim."""
-    return [verdict.model_dump(mode="json") for verdict in verdicts]
+def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
+    """`verdicts` as JSON values: the version of their form, and one object a claim."""
+    return {"version": JSON_VERSION, "claims": [verdict.model_dump(mode="json") for verdict in verdicts]}
 
 
 def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
