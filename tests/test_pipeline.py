@@ -120,7 +120,7 @@ def test_an_emulated_disk_takes_its_time(rows: pl.DataFrame) -> None:
 def test_every_claim_of_the_source_has_its_verdict(home: Home, smoke: Manifest) -> None:
     answer = home.command("claims", "--format", "json")
     assert answer.returncode == 0, answer.stderr
-    verdicts = {claim["id"]: claim for claim in json.loads(answer.stdout) if claim["source"] == "M"}
+    verdicts = {claim["id"]: claim for claim in json.loads(answer.stdout)["claims"] if claim["source"] == "M"}
     assert list(verdicts) == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for claim in verdicts.values():
         assert claim["run_id"] == smoke.run_id

@@ -128,7 +128,7 @@ def test_formulas_are_mathml_verdicts_are_marks_and_queries_are_links(source: Pa
     made = page(source, first="# First\n\n$r = 1$ is **contradicted**, by `studies/index_placement/reading/rows.sql`; **bold** stays.")
     assert "<math" in made
     assert '<span class="verdict contradicted">contradicted</span>' in made
-    assert '<a href="sql/studies/index_placement.sql.txt">' in made
+    assert '<a href="sql/studies/index_placement/reading/rows.sql.txt">' in made
     assert "<strong>bold</strong>" in made
 
 
