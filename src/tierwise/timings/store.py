@@ -186,8 +186,9 @@ def _manifest(folder: Path) -> Manifest:
 
 
 def _run_row(manifest: Manifest) -> dict[str, object]:
-    fields = manifest.model_dump(include=set(RUN_COLUMNS) - {"profile", "manifest"})
-    return {**fields, "profile": manifest.profile.get("name"), "manifest": manifest.model_dump_json()}
+    fields = manifest.model_dump(include=set(RUN_COLUMNS) - {"profile", "sources", "manifest"})
+    sources = {data.name: manifest.source_of(data) for data in manifest.datasets}
+    return {**fields, "profile": manifest.profile.get("name"), "sources": json.dumps(sources), "manifest": manifest.model_dump_json()}
 
 
 def _keys(rows: pl.DataFrame) -> set[PartKey]:
