@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, load_study, turns_of
+from tierwise.bench.live import turns_of
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.rooms import load_study
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.cli import app
 from tierwise.core import studies

@@ -57,6 +57,26 @@ def report(  # noqa: PLR0917  each is an option with a name
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
 
+@app.command("run")
+def run_study(  # noqa: PLR0917  each is an option with a name
+    study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies")],
+    profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
+    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
+    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH", envvar="CENSUS")] = "synthetic",
+    sky: Annotated[
+        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
+    ] = "synthetic",
+) -> None:
+    """Measure one study by its notebooks; a later report of the same inputs goes on with its run."""
+    from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
+
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky})
+    run = run_one(asked, study)
+    has = ", ".join(sorted({record.name for record in run.studies}))
+    say(f"run {run.run_id} is {run.status}; it has {has}")
+
+
 @app.command()
 def plan(  # noqa: PLR0917  each is an option with a name
     profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",

@@ -4,22 +4,23 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import polars as pl
 
-from tierwise.bench.inputs import Inputs
 from tierwise.bench.order import interleave
-from tierwise.bench.runs import record_study, update
 from tierwise.bench.study import Trial, no_check
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import Progress
 from tierwise.core.words import Substrate
 from tierwise.tiers import reclaim as mounts
-from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.parts import done_parts, read_parts, write_part
 from tierwise.timings.schema import Origin, Timing, frame
-from tierwise.timings.store import done_parts, read_parts, write_part
+
+if TYPE_CHECKING:
+    from tierwise.bench.book import Book
+    from tierwise.bench.inputs import Inputs
 
 LIVE: Final = "live"
 """The preparation of trials that read real files."""
@@ -63,21 +64,20 @@ class SimulatedStudy:
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
 
-def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path, work: Path) -> None:
-    """Get what the run in `folder` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
+def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
+    """Get what the run of `book` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    blocks = inputs.profile.blocks + load_manifest(folder).blocks_added(study.name, pair.name)
+    folder, blocks = book.folder, inputs.profile.blocks + book.blocks_added(study.name, pair.name)
     turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
     done = done_parts(folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
-    if not left and (study.name, pair.name) in recorded:
+    if not left and book.has(study.name, pair.name):
         return
     how = LIVE if any(turn.trial.preparation == LIVE for turn in turns) else "simulated"
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
     with ExitStack() as stack:
-        lab = stack.enter_context(_live_lab(study, pair, inputs, folder, work)) if left and how == LIVE else None
+        lab = stack.enter_context(_live_lab(study, pair, inputs, book, work)) if left and how == LIVE else None
         for turn in left:
             seed = inputs.seed + turn.block
             timings = list(study.live(turn.trial, lab, seed) if lab else study.simulate(turn.trial, pair, seed))
@@ -94,24 +94,13 @@ def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: 
             write_part(folder, frame(origin, timings))
             progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
     study.check(read_parts(folder, study.name))
-    record = StudyRecord(
-        name=study.name,
-        pair=pair.name,
-        trials=tuple(sorted({turn.trial.key for turn in turns})),
-        blocks=blocks,
-        settings={},
-        server_version="",
-        facts=study.describe(inputs.profile, pair),
-    )
-    record_study(folder, record)
+    book.record(study.name, pair.name, turns, facts=study.describe(inputs.profile, pair))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy, pair: Pair, inputs: Inputs, folder: Path, work: Path) -> Iterator[LiveLab]:
+def _live_lab(study: SimulatedStudy, pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
     """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
-    manifest = load_manifest(folder)
-    stretch = study.stretch(inputs.profile)
-    with study.open_live(pair, manifest.calibrations, work=work, stretch=stretch, seed=inputs.seed) as lab:
-        update(manifest, calibrations=lab.calibrations).save(folder)
+    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
+        book.keep_calibrations(lab.calibrations)
         yield lab
     mounts.discard(work)

@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from tierwise.bench.lab import Lab
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import ClockKind, IoArm, Substrate
 from tierwise.timings.schema import Timing
+
+if TYPE_CHECKING:
+    from tierwise.bench.lab import Lab  # a study without a server has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +90,11 @@ class Study:
     name: str
     source: str
     question: str
-    published_share: Callable[[Lab], float]
+    published_share: "Callable[[Lab], float]"
     trials: Callable[[Profile, Pair], tuple[Trial, ...]]
-    prepare: Callable[[Trial, Lab], None]
-    measure: Callable[[Trial, Lab], Iterator[Timing]]
-    describe: Callable[[Lab], dict[str, Any]]
+    prepare: "Callable[[Trial, Lab], None]"
+    measure: "Callable[[Trial, Lab], Iterator[Timing]]"
+    describe: "Callable[[Lab], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
