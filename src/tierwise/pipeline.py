@@ -196,10 +196,10 @@ def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
-    """The notebooks that acquire data, but for data sets that none of the studies `names` is measured on."""
+    """The notebooks that acquire the data sets that the studies `names` are measured on."""
     used = {data for name in names for data in data_sets_in(code_of_study(name, inputs), data_sets.names())}
     notebooks = {path.stem.removeprefix("acquire-"): path for path in sorted((paths.home() / "notebooks").glob("acquire-*.ipynb"))}
-    return [path for data, path in notebooks.items() if names and (data in used or data not in data_sets.names())]
+    return [path for data, path in notebooks.items() if data in used]
 
 
 def _driving(names: Sequence[str]) -> list[Path]:
