@@ -48,6 +48,14 @@ def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Clu
     assert checkpoints == 1
 
 
+def test_a_load_that_is_ended_at_once_ends_as_its_own_clock_would_end_it(filled: Cluster) -> None:
+    """The signal of its clock would kill a pgbench that has only begun to start, as it does on a machine that is late."""
+    for seed in range(5):
+        with pgbench.Load(filled, "select-only", clients=2, seed=seed, scale=1) as load:
+            pass
+        assert set(load.transactions.columns) == set(pgbench.TRANSACTIONS)
+
+
 def test_a_mix_updates_its_share_and_prefers_popular_accounts_that_are_strewn(filled: Cluster) -> None:
     popular: list[list[int]] = []
     for seed in (1, 2):
