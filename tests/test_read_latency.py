@@ -18,7 +18,7 @@ from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm
-from tierwise.postgres.wal import WAL
+from tierwise.postgres.cluster_files import WAL
 from tierwise.recorders import bpftrace, strace_reads
 from tierwise.studies.read_latency.measuring.reads import EMULATOR, choose_recorder, histograms
 from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, tablespaces, trials

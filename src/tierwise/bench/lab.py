@@ -22,11 +22,11 @@ from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
 from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold, settings
+from tierwise.postgres.activity import log_position
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
-from tierwise.postgres.wal import log_position
 from tierwise.postgres.warming import warm_heap
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier

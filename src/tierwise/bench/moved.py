@@ -13,8 +13,8 @@ from tierwise.core.progress import Progress
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.copies import WHOLE, is_whole
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.placement import move
 from tierwise.postgres.plans import planned
+from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
 

@@ -26,8 +26,8 @@ from tierwise.postgres.cold import METAPAGES, expected_pages, relation_files, vi
 from tierwise.postgres.copies import Build, CopiedTable, schema_of
 from tierwise.postgres.estimates import IndexScanCost, analysed, column_statistics, estimates, sampled
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.placement import move
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.studies.index_placement.measuring.variants import PUBLISHED, Scan, Variant
 from tierwise.timings.schema import Timing

@@ -13,8 +13,8 @@ from tierwise.bench.lab import Lab
 from tierwise.core.files import write_whole
 from tierwise.core.progress import say
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.restore import TABLESPACES, restore
+from tierwise.postgres.cluster_files import TABLESPACES, restore
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection, loading_settings
 
 TEMPLATES: Final = ("template0", "template1")

@@ -18,10 +18,10 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold, settings
+from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.processes import serving as serving_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
-from tierwise.postgres.wal import WAL
 from tierwise.recorders.choice import RECORDERS
 from tierwise.recorders.reads import find_server
 from tierwise.tiers.emulated import Emulated

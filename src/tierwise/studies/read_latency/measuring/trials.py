@@ -21,9 +21,9 @@ from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Substrate
-from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.cluster_files import place_wal
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.wal import place_wal
 from tierwise.studies.read_latency.measuring.clients import Client, connected
 from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
 from tierwise.studies.read_latency.measuring.reads import ReadWindow, choose_recorder, mount_for, serving

@@ -26,8 +26,8 @@ from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
-from tierwise.postgres.placement import moving
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import moving
 from tierwise.postgres.settings import Connection
 from tierwise.timings.schema import Timing
 
