@@ -13,11 +13,11 @@ from tierwise.core import memory_group
 from tierwise.core.words import Layout
 from tierwise.postgres import pgbench
 from tierwise.postgres.activity import activity_between, read_activity
-from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.processes import serving
-from tierwise.postgres.restore import TABLESPACES, restore
+from tierwise.postgres.processes import ServerError, serving
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings
 
 

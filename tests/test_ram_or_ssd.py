@@ -32,7 +32,7 @@ def test_the_bench_finds_it() -> None:
 def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) -> None:
     profile = load_profile(name)
     cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
-    assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell["tier"], cell["dataset_gib"]) for cell in cells}
+    assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell.tier, cell.dataset_gib) for cell in cells}
     assert profile.study(NAME, Grid).scale == (4 if name == "full" else 64)
 
 
@@ -47,7 +47,7 @@ def test_equal_seeds_give_equal_series_of_120_points() -> None:
 def test_a_directory_cannot_be_simulated() -> None:
     pair = load_pair("source-r")
     real = pair.model_copy(update={"tiers": {**pair.tiers, "ssd": DirectoryTier(kind="directory", directory="x")}})
-    trial = next(trial for trial in trials(inputs().profile, pair) if trial.cell["tier"] == "ssd")
+    trial = next(trial for trial in trials(inputs().profile, pair) if trial.cell.tier == "ssd")
     with pytest.raises(InputError, match="needs a device"):
         next(simulate(trial, real, 1))
 

@@ -3,8 +3,6 @@
 import json
 import os
 import sys
-from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,21 +10,15 @@ import typer
 
 from tierwise.advisor.cli import advise, move_plan
 from tierwise.core import paths
-from tierwise.core.answers import Format, FormatOption, answered
+from tierwise.core.answers import Format, FormatOption
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
+from tierwise.costs.cli import cost, volumes
 from tierwise.simulate.cli import predict_scan, simulating, validating
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
-
-
-class Rating(StrEnum):
-    """Where a device's IOPS come from."""
-
-    SIMULATED = "simulated"
-    PUBLISHED = "published"
 
 
 @app.callback()
@@ -88,60 +80,8 @@ def claims(
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
 
 
-@app.command()
-def cost(  # noqa: PLR0917  each is an option with a name
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    price: Annotated[list[str] | None, typer.Option(metavar="ITEM=VALUE", help="another price, in the unit that the answer shows")] = None,
-    device: Annotated[list[str] | None, typer.Option(help="only this device of data/devices; may be repeated")] = None,
-    data_gib: Annotated[float | None, typer.Option(help="of the load; source R's by default")] = None,
-    ram_gib: Annotated[float | None, typer.Option(help="memory that caches them")] = None,
-    reads_per_s: Annotated[float | None, typer.Option(help="what the application asks")] = None,
-    misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
-    life_years: Annotated[float | None, typer.Option(help="of what is bought")] = None,
-    iops: Annotated[Rating, typer.Option(help="of the devices' models, or of their data sheets")] = Rating.SIMULATED,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say what devices, a served load and an I/O cost, the break-evens, and how far each price may move before that changes."""
-    from tierwise.costs.answer_text import as_text  # noqa: PLC0415
-    from tierwise.costs.command import cost_answer  # noqa: PLC0415
-
-    found = cost_answer(
-        on=(on or datetime.now()).date(),  # noqa: DTZ005  the reader's day
-        prices=price or [],
-        devices=device or [],
-        load={"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read},
-        life_years=life_years,
-        iops=iops.value,
-        currency=currency,
-        region=region,
-    )
-    print(answered(found, form, as_text))
-
-
-@app.command()
-def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="size")],
-    iops: Annotated[float, typer.Option(help="reads a second")],
-    mibs: Annotated[float, typer.Option(help="MiB a second")],
-    latency_ms: Annotated[float | None, typer.Option(help="that a read alone may take, in the median")] = None,
-    read_kib: Annotated[float, typer.Option(help="size of a read")] = 16,
-    reads_per_gib: Annotated[float | None, typer.Option(help="reads a second that a GiB more of memory saves: is it cheaper?")] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say which rented volumes meet a wish, cheapest first, what limit binds each, and when memory would be cheaper than its reads."""
-    from tierwise.costs.command import volumes_answer  # noqa: PLC0415
-    from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
-
-    day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-    wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "latency_ms": latency_ms, "read_kib": read_kib, "reads_per_gib": reads_per_gib}
-    print(answered(volumes_answer(day, wanted, currency=currency, region=region), form, as_text))
-
-
+app.command()(cost)
+app.command()(volumes)
 app.command()(advise)
 app.command("move-plan")(move_plan)
 app.command("predict-scan")(predict_scan)

@@ -5,22 +5,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.lab import Lab
-from tierwise.bench.observation import observe
+from tierwise.bench.observation import OnServer
 from tierwise.bench.order import Turn, also_waited, interleave
-from tierwise.bench.prediction import traced
-from tierwise.bench.runs import open_run, record_study, update
+from tierwise.bench.runs import open_run, update
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
-from tierwise.bench.study import Study
+from tierwise.bench.study import C, State, Study
+from tierwise.bench.trials import run_trials
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import DirectoryTier, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.progress import Progress
 from tierwise.core.session_group import obstacle as session_group_obstacle
 from tierwise.core.session_group import session_group
 from tierwise.core.words import IoArm, Substrate
@@ -33,12 +33,10 @@ from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import calibrate
 from tierwise.tiers.mounting import require_fuse
 from tierwise.tiers.open import open_tier
-from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
-from tierwise.timings.schema import Origin, frame
-from tierwise.timings.store import done_parts, read_parts, without_checks, write_part
+from tierwise.timings.manifest import Manifest, load_manifest
 
 
-def load_study(name: str) -> Study | SimulatedStudy:
+def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
     """The study `name`, by what its room measures."""
     module = f"tierwise.studies.{studies.known(name)}.measuring.trials"
     study = import_module(module).STUDY
@@ -118,21 +116,24 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
             for pair in pairs:
+                work = run_folder(workspace, folder.name) / f"{name}-{pair.name}"
                 if isinstance(study, SimulatedStudy):
-                    simulate_on_pair(study, pair, inputs, folder, run_folder(workspace, folder.name) / f"{name}-{pair.name}")
-                    continue
-                _run_on_pair(study, pair, inputs, run_folder(workspace, folder.name), folder)
+                    simulate_on_pair(study, pair, inputs, folder, work)
+                else:
+                    _run_on_pair(study, pair, inputs, folder, work)
     return load_manifest(folder)
 
 
 @contextmanager
-def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[Lab]:
-    """A lab on `pair`: the server created, the tiers mounted; both gone at the end, the data kept for a resumed run."""
+def open_lab(study: Study[C, State], pair: Pair, inputs: Inputs, work: Path) -> Iterator[tuple[Lab, State]]:
+    """A lab on `pair`, and what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the data kept for a
+    resumed run."""
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
-    lab.stretch = 1.0 / study.published_share(lab)
+    state = study.begin(lab)
+    lab.stretch = 1.0 / study.published_share(lab, state)
     with ExitStack() as stack:
         tiers = {}
         if pair.substrate is Substrate.EMULATED:
@@ -148,25 +149,24 @@ def open_lab(study: Study, pair: Pair, inputs: Inputs, work: Path) -> Iterator[L
         stack.callback(cluster.stop)
         if not cluster.exists:
             cluster.create()
-        yield lab
+        yield lab, state
 
 
-def _run_on_pair(study: Study, pair: Pair, inputs: Inputs, run_work: Path, folder: Path) -> None:
+def _run_on_pair(study: Study[Any, Any], pair: Pair, inputs: Inputs, folder: Path, work: Path) -> None:
     blocks = inputs.profile.blocks_of(study.name) + load_manifest(folder).blocks_added(study.name, pair.name)
     turns = turns_of(study, pair, inputs, blocks)
-    done = done_parts(folder)
-    left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
-    if left or (study.name, pair.name) not in recorded:
-        work = run_work / f"{study.name}-{pair.name}"
-        with open_lab(study, pair, inputs, work) as lab:
+
+    @contextmanager
+    def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
+        with open_lab(study, pair, inputs, work) as (lab, state):
             _calibrate(pair, lab, folder)
-            _measure(study, lab, left, len(turns), folder)
-            _record(study, lab, turns, folder)
+            yield OnServer(study, lab, state, turns, folder)
         mounts.discard(work)
 
+    run_trials(study, pair, turns, folder, on_server, how=str(pair.substrate))
 
-def turns_of(study: Study, pair: Pair, inputs: Inputs, blocks: int) -> list[Turn]:
+
+def turns_of(study: Study[Any, Any], pair: Pair, inputs: Inputs, blocks: int) -> list[Turn]:
     """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
 
     A study that has waited trials of its own has them in every block, where it can be counted at all.
@@ -190,52 +190,3 @@ def _calibrate(pair: Pair, lab: Lab, folder: Path) -> None:
         if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in manifest.calibrations
     }
     update(manifest, calibrations={**manifest.calibrations, **figures}).save(folder)
-
-
-def _measure(study: Study, lab: Lab, left: list[Turn], total: int, folder: Path) -> None:
-    progress = Progress(f"{study.name} on {lab.pair.name} ({lab.pair.substrate})", total, already=total - len(left))
-    prepared: str | None = None
-    for turn in left:
-        if turn.trial.preparation != prepared:
-            study.prepare(turn.trial, lab)
-            prepared = turn.trial.preparation
-        origin = Origin(
-            run_id=folder.name,
-            study=study.name,
-            pair=lab.pair.name,
-            substrate=turn.trial.substrate(lab.pair),
-            arm=turn.trial.arm,
-            trial=turn.trial.key,
-            block=turn.block,
-            sequence=turn.sequence,
-        )
-        write_part(folder, frame(origin, observe(study, turn, lab, folder)))
-        progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-
-
-def _record(study: Study, lab: Lab, turns: list[Turn], folder: Path) -> None:
-    """Check the complete rows and add the study to the manifest."""
-    rows = without_checks(read_parts(folder, study.name))
-    study.check(rows)
-    manifest = load_manifest(folder)
-    trials = {turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}
-    record = StudyRecord(
-        name=study.name,
-        pair=lab.pair.name,
-        trials=tuple(sorted(trials)),
-        waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
-        blocks=len({turn.block for turn in turns}),
-        settings=lab.settings,
-        server_version=lab.cluster.server_version,
-        facts={
-            **study.describe(lab),
-            **study.summarise(rows.filter(pair=lab.pair.name)),
-            **traced(study, list(trials.values()), lab, rows, folder),
-            "seek_stretch": lab.stretch,
-        },
-    )
-    datasets = {known.name: known for known in manifest.datasets} | {
-        data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)
-        for data in lab.datasets.values()
-    }
-    record_study(folder, record, datasets=list(datasets.values()))

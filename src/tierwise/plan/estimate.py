@@ -13,6 +13,7 @@ from scipy import stats
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, load_study, turns_of
 from tierwise.bench.simulation import LIVE, SimulatedStudy
+from tierwise.bench.study import Cell
 from tierwise.core import studies
 from tierwise.core.pairs import Pair
 from tierwise.core.quiet import REMEDY, Noise, Quiet, listen, reference_work, took_s
@@ -141,7 +142,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
     )
 
 
-def _forecast(name: str, prospect: Prospect) -> Forecast | None:
+def _forecast(name: str, prospect: Prospect[Cell]) -> Forecast | None:
     module = f"tierwise.studies.{name}.measuring.forecast"
     if find_spec(module) is None:
         return None

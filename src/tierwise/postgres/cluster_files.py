@@ -1,4 +1,7 @@
-"""A cluster put back as it was prepared, its tablespaces and its WAL wherever they are wanted: files copied while the server is down."""
+"""The files of a cluster that is down: its write-ahead log kept elsewhere, and the whole put back as it was prepared.
+
+Tablespaces and log then lie wherever they are wanted.
+"""
 
 import os
 import shutil
@@ -8,12 +11,44 @@ from typing import Final
 
 from tierwise.core.errors import InputError
 from tierwise.core.units import MIB
-from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.processes import ServerError
 
 TABLESPACES: Final = "tablespaces"
 """Folder of a prepared cluster in which each tablespace has a folder of its name."""
 WAL: Final = "pg_wal"
 LINKS: Final = "pg_tblspc"
+
+
+def place_wal(cluster: Cluster, directory: Path) -> None:
+    """Have `cluster`, which must be down, keep its log in a folder `WAL` of `directory`; nothing where it does already.
+
+    Raises:
+        ServerError: it runs.
+    """
+    if cluster.running:
+        raise ServerError(f"{cluster.data}: a server runs there, so its log cannot be moved")
+    link, before, target = cluster.data / WAL, cluster.data / f"{WAL}.before", directory / WAL
+    if before.exists() and not link.exists():  # a move that was killed half-way
+        before.rename(link)
+    if link.is_symlink() and link.readlink() == target:
+        return
+    shutil.rmtree(target, ignore_errors=True)  # of a move that was killed
+    shutil.copytree(link, target)
+    for path in (target, *target.rglob("*")):
+        cluster.account.own(path)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    made = link.with_name(f".{WAL}")
+    made.unlink(missing_ok=True)
+    made.symlink_to(target)
+    if os.geteuid() == 0:
+        os.lchown(made, cluster.account.uid, cluster.account.gid)
+    link.rename(before)
+    made.rename(link)
+    if before.is_symlink():
+        before.unlink()
+    else:
+        shutil.rmtree(before)
 
 
 def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path], wal: Path | None = None) -> None:
