@@ -164,7 +164,7 @@ def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
         verdicts = {row[1]: row[-1] for row in table.rows}
         assert len(verdicts) == len(table.rows)
         for claim in run.verdicts:
-            assert verdicts[claim.id].replace("**", "") == claim.verdict
+            assert verdicts[claim.id].replace("**", "") == claim.verdict_text
         known = {claim.id for claim in run.verdicts}
         assert {verdict for claim, verdict in verdicts.items() if claim not in known} <= {"**not measured**"}
         counted = conclusion.sources(run)

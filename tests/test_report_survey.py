@@ -11,6 +11,7 @@ from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
+from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.figures import survey as figures
 from tierwise.report.figures.survey import survey_seconds
@@ -64,14 +65,16 @@ def run(tmp_path: Path) -> Run:
     return open_run(RUN_ID, tmp_path)
 
 
-def verdict(run: Run, claim: str) -> str:
+def verdict(run: Run, claim: str) -> Verdict:
     return next(found.verdict for found in run.verdicts if found.id == claim)
 
 
 def test_orders_are_judged_and_inferred_numbers_are_not(run: Run) -> None:
-    assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(("H8", "H9", "H10", "H12"), "confirmed")
+    assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(
+        ("H8", "H9", "H10", "H12"), Verdict.CONFIRMED
+    )
     assert {claim.id: claim.bounds_text for claim in run.verdicts}["H9"] == "each of the 8 ratios above 1"
-    assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {"reported"}
+    assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {Verdict.REPORTED}
     assert not [claim.id for claim in load_claims().claims if claim.id in INFERRED and (claim.bounds or claim.orders)]
 
 
@@ -82,9 +85,9 @@ def test_the_opposite_order_contradicts(tmp_path: Path) -> None:
     }
     save_run(tmp_path, pl.concat([array_rows(same_everywhere), placement_rows(quick_indexes)]))
     run = open_run(RUN_ID, tmp_path)
-    assert verdict(run, "H10") == verdict(run, "H12") == "contradicted"
-    assert verdict(run, "H8") == "confirmed"
-    assert verdict(run, "H9").startswith("undecided")
+    assert verdict(run, "H10") is verdict(run, "H12") is Verdict.CONTRADICTED
+    assert verdict(run, "H8") is Verdict.CONFIRMED
+    assert verdict(run, "H9") is Verdict.UNDECIDED
 
 
 def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
@@ -202,7 +205,7 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_placement.slower_indexes(run, PAIR),
     ]
     assert all(isinstance(one, Sentence) for one in shown)
-    assert verdict(run, "H8") == verdict(run, "H2") == "not measured"
+    assert verdict(run, "H8") is verdict(run, "H2") is Verdict.NOT_MEASURED
 
 
 def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The answer for a terminal."""
 
-from collections.abc import Sequence
-
+from tierwise.core.tables import table
 from tierwise.costs.answer import Answer, Edge
 
 
@@ -125,9 +124,3 @@ def _time(value_s: float | None) -> str:
         if value_s >= 2 * length_s:
             return f"{value_s / length_s:.1f} {unit}"
     return f"{value_s:.3g} s"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """`rows` in columns that are as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows))

@@ -22,7 +22,7 @@ ANSWERS: Final = "show-summary"
 
 
 class ClaimFact(Strict):
-    """What a version says of one claim."""
+    """What a version says of one claim, its verdict in words."""
 
     verdict: str
     found: str
@@ -81,7 +81,7 @@ def plain(markdown: str) -> str:
 
 
 def _claim(claim: ClaimVerdict) -> ClaimFact:
-    return ClaimFact(verdict=claim.verdict, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
+    return ClaimFact(verdict=claim.verdict_text, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
 
 
 def _figure(body: Mapping[str, Any]) -> FigureFact:

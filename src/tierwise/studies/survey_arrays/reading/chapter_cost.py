@@ -147,7 +147,7 @@ def verdict(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")
-    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm.verdict)}" for name, arm in claim.arms.items())
+    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm)}" for name, arm in claim.arms.items())
     beside = f"\n\nBy other measures and at today's prices, SSDs over disks, by the case that decides: {others}."
     return Sentence(claim_sentence(claim) + (beside if others else ""))
 

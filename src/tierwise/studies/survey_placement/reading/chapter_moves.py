@@ -34,7 +34,7 @@ def answer(run: Run, pair: str) -> Sentence:
             f"{'between ' if least != most else ''}{ends} jobs."
             + (f" {count(never)} of {count(len(plans))} save nothing in some repeat." if never else "")
         )
-    return Sentence(f"**{CLAIM}.** {claim.statement} Verdict: {marked(claim.verdict)}.{told}")
+    return Sentence(f"**{CLAIM}.** {claim.statement} Verdict: {marked(claim)}.{told}")
 
 
 def moves(run: Run, pair: str) -> Table | Sentence:
@@ -88,7 +88,7 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
                 seconds(plan.there_s + plan.back_s),
                 seconds(plan.saved_s).replace("-", MINUS),
                 _pays(plan),
-                marked(str(plan.pays)) + (f" ({plan.reason})" if plan.reason else ""),
+                marked(plan.pays) + (f" ({plan.reason})" if plan.reason else ""),
             ]
             for (placement, query), plan in plans.items()
         ],
