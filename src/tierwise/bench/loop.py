@@ -234,8 +234,8 @@ def _record(study: Study, lab: Lab, turns: list[Turn], folder: Path) -> None:
             "seek_stretch": lab.stretch,
         },
     )
-    datasets = {known.name: known for known in manifest.datasets} | {
-        data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance)
+    used = [
+        DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study.name,))
         for data in lab.datasets.values()
-    }
-    record_study(folder, record, datasets=list(datasets.values()))
+    ]
+    record_study(folder, record, datasets=manifest.with_data(used))
