@@ -9,7 +9,7 @@ from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
 from tierwise.costs.answer import Answer, answer
 from tierwise.costs.book import Book, load_book
-from tierwise.costs.delivered import SOURCE_R, Load
+from tierwise.costs.delivered import Load, published_load
 from tierwise.costs.volumes import Volumes, Wanted, volumes
 
 
@@ -24,7 +24,7 @@ def cost_answer(
     currency: str,
     region: str,
 ) -> Answer:
-    """`prices`: ``ITEM=VALUE`` in place of the book's; `load`: what is asked in place of source R's load, by option."""
+    """`prices`: ``ITEM=VALUE`` in place of the book's; `load`: what is asked in place of the published load, by option."""
     book = load_book(on, currency=currency, region=region)
     for given in prices:
         book = with_given(book, given)
@@ -44,10 +44,10 @@ def with_given(book: Book, given: str) -> Book:
 
 
 def asked_load(options: Mapping[str, float | None]) -> Load:
-    """Source R's load with what `options` (by name, in GiB) say instead."""
+    """The published load with what `options` (by name, in GiB) say instead."""
     given = {name: value for name, value in options.items() if value is not None}
     sizes = {name.replace("_gib", "_bytes"): value * GIB for name, value in given.items() if name.endswith("_gib")}
-    return replace(SOURCE_R, **sizes, **{name: value for name, value in given.items() if not name.endswith("_gib")})
+    return replace(published_load().load, **sizes, **{name: value for name, value in given.items() if not name.endswith("_gib")})
 
 
 def volumes_answer(on: date, wanted: Mapping[str, float | None], *, currency: str, region: str) -> Volumes:
