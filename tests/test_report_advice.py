@@ -194,7 +194,7 @@ def test_no_number_is_typed_by_hand() -> None:
         ({"questions": [{**QUESTION, "claims": ["M1"]}], "meetings": [TOPIC]}, "answer no question: V1"),
         ({"questions": [QUESTION], "meetings": [{**TOPIC, "says": "it saves 90 %"}]}, "meetings.0.says is 'it saves 90 %'"),
         ({"questions": [QUESTION], "meetings": [{**TOPIC, "meeting": "ignore"}]}, "meetings.0.meeting is 'ignore'"),
-        ({"questions": [{**QUESTION, "claims": ["Q1"]}]}, "questions.0.claims.0 is 'Q1'"),
+        ({"questions": [{**QUESTION, "claims": ["q1"]}]}, "questions.0.claims.0 is 'q1'"),
     ],
 )
 def test_questions_that_break_a_rule_are_refused(table: object, rule: str) -> None:

@@ -17,7 +17,6 @@ from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures import survey as figures
 from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
@@ -25,6 +24,7 @@ from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 PAIR = "source-h"
 
@@ -145,7 +145,7 @@ def _chapters() -> dict[str, str]:
         "claims": conclusion.claims(run),
         "meetings": conclusion.meetings(found),
         "arrays": survey_cost.queries(run, PAIR),
-        "placements": survey_cost.queries(run, PAIR, figures.PLACEMENT),
+        "placements": survey_cost.queries(run, PAIR, PLACEMENT, ("all_hdd", "detection_ssd")),
         "verdict": survey_cost.verdict(run),
         "moves": survey_moves.moves(run, PAIR),
         "break-evens": survey_moves.break_evens(run, PAIR),

@@ -1,15 +1,17 @@
 """The command line, thin: each command reads its options, calls one function and prints."""
 
+import inspect
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tierwise.advisor.cli import advise, move_plan
-from tierwise.core import paths
+from tierwise.core import data_sets, paths
 from tierwise.core.answers import Format, FormatOption
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
@@ -21,20 +23,42 @@ app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
 
 
+def sourced(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with an option for each data set that a reader may have from elsewhere; it is given them together, as `sources`."""
+    asked = inspect.signature(command).parameters
+    own = [parameter for name, parameter in asked.items() if name != "sources"]
+    sets = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=data_sets.SYNTHETIC,
+            annotation=Annotated[str, typer.Option(help=told, envvar=name.upper())],
+        )
+        for name, told in data_sets.options().items()
+    ]
+
+    def with_sources(**given: Any) -> None:
+        command(sources={each.name: given.pop(each.name) for each in sets}, **given)
+
+    first = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
+    with_sources.__name__, with_sources.__doc__ = command.__name__, command.__doc__
+    with_sources.__signature__ = inspect.Signature([*first, *sets, *(each for each in own if each not in first)])  # type: ignore[attr-defined]
+    return with_sources
+
+
 @app.callback()
 def tierwise() -> None:
     """Which tables, indexes and logs belong on which storage, and what does each I/O cost there?"""
 
 
 @app.command()
-def report(  # noqa: PLR0917  each is an option with a name
+@sourced
+def report(
     profile: Annotated[str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
-    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH of the raw file", envvar="CENSUS")] = "synthetic",
-    sky: Annotated[
-        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-    ] = "synthetic",
+    *,
+    sources: dict[str, str],
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
@@ -43,27 +67,26 @@ def report(  # noqa: PLR0917  each is an option with a name
     """Measure what is missing and build the report."""
     from tierwise.pipeline import Asked, make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, fresh=fresh, retry=retry)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry)
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
 
 @app.command()
-def plan(  # noqa: PLR0917  each is an option with a name
+@sourced
+def plan(
     profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
-    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH", envvar="CENSUS")] = "synthetic",
-    sky: Annotated[
-        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-    ] = "synthetic",
+    *,
+    sources: dict[str, str],
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a report would measure, how long that takes, what disk it needs and how wide its intervals will be."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
     print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else as_text(planned))
 
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import duckdb
 
-from tierwise.analysis.claims import Claim, Facts, State
+from tierwise.analysis.claims import CLAIM_ID, Claim, Facts, State
 from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
 from tierwise.core.words import IoArm, Substrate
@@ -20,7 +20,7 @@ PUBLISHED: Final = "published"
 READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
 """Columns of a view ``<study>_through``."""
 
-_CLAIM_ID: Final = re.compile(r"\b[LMVHR][1-9][0-9]*\b")
+_CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:

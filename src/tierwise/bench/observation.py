@@ -45,7 +45,10 @@ class OnServer:
     def datasets(self) -> list[DatasetRecord]:
         """What the study acquired."""
         known = self._lab.datasets.values()
-        return [DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance) for data in known]
+        return [
+            DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(self._study.name,))
+            for data in known
+        ]
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Prepare, where something else is prepared, and measure."""

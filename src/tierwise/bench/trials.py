@@ -99,5 +99,4 @@ def _record(study: Question, pair: Pair, turns: Sequence[Turn], folder: Path, ob
         server_version=observer.server_version,
         facts=facts,
     )
-    known = {data.name: data for data in load_manifest(folder).datasets} | {data.name: data for data in observer.datasets}
-    record_study(folder, record, datasets=list(known.values()))
+    record_study(folder, record, datasets=load_manifest(folder).with_data(observer.datasets))

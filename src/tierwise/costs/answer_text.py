@@ -2,6 +2,7 @@
 
 from tierwise.core.tables import table
 from tierwise.costs.answer import Answer, Edge
+from tierwise.costs.delivered import published_load
 
 
 def as_text(found: Answer) -> str:
@@ -63,7 +64,7 @@ def _devices(found: Answer) -> str:
 
 def _load(found: Answer) -> str:
     load = found.load
-    stamp = f" ({load.substrate}: source R)" if load.substrate else ""
+    stamp = f" ({load.substrate}: {published_load().stamp})" if load.substrate else ""
     return (
         f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of memory, "
         f"{load.misses_per_read:.3g} device reads each{stamp}"

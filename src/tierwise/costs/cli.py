@@ -29,7 +29,7 @@ def cost(  # noqa: PLR0917  each is an option with a name
     on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
     price: Annotated[list[str] | None, typer.Option(metavar="ITEM=VALUE", help="another price, in the unit that the answer shows")] = None,
     device: Annotated[list[str] | None, typer.Option(help="only this device of data/devices; may be repeated")] = None,
-    data_gib: Annotated[float | None, typer.Option(help="of the load; source R's by default")] = None,
+    data_gib: Annotated[float | None, typer.Option(help="of the load; that of data/costs/load.toml by default")] = None,
     ram_gib: Annotated[float | None, typer.Option(help="memory that caches them")] = None,
     reads_per_s: Annotated[float | None, typer.Option(help="what the application asks")] = None,
     misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
@@ -87,9 +87,9 @@ def _with_given(book: "Book", given: str) -> "Book":
 
 
 def _asked_load(options: Mapping[str, float | None]) -> "Load":
-    """Source R's load with what `options` (by name, in GiB) say instead."""
-    from tierwise.costs.delivered import SOURCE_R  # noqa: PLC0415
+    """The published load with what `options` (by name, in GiB) say instead."""
+    from tierwise.costs.delivered import published_load  # noqa: PLC0415
 
     given = {name: value for name, value in options.items() if value is not None}
     sizes = {name.replace("_gib", "_bytes"): value * GIB for name, value in given.items() if name.endswith("_gib")}
-    return replace(SOURCE_R, **sizes, **{name: value for name, value in given.items() if not name.endswith("_gib")})
+    return replace(published_load().load, **sizes, **{name: value for name, value in given.items() if not name.endswith("_gib")})

@@ -102,13 +102,22 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
         "data": {
             "profile": str(manifest.profile.get("name")),
             "seed": str(manifest.seed),
-            **{record.name: f"{manifest.source_of(record)}, {record.rows:,} rows, {record.sha256[:12]}" for record in manifest.datasets},
+            **{name: "; ".join(told) for name, told in _data(manifest).items()},
         },
         "prices": _files("prices"),
         "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},
         "host": host,
         "claims": _files("published"),
     }
+
+
+def _data(manifest: Manifest) -> dict[str, list[str]]:
+    """Source, rows and digest of each data set by its name; studies may use different parts of one."""
+    told: dict[str, list[str]] = {}
+    for record in manifest.datasets:
+        digest = [] if record.sha256 is None else [record.sha256[:12]]
+        told.setdefault(record.name, []).append(", ".join([manifest.source_of(record), f"{record.rows:,} rows", *digest]))
+    return told
 
 
 def _files(folder: str) -> dict[str, str]:

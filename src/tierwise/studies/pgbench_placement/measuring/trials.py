@@ -26,6 +26,7 @@ from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Layout, Substrate
+from tierwise.datasets.pgbench import Bank
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection, measuring_settings
@@ -125,10 +126,10 @@ def grid(profile: Profile) -> Grid:
     return profile.study("pgbench_placement", Grid)
 
 
-def accounts(profile: Profile) -> dict[str, int]:
-    """Rows of pgbench_accounts in each set that `profile` fills."""
-    sizes = {size for cells in grid(profile).cells for size in cells.sizes}
-    return {size: grid(profile).rows_of(size) for size in PUBLISHED_SCALES if size in sizes}
+def banks(profile: Profile) -> list[Bank]:
+    """Each set that `profile` fills."""
+    sizes, asked = {size for cells in grid(profile).cells for size in cells.sizes}, grid(profile)
+    return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
@@ -183,7 +184,9 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
 
 
 def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing was found out
-    """Rows of this run over the published rows, the same for both sets."""
+    """Rows of this run over the published rows, the same for both sets; the manifest names them."""
+    for bank in banks(lab.profile):
+        lab.note_dataset(bank)
     return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
 
 
