@@ -31,7 +31,8 @@ from tierwise.core.files import write_whole
 from tierwise.core.host import fingerprint
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.geometry import Spiral
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import mount, unmount

@@ -29,7 +29,7 @@ from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.errors import TierwiseError
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 from tierwise.recorders.choice import RECORDERS

@@ -3,43 +3,62 @@
     python scripts/compare_judgements.py COMMIT RUN_FOLDER [RUN_FOLDER ...]
 
 Each run is judged twice by ``tierwise claims --format json``, by COMMIT in a worktree of its own and by this checkout. Fields that were
-renamed since stand in `RENAMED`. It ends with 1 and tells claim, field and both values where anything differs.
+renamed or came since stand in `RENAMED` and `NEW`. It ends with 1 and tells claim, field and both values where anything differs.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tierwise.core import paths
 
-RENAMED: Final[dict[str, str]] = {}
-"""Field before -> field now."""
+JUDGED: Final = (("claim",), ("claim", "here"), ("claim", "arms", "*"), ("claim", "here", "arms", "*"))
+"""Where an object with a verdict lies: names of fields from the claim on, `*` for any."""
+RENAMED: Final[dict[int, dict[str, str]]] = {3: {"verdict": "verdict_text"}}
+"""Version of the JSON -> field of such an object before -> field since then."""
+NEW: Final[dict[int, tuple[str, ...]]] = {3: ("verdict", "conditions")}
+"""Version of the JSON -> fields that such an object did not have before."""
 
 
-def judged(checkout: Path, run: Path) -> list[dict[str, Any]]:
-    """The verdicts that the code of `checkout` gives on the run in folder `run`."""
+def judged(checkout: Path, run: Path) -> Any:
+    """The JSON in which the code of `checkout` says its verdicts on the run in folder `run`."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src"), "TIERWISE_RAW": str(run.parent)}
     command = [sys.executable, "-m", "tierwise", "claims", "--format", "json", "--run", run.name]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment, cwd=checkout)
-    told = json.loads(done.stdout)
-    found: list[dict[str, Any]] = told["claims"] if isinstance(told, dict) else told  # a list before the JSON had a version
-    return found
+    return json.loads(done.stdout)
 
 
-def renamed(value: Any) -> Any:
-    """`value` with every field of an object by its name of now."""
-    if isinstance(value, dict):
-        return {RENAMED.get(name, name): renamed(inner) for name, inner in value.items()}
-    return [renamed(inner) for inner in value] if isinstance(value, list) else value
+def form(told: Any) -> tuple[int, list[dict[str, Any]]]:
+    """Version and claims; before the JSON had a version it was the list of claims."""
+    return (told["version"], told["claims"]) if isinstance(told, dict) else (1, told)
 
 
-def differences(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[str]:
-    """A line for each field of a claim that is another one, and for each claim that is in one list alone."""
-    first, second = ({verdict["id"]: verdict for verdict in verdicts} for verdicts in (renamed(before), now))
+def reshaped(value: Any, names: Mapping[str, str | None], path: tuple[str, ...] = ("claim",)) -> Any:
+    """`value`, in every object that has a verdict the fields of `names` by their other name; those whose other name is `None` left out."""
+    if isinstance(value, list):
+        return [reshaped(inner, names, path) for inner in value]
+    if not isinstance(value, dict):
+        return value
+    here = {name: name for name in value} | (dict(names) if has_verdict(path) else {})
+    return {other: reshaped(inner, names, (*path, name)) for name, inner in value.items() if (other := here[name]) is not None}
+
+
+def has_verdict(path: tuple[str, ...]) -> bool:
+    """Whether the object at `path` is one of `JUDGED`."""
+    return any(len(path) == len(known) and all(a in {b, "*"} for a, b in zip(known, path, strict=True)) for known in JUDGED)
+
+
+def differences(before: Any, now: Any) -> list[str]:
+    """A line for each field of a claim that is another one, and for each claim that is in one JSON alone."""
+    (old, earlier), (version, later) = form(before), form(now)
+    for since in range(old + 1, version + 1):
+        earlier, later = reshaped(earlier, RENAMED.get(since, {})), reshaped(later, dict.fromkeys(NEW.get(since, ())))
+    first, second = ({verdict["id"]: verdict for verdict in verdicts} for verdicts in (earlier, later))
     told = [f"{claim}: judged by one of them alone" for claim in sorted(first.keys() ^ second.keys())]
     for claim in first.keys() & second.keys():
         for field in sorted(first[claim].keys() | second[claim].keys()):

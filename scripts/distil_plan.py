@@ -20,7 +20,7 @@ import polars as pl
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.datasets import census
-from tierwise.studies.index_placement.measuring.trials import VARIANTS
+from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import read_parts
 

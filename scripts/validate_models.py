@@ -10,7 +10,8 @@ from typing import Any, Final
 
 from tierwise.core import paths
 from tierwise.core.files import write_whole
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.device_validation import FITTED_ON, fit, read_case
 from tierwise.simulate.drive_specs import read_specs

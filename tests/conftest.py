@@ -13,7 +13,7 @@ from browsing import chromium
 from report_built import built, by_quarto, in_place
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.reclaim import reclaim
+from tierwise.postgres.processes import reclaim
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
 

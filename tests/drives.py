@@ -4,8 +4,8 @@ import random
 from collections.abc import Iterator
 
 from tierwise.core.units import PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation
 from tierwise.devices.parameter import Flag, Parameter
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, Level, SsdSpec, WriteCache
 from tierwise.devices.volume import CloudSpec
 

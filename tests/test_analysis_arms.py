@@ -9,8 +9,9 @@ import pytest
 
 from rows import ELAPSED_S, HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, save_run
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.evidence import under
-from tierwise.analysis.judging import ArmVerdict
+from tierwise.analysis.evidence import selected
+from tierwise.analysis.judging import JUDGES, ArmVerdict
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, judge
 from tierwise.analysis.views import open_views
 from tierwise.core.words import IoArm, Substrate
@@ -25,7 +26,7 @@ def everywhere(ratio: float) -> Ratios:
 
 
 def judged(folder: Path) -> dict[str, ClaimVerdict]:
-    return {verdict.id: verdict for verdict in judge(folder)}
+    return {verdict.id: verdict for verdict in judge(folder, judges=JUDGES)}
 
 
 def saved(folder: Path, *parts: pl.DataFrame, **manifest: Any) -> dict[str, ClaimVerdict]:
@@ -44,14 +45,14 @@ def estimate_of(arm: ArmVerdict, state: str) -> float:
 
 def test_rows_older_than_variants_are_of_the_published_protocol(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(variant=None))["M1"]
-    assert (verdict.verdict, len(verdict.states), verdict.arms) == ("contradicted", 3, {})
+    assert (verdict.verdict, len(verdict.states), verdict.arms) == (Verdict.CONTRADICTED, 3, {})
 
 
 def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
-    assert verdict.verdict == "contradicted"
+    assert verdict.verdict is Verdict.CONTRADICTED
     assert verdict.estimate == pytest.approx(0.99, rel=0.03)
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"grown": "confirmed"}
+    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"grown": Verdict.CONFIRMED}
     assert estimate_of(verdict.arms["grown"], "PR") == pytest.approx(0.05, rel=0.03)
 
 
@@ -71,9 +72,9 @@ def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm
 def test_io_arms_of_the_published_protocol_that_disagree_leave_each_arm_its_own_verdict(tmp_path: Path) -> None:
     as_published = make_rows(ratios=everywhere(0.05))
     verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
-    assert verdict.verdict == DISAGREE
+    assert verdict.verdict_text == DISAGREE
     assert {name: arm.verdict for name, arm in verdict.arms.items()} == dict.fromkeys(
-        ["grown/buffered", "published/buffered"], "contradicted"
+        ["grown/buffered", "published/buffered"], Verdict.CONTRADICTED
     )
 
 
@@ -84,7 +85,7 @@ def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> 
     arm = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("FL", "NV"), ratios=everywhere(0.05)))["M1"].arms[
         "heap-cached"
     ]
-    assert (arm.verdict, [state.state for state in arm.states]) == (
+    assert (arm.verdict_text, [state.state for state in arm.states]) == (
         "undecided (2 of 3 cases were measured; needs PROFILE=full)",
         ["FL", "NV"],
     )
@@ -92,14 +93,14 @@ def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> 
 
 def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: Path) -> None:
     arms = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",), ratios=everywhere(0.8)))
-    assert (arms["M1"].arms["heap-cached"].verdict, arms["M3"].arms["heap-cached"].verdict) == ("contradicted", "contradicted")
+    assert (arms["M1"].arms["heap-cached"].verdict, arms["M3"].arms["heap-cached"].verdict) == (Verdict.CONTRADICTED, Verdict.CONTRADICTED)
     assert (arms["M3"].arms["heap-cached"].deciding_state, arms["M3"].arms["heap-cached"].pairs) == ("NV->FL", 5)
 
 
 def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
     arm = saved(tmp_path, make_rows(), make_rows(variant="grown", blocks=4))["M1"].arms["grown"]
     assert (arm.estimate, arm.interval, arm.pairs) == (None, None, 4)
-    assert arm.verdict == "undecided (clean pairs in FL: 4, an answer needs 5; needs PROFILE=full)"
+    assert arm.verdict_text == "undecided (clean pairs in FL: 4, an answer needs 5; needs PROFILE=full)"
 
 
 def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -113,9 +114,9 @@ def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> Non
 def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_path: Path) -> None:
     ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
-    assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == ["confirmed"] * 5
+    assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
     assert [state.state for state in found["M2"].arms["grown"].states] == ["FL/PR", "FL/NV"]
-    assert (found["M6"].verdict, found["M6"].arms) == ("reported", {})
+    assert (found["M6"].verdict, found["M6"].arms) == (Verdict.REPORTED, {})
 
 
 def test_mixed_substrates_get_numbers_and_no_verdict_in_any_arm(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_mixed_substrates_get_numbers_and_no_verdict_in_any_arm(tmp_path: Path) 
     assert here is not None
     assert here.arms.keys() == {"heap-cached", "asymmetric"}
     for arm in here.arms.values():
-        assert (arm.verdict, arm.substrate) == ("no verdict: mixed substrates", Substrate.MIXED)
+        assert (arm.verdict, arm.substrate) == (Verdict.MIXED, Substrate.MIXED)
         assert None not in (arm.estimate, arm.interval)
 
 
@@ -135,7 +136,7 @@ def test_a_claim_on_a_study_without_variants_is_asked_of_its_view_as_it_stands()
     claim = Claim.model_validate(
         {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "states": [state, varied], **bounds}
     )
-    assert [one.select for one in under(claim, "grown").states] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
+    assert [selected(state, "grown") for state in claim.states] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
 
 
 # the arm that is derived
@@ -210,7 +211,7 @@ def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_pat
 
 def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
     save_run(tmp_path, make_rows(substrate=Substrate.MEASURED))
-    (told,) = [one["through"] for one in as_json(judge(tmp_path))["claims"] if one["id"] == "M1"]
+    (told,) = [one["through"] for one in as_json([*judged(tmp_path).values()])["claims"] if one["id"] == "M1"]
     assert (told["heap_io_s"], told["index_io_s"], told["reason"]) == (None, None, "nothing recorded it")
     assert told["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
 
@@ -220,19 +221,20 @@ def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) ->
 
 def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
-    claims = json.loads(json.dumps(as_json(judge(tmp_path)), allow_nan=False))["claims"]
+    claims = json.loads(json.dumps(as_json([*judged(tmp_path).values()]), allow_nan=False))["claims"]
     for one in (claim for claim in claims if claim["source"] == "M"):
         assert one["rests_on"] == ([] if one["id"] == "M6" else ["direct"])
         assert one["arms"].keys() == (set() if one["id"] == "M6" else {"heap-cached", "asymmetric"})
         for arm in one["arms"].values():
-            assert {"verdict", "states", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
+            assert {"verdict", "verdict_text", "reason", "cause", "cure", "conditions"} <= arm.keys()
+            assert {"states", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
             assert len(arm["interval"]) == 2
             assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= arm["through"].keys()
 
 
 def test_the_text_tells_the_arms_by_their_outcome(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown", seed=1)]))
-    text = as_text(judge(tmp_path))
+    text = as_text([*judged(tmp_path).values()])
     assert "arms confirmed: asymmetric 0.0" in text
     assert "arms contradicted: grown 0.9" in text
 

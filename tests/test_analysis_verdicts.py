@@ -2,19 +2,24 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, claims_table, judge, newest_run, tally_lines
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, newest_run, tally_lines
+from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest, Retry, load_manifest
 
+judge = partial(judged_by, judges=JUDGES)
 MORE = "PROFILE=full or more blocks"
 AS_PUBLISHED = {
     ("cold", "FL"): 0.09,
@@ -40,7 +45,7 @@ def by_id(verdicts: list[ClaimVerdict]) -> dict[str, ClaimVerdict]:
     return {verdict.id: verdict for verdict in verdicts}
 
 
-def words(verdicts: list[ClaimVerdict]) -> dict[str, str]:
+def words(verdicts: list[ClaimVerdict]) -> dict[str, Verdict]:
     return {verdict.id: verdict.verdict for verdict in of_m(verdicts)}
 
 
@@ -57,25 +62,25 @@ ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/start=FL/table=hdd", lite
 
 def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
-    assert words(judge(tmp_path)) == {**dict.fromkeys(["M1", "M2", "M3", "M4", "M5"], "confirmed"), "M6": "reported"}
+    assert words(judge(tmp_path)) == {**dict.fromkeys(["M1", "M2", "M3", "M4", "M5"], Verdict.CONFIRMED), "M6": Verdict.REPORTED}
 
 
 def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
     make_run(tmp_path)
     verdicts = words(judge(tmp_path))
-    assert {verdicts[name] for name in ("M1", "M3", "M4", "M5")} == {"contradicted"}
+    assert {verdicts[name] for name in ("M1", "M3", "M4", "M5")} == {Verdict.CONTRADICTED}
 
 
 def test_the_numbers_of_a_claim_are_those_of_its_deciding_state(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.deciding_state, verdict.deciding_arm) == ("contradicted", "PR", IoArm.DIRECT)
+    assert (verdict.verdict, verdict.deciding_state, verdict.deciding_arm) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
     assert verdict.estimate == pytest.approx(0.5, rel=0.05)
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
     assert (verdict.pairs, verdict.flagged, verdict.rests_on) == (5, 0, (IoArm.DIRECT,))
-    assert [state.verdict for state in verdict.states] == ["confirmed", "contradicted", "confirmed"]
+    assert [state.verdict for state in verdict.states] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
 
 
 def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Path) -> None:
@@ -90,13 +95,13 @@ def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Pa
 def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict == f"undecided (the interval holds a bound: NV; needs {MORE})"
+    assert verdict.verdict_text == f"undecided (the interval holds a bound: NV; needs {MORE})"
     assert (verdict.cause, verdict.cure, verdict.deciding_state) == (Cause.STRADDLES, MORE, "NV")
 
 
 def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05, profile="full")
-    assert words(judge(tmp_path))["M1"] == "undecided (the interval holds a bound: NV; needs more blocks)"
+    assert by_id(judge(tmp_path))["M1"].verdict_text == "undecided (the interval holds a bound: NV; needs more blocks)"
 
 
 @pytest.mark.parametrize(
@@ -106,7 +111,7 @@ def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -
 def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, other: float, verdict: str) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "NV"): other}, sigma=0.03)
     claim = by_id(judge(tmp_path))["M2"]
-    assert claim.verdict == verdict
+    assert claim.verdict_text == verdict
     assert [state.state for state in claim.states] == ["FL/PR", "FL/NV"]
     assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR, FL > NV")
 
@@ -124,7 +129,7 @@ def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     wild = pl.when(ON_SSD_INDEX & (pl.col("block") == 2)).then(pl.col("elapsed_s") * 100).otherwise(pl.col("elapsed_s"))
     save_run(tmp_path, flagging(rows.with_columns(elapsed_s=wild), ON_SSD_INDEX & (pl.col("block") == 2)))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.flagged) == ("confirmed", 1)
+    assert (verdict.verdict, verdict.flagged) == (Verdict.CONFIRMED, 1)
     assert [(state.pairs, state.flagged) for state in verdict.states] == [(5, 1), (6, 0), (6, 0)]
 
 
@@ -135,7 +140,7 @@ def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(rows, on_hdd | on_other))
     verdict = by_id(judge(tmp_path))["M1"]
     assert [(state.pairs, state.flagged) for state in verdict.states] == [(4, 1), (5, 0), (5, 0)]
-    assert verdict.verdict == "undecided (1 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
+    assert verdict.verdict_text == "undecided (1 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
 def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) -> None:
@@ -159,26 +164,26 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
     save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.cause, verdict.estimate, verdict.pairs, verdict.flagged) == (Cause.REJECTED, None, 0, 15)
-    assert verdict.verdict == "undecided (5 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
+    assert verdict.verdict_text == "undecided (5 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
 def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED, arm=arm, seed=seed) for seed, arm in enumerate(IoArm)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.rests_on, len(verdict.states)) == ("confirmed", (IoArm.BUFFERED, IoArm.DIRECT), 6)
+    assert (verdict.verdict, verdict.rests_on, len(verdict.states)) == (Verdict.CONFIRMED, (IoArm.BUFFERED, IoArm.DIRECT), 6)
 
 
 def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict == DISAGREE
+    assert verdict.verdict_text == DISAGREE
     assert verdict.deciding_arm is IoArm.BUFFERED
 
 
 def test_a_ratio_across_substrates_is_shown_without_a_verdict(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED, substrate=Substrate.MIXED)
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.substrate) == ("no verdict: mixed substrates", Substrate.MIXED)
+    assert (verdict.verdict, verdict.substrate) == (Verdict.MIXED, Substrate.MIXED)
     assert None not in (verdict.estimate, verdict.low, verdict.high)
 
 
@@ -189,15 +194,15 @@ def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Pat
     manifest["pairs"]["source-m"]["devices"]["flash"]["read_latency"]["fitted_on"] = "M1, M3"
     Manifest.model_validate(manifest).save(folder)
     verdicts = by_id(judge(tmp_path))
-    assert verdicts["M1"].verdict == verdicts["M3"].verdict == "not testable: it is an input"
-    assert {state.verdict for state in verdicts["M1"].states} == {"not testable: it is an input"}
-    assert verdicts["M4"].verdict == "confirmed"
+    assert verdicts["M1"].verdict == verdicts["M3"].verdict is Verdict.INPUT
+    assert {state.verdict for state in verdicts["M1"].states} == {Verdict.INPUT}
+    assert verdicts["M4"].verdict is Verdict.CONFIRMED
 
 
 def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
     make_run(tmp_path)
     verdict = by_id(judge(tmp_path))["M6"]
-    assert (verdict.verdict, verdict.evidence, verdict.substrate) == ("reported", FACTS["planner"], Substrate.EMULATED)
+    assert (verdict.verdict, verdict.evidence, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
 
 
 # what was measured
@@ -205,28 +210,28 @@ def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
 
 def test_without_a_run_nothing_is_measured(tmp_path: Path) -> None:
     verdicts = judge(tmp_path)
-    assert {(verdict.verdict, verdict.run_id, verdict.substrate) for verdict in verdicts} == {("not measured", None, None)}
+    assert {(verdict.verdict, verdict.run_id, verdict.substrate) for verdict in verdicts} == {(Verdict.NOT_MEASURED, None, None)}
     assert "make report" in as_text(verdicts)
 
 
 def test_a_missing_study_is_not_measured(tmp_path: Path) -> None:
     rows = make_rows().with_columns(study=pl.lit("another"))
     save_run(tmp_path, rows)
-    assert {word for name, word in words(judge(tmp_path)).items() if name != "M6"} == {"not measured"}
+    assert {word for name, word in words(judge(tmp_path)).items() if name != "M6"} == {Verdict.NOT_MEASURED}
 
 
 def test_a_verdict_comes_from_the_source_s_own_pair(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED, pair="elsewhere")
-    assert set(words(judge(tmp_path)).values()) == {"not measured"}
+    assert set(words(judge(tmp_path)).values()) == {Verdict.NOT_MEASURED}
 
 
 def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> None:
     rows = make_rows(ratios=AS_PUBLISHED)
     save_run(tmp_path, rows.filter(~(pl.col("trial").str.contains("start=PR") & (pl.col("cache") == "cold"))))
     verdicts = by_id(judge(tmp_path))
-    assert verdicts["M1"].verdict == "undecided (2 of 3 cases were measured; needs PROFILE=full)"
-    assert verdicts["M2"].verdict == "undecided (1 of 2 cases were measured; needs PROFILE=full)"
-    assert verdicts["M3"].verdict == "confirmed"
+    assert verdicts["M1"].verdict_text == "undecided (2 of 3 cases were measured; needs PROFILE=full)"
+    assert verdicts["M2"].verdict_text == "undecided (1 of 2 cases were measured; needs PROFILE=full)"
+    assert verdicts["M3"].verdict is Verdict.CONFIRMED
 
 
 # the reader's pair
@@ -241,9 +246,9 @@ def test_the_reader_s_pair_is_judged_by_the_same_rules_in_its_own_column(tmp_pat
     here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.substrate, verdict.pair) == ("confirmed", Substrate.EMULATED, "source-m")
+    assert (verdict.verdict, verdict.substrate, verdict.pair) == (Verdict.CONFIRMED, Substrate.EMULATED, "source-m")
     assert verdict.here is not None
-    assert (verdict.here.verdict, verdict.here.substrate, verdict.here.pair) == ("contradicted", Substrate.MEASURED, "mine")
+    assert (verdict.here.verdict, verdict.here.substrate, verdict.here.pair) == (Verdict.CONTRADICTED, Substrate.MEASURED, "mine")
 
 
 def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_path: Path) -> None:
@@ -251,7 +256,7 @@ def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_pa
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
     for verdict in of_m(judge(tmp_path)):
         assert verdict.here is not None
-        assert verdict.here.verdict == "no verdict: mixed substrates"
+        assert verdict.here.verdict is Verdict.MIXED
         assert verdict.here.evidence is not None or verdict.here.high is not None
 
 
@@ -261,7 +266,7 @@ def test_a_ratio_within_one_tier_of_a_mixed_pair_has_no_verdict_here_either(tmp_
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), one]), reader_pair="mine")
     here = by_id(judge(tmp_path))["M1"].here
     assert here is not None
-    assert (here.substrate, here.verdict) == (Substrate.EMULATED, "no verdict: mixed substrates")
+    assert (here.substrate, here.verdict) == (Substrate.EMULATED, Verdict.MIXED)
 
 
 # which run
@@ -276,13 +281,13 @@ def test_the_newest_complete_run_is_judged(tmp_path: Path) -> None:
     assert newest_run(tmp_path) == "a-new"
     assert judge(tmp_path)[0].run_id == "a-new"
     old = judge(tmp_path, "z-old")[0]
-    assert (old.run_id, old.verdict) == ("z-old", "confirmed")
+    assert (old.run_id, old.verdict) == ("z-old", Verdict.CONFIRMED)
 
 
 def test_a_run_that_is_not_complete_is_judged_when_it_is_named(tmp_path: Path) -> None:
     make_run(tmp_path, run_id="unfinished", complete=False, ratios=AS_PUBLISHED)
     assert newest_run(tmp_path) is None
-    assert judge(tmp_path, "unfinished")[0].verdict == "confirmed"
+    assert judge(tmp_path, "unfinished")[0].verdict is Verdict.CONFIRMED
 
 
 def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
@@ -294,9 +299,12 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
 # how it is told
 
 
-def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path) -> None:
+def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_substrate(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
-    objects = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))["claims"]
+    told = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
+    assert told.keys() == {"version", "claims"}
+    assert told["version"] == 3
+    objects = told["claims"]
     assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
@@ -306,15 +314,20 @@ def test_json_is_a_list_of_objects_with_every_number_s_substrate(tmp_path: Path)
     assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", None]
 
 
-def test_the_table_has_a_row_for_each_claim(tmp_path: Path) -> None:
-    here = make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
-    table = claims_table(tmp_path).filter(source="M")
-    assert table["id"].to_list() == ["M1", "M2", "M3", "M4", "M5", "M6"]
-    assert table.filter(pl.col("estimate").is_not_null() & pl.col("substrate").is_null()).is_empty()
-    assert table.filter(pl.col("here_estimate").is_not_null() & pl.col("here_substrate").is_null()).is_empty()
-    assert table["bounds_text"].to_list()[4] == "at most 0.05*"
-    assert table["here_verdict"].to_list()[0] == "contradicted"
+def test_json_has_the_verdict_s_word_and_beside_it_reason_cause_and_cure(tmp_path: Path) -> None:
+    rows = make_rows(ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
+    save_run(tmp_path, pl.concat([rows, make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)]), reader_pair="mine")
+    claim = next(claim for claim in json.loads(json.dumps(as_json(judge(tmp_path))))["claims"] if claim["id"] == "M1")
+    said = {name: claim[name] for name in ("verdict", "reason", "cause", "cure", "conditions", "verdict_text")}
+    assert said == {
+        "verdict": "undecided",
+        "reason": "the interval holds a bound: NV",
+        "cause": "the interval holds a bound",
+        "cure": MORE,
+        "conditions": [],
+        "verdict_text": f"undecided (the interval holds a bound: NV; needs {MORE})",
+    }
+    assert (claim["here"]["verdict"], claim["here"]["verdict_text"], claim["here"]["cause"]) == ("contradicted", "contradicted", None)
 
 
 def test_the_text_shows_failing_claims_with_their_numbers(tmp_path: Path) -> None:

@@ -1,14 +1,32 @@
 """The order of trials: every cell once a block, blocks shuffled, the same for the same seed."""
 
 from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
 from tierwise.bench.order import interleave
-from tierwise.bench.study import Trial
-from tierwise.core.words import IoArm
+from tierwise.bench.study import Cell, Trial
+from tierwise.core.words import IoArm, Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Start(Cell):
+    table: str
+    start: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window(Cell):
+    table: str
+    arm: IoArm
+    window_s: float
+    clients: int
+    skew: float | None = None
+    layout: Layout | None = None
+
 
 TRIALS = tuple(
-    Trial({"table": table, "start": start}, IoArm.DIRECT, frozenset({table}), f"table={table}")
+    Trial(Start(table, start), IoArm.DIRECT, frozenset({table}), f"table={table}")
     for table, start in product(("hdd", "ssd"), ("FL", "PR", "NV"))
 )
 
@@ -39,5 +57,15 @@ def test_the_order_is_shuffled_and_depends_on_the_seed_alone() -> None:
 
 
 def test_a_key_names_the_cell_in_one_way() -> None:
-    trial = Trial({"table": "hdd", "index": "ssd", "start": "FL", "arm": "direct"}, IoArm.DIRECT, frozenset({"hdd", "ssd"}), "p")
-    assert trial.key == "arm=direct/index=ssd/start=FL/table=hdd"
+    trial = Trial(Start("hdd", "FL"), IoArm.DIRECT, frozenset({"hdd"}), "p")
+    assert trial.key == "start=FL/table=hdd"
+    assert trial.also_waited().key == "clock=waited/start=FL/table=hdd"
+    assert trial.also_waited().cell == trial.cell
+
+
+def test_words_stand_as_they_are_numbers_as_they_were_written_and_what_is_none_not_at_all() -> None:
+    bare = Window(table="hdd", arm=IoArm.DIRECT, window_s=4.0, clients=8)
+    assert bare.key == "arm=direct/clients=8/table=hdd/window_s=4.0"
+    mixed = replace(bare, skew=1.0, layout=Layout.STREWN)
+    assert mixed.coordinates == {**bare.coordinates, "skew": 1.0, "layout": str(Layout.STREWN)}
+    assert {type(value) for value in mixed.coordinates.values()} == {str, int, float}

@@ -43,12 +43,11 @@ def measured(run: Manifest, inputs: Inputs, *names: str) -> Manifest:
                 write_part(folder, part)
             trials = tuple(sorted(rows["trial"].unique()))
             known = load_manifest(folder)
-            record = StudyRecord(
-                name=name, pair=pair.name, trials=trials, blocks=2, settings={}, server_version="", facts={}, datasets=(f"of {name}",)
-            )
-            data = DatasetRecord(name=f"of {name}", rows=1, sha256="0" * 64, provenance={})
-            datasets = [*(one for one in known.datasets if one.name != data.name), data]
-            update(known, studies=[*known.studies, record], datasets=datasets).save(folder)
+            record = StudyRecord(name=name, pair=pair.name, trials=trials, blocks=2, settings={}, server_version="", facts={})
+            used = [
+                DatasetRecord(name=data, rows=1, sha256="0" * 64, provenance={}, studies=(name,)) for data in (f"of {name}", "of everybody")
+            ]
+            update(known, studies=[*known.studies, record], datasets=known.with_data(used)).save(folder)
     return finish(run.run_id, inputs)
 
 
@@ -127,7 +126,10 @@ def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, ca
         f"{name}: rows of run {first.run_id}" for name in second.taken
     }
     assert all(line in capsys.readouterr().err for line in told(outlook)[:1])
-    assert {data.name for data in second.datasets} == {f"of {name}" for name in second.taken}
+    assert {data.name: data.studies for data in second.datasets} == {
+        "of everybody": tuple(sorted(second.taken)),
+        **{f"of {name}": (name,) for name in second.taken},
+    }
     assert lacking(second, other) == ["survey_arrays"]
 
     assert measured(second, other).status == "complete"

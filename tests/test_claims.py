@@ -91,7 +91,7 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     ("table", "rule"),
     [
-        ({**RATIO, "id": "Q1"}, "id is 'Q1'"),
+        ({**RATIO, "id": "q1"}, "id is 'q1'"),
         ({**RATIO, "id": "M0"}, "id is 'M0'"),
         ({**RATIO, "kind": "guess"}, "kind is 'guess'"),
         ({**RATIO, "how": "heard"}, "how is 'heard'"),

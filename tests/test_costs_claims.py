@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from tierwise.analysis.claims import Bounds, load_claims
+from rows import make_manifest, make_rows
+from tierwise.analysis.claims import Bounds, Claim, Kind, load_claims
+from tierwise.analysis.judging import Grounds, Judgement, Rows
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MACRO
-from tierwise.analysis.verdicts import ClaimVerdict, judge
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.band import judge_band
 from tierwise.costs.book import load_book
 from tierwise.costs.units import SECONDS_A_YEAR
-from tierwise.report.rooms import judge_all, judge_money
+from tierwise.report.rooms import judge_all, judges, modules
 from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, machine, per_million, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
@@ -47,9 +49,13 @@ def simulated(connection: "Connection", *rows: Row, seeds: int = 5, flagged: boo
     return connection
 
 
-def verdict_of(claim: str, connection: "Connection | None" = None) -> ClaimVerdict:
-    (found,) = judge_money([verdict for verdict in judge(paths.raw()) if verdict.id == claim], connection)
-    return found
+def claim_of(name: str) -> Claim:
+    return next(claim for claim in load_claims().claims if claim.id == name)
+
+
+def verdict_of(name: str, connection: "Connection | None" = None) -> Judgement:
+    rows = None if connection is None else Rows(connection, make_manifest(make_rows(blocks=1)))
+    return judges()[Kind.COST](claim_of(name), Grounds("source-r", rows))
 
 
 def test_without_a_run_the_published_reads_are_taken() -> None:
@@ -86,7 +92,7 @@ def test_a_million_reads_of_the_disk_machine_cost_more_than_of_the_ssd_machine()
 
 def test_r10_holds_over_the_whole_price_band_at_source_rs_own_figures() -> None:
     verdict = verdict_of("R10")
-    assert (verdict.verdict, verdict.substrate) == ("confirmed", Substrate.PUBLISHED)
+    assert (verdict.verdict, verdict.substrate) == (Verdict.CONFIRMED, Substrate.PUBLISHED)
     assert len(verdict.states) == 4  # two amounts of data, two ratios each
     assert verdict.low is not None
     assert verdict.low == min(state.low for state in verdict.states if state.low is not None)
@@ -100,36 +106,46 @@ def test_r10_is_judged_on_simulated_reads_where_there_are_any(connection: "Conne
 def test_r10_fails_where_flash_is_hardly_quicker(connection: "Connection") -> None:
     """A few reads a second that one disk serves as well: flash is the dearer store."""
     verdict = verdict_of("R10", simulated(connection, (64, "ssd", 200, 100), (64, "hdd", 200, 100)))
-    assert verdict.verdict == "contradicted"
+    assert verdict.verdict is Verdict.CONTRADICTED
 
 
 def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:
     verdict = verdict_of("R11")
-    assert (verdict.verdict, verdict.substrate) == ("confirmed", Substrate.SIMULATED)
+    assert (verdict.verdict, verdict.substrate) == (Verdict.CONFIRMED, Substrate.SIMULATED)
     assert verdict.estimate is not None
     assert 20 < verdict.estimate < 200
 
 
 @pytest.mark.parametrize(
-    ("bands", "word"),
+    ("bands", "told"),
     [
         ({"a": (1.1, 2.0), "b": (3.0, 4.0)}, "confirmed"),
         ({"a": (0.9, 2.0), "b": (3.0, 4.0)}, "undecided (the bound lies within the price band; needs prices that are known more closely)"),
         ({"a": (0.9, 2.0), "b": (0.1, 0.9)}, "contradicted"),
     ],
 )
-def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], word: str) -> None:
+def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], told: str) -> None:
     states = {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
-    verdict = judge_band(verdict_of("R10"), states, arm=IoArm.BUFFERED)
-    assert verdict.verdict == word
+    verdict = judge_band(claim_of("R10"), "source-r", states, arm=IoArm.BUFFERED)
+    assert verdict.verdict_text == told
     assert verdict.deciding_state == min(bands, key=lambda name: bands[name][0])
 
 
-def test_other_claims_stay_as_they_were() -> None:
-    before = judge(paths.raw())
-    after = judge_all(paths.raw())
-    mine = {"R10", "R11", "H13"}
-    assert [verdict for verdict in after if verdict.id not in mine] == [one for one in before if one.id not in mine]
+def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:
+    measured = {claim.id: claim.verdict for claim in judge_all(paths.raw()) if claim.verdict is not Verdict.NOT_MEASURED}
+    assert measured == {"R10": Verdict.CONFIRMED, "R11": Verdict.CONFIRMED, "H13": Verdict.UNDECIDED}
+
+
+def test_every_cost_has_a_judge_in_the_room_of_its_study() -> None:
+    """One without would be told as not measured."""
+    of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
+    assert {claim for module in modules("judges") for claim in module.MONEY} == of_cost
+
+
+def test_a_cost_is_its_source_s_and_is_not_judged_on_the_reader_s_pair() -> None:
+    rows = Rows(duckdb.connect(), make_manifest(make_rows(blocks=1)))
+    found = judges()[Kind.COST](claim_of("R10"), Grounds("mine", rows, readers=True))
+    assert (found.verdict, found.pair, found.estimate) == (Verdict.NOT_MEASURED, "mine", None)
 
 
 def test_the_claims_bounds_are_marked_as_ours() -> None:

@@ -10,7 +10,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
-from tierwise.costs.delivered import SOURCE_R, Load, Plan, newest_server, plans, without_flash
+from tierwise.costs.delivered import Load, Plan, newest_server, plans, published_load, without_flash
 from tierwise.costs.iops import Iops
 from tierwise.costs.sensitivity import limits, rank, ratio_over_band
 
@@ -26,6 +26,9 @@ NOW = book(
     price("aws-m7i-xlarge", 0.2, "hour"),
 )
 RATES = {name: Iops(value, Substrate.SIMULATED) for name, value in (("crucial-m4", 40_000.0), ("st3000dm001", 200.0))}
+
+
+PUBLISHED = published_load().load
 
 
 def served(load: Load, name: str) -> Plan:
@@ -44,19 +47,19 @@ def test_devices_are_bought_for_their_size_where_nothing_is_read() -> None:
 
 
 def test_all_in_memory_needs_memory_for_the_data_and_machines_for_the_memory() -> None:
-    memory = served(replace(SOURCE_R, data_bytes=90 * GIB), "st3000dm001, all in memory")
+    memory = served(replace(PUBLISHED, data_bytes=90 * GIB), "st3000dm001, all in memory")
     assert memory.ram_bytes == pytest.approx(100 * GIB)  # nine tenths of a machine's memory cache pages
     assert (memory.devices, memory.machines) == (1, 7)  # 16 GiB a machine
 
 
 def test_a_bill_names_machine_memory_power_and_device() -> None:
-    assert set(served(SOURCE_R, "crucial-m4").bill.a_year) == {"ssd-m4-128gb", "server-microserver-gen8", "ram", "electricity"}
+    assert set(served(PUBLISHED, "crucial-m4").bill.a_year) == {"ssd-m4-128gb", "server-microserver-gen8", "ram", "electricity"}
 
 
 def test_a_million_reads_cost_a_years_bill_over_a_years_reads() -> None:
-    plan = served(SOURCE_R, "crucial-m4")
-    reads_a_year = SOURCE_R.reads_per_s * 365.25 * 86400
-    assert plan.cost_per_million(SOURCE_R, NOW) == pytest.approx(plan.bill.cost(NOW) / reads_a_year * 1e6)
+    plan = served(PUBLISHED, "crucial-m4")
+    reads_a_year = PUBLISHED.reads_per_s * 365.25 * 86400
+    assert plan.cost_per_million(PUBLISHED, NOW) == pytest.approx(plan.bill.cost(NOW) / reads_a_year * 1e6)
 
 
 def test_volumes_are_provisioned_for_the_load_and_attach_to_rented_machines() -> None:
@@ -67,7 +70,7 @@ def test_volumes_are_provisioned_for_the_load_and_attach_to_rented_machines() ->
 
 
 def test_source_r_flash_replaces_memory_and_not_disks_at_the_prices_of_its_time() -> None:
-    found = without_flash(plans(SOURCE_R, NOW, RATES))
+    found = without_flash(plans(PUBLISHED, NOW, RATES))
     assert found is not None
     assert found.cost(NOW) > 0
     assert found.replaces_memory(NOW)
@@ -75,14 +78,14 @@ def test_source_r_flash_replaces_memory_and_not_disks_at_the_prices_of_its_time(
 
 
 def test_where_little_is_read_flash_replaces_disks_or_nothing() -> None:
-    found = without_flash(plans(replace(SOURCE_R, data_bytes=2000 * GIB, reads_per_s=100), NOW, RATES))
+    found = without_flash(plans(replace(PUBLISHED, data_bytes=2000 * GIB, reads_per_s=100), NOW, RATES))
     assert found is not None
     assert not found.replaces_memory(NOW)
     assert found.cost(NOW) < 0
 
 
 def test_without_flash_or_disks_there_is_nothing_to_compare() -> None:
-    assert without_flash(plans(SOURCE_R, NOW, {"crucial-m4": RATES["crucial-m4"]})) is None
+    assert without_flash(plans(PUBLISHED, NOW, {"crucial-m4": RATES["crucial-m4"]})) is None
 
 
 def test_a_server_must_have_a_price_by_then() -> None:
@@ -94,7 +97,7 @@ def test_a_server_must_have_a_price_by_then() -> None:
 @pytest.mark.parametrize("field", ["data_bytes", "ram_bytes", "reads_per_s"])
 def test_an_impossible_load_is_refused(field: str) -> None:
     with pytest.raises(InputError, match=f"load: {field} is 0: must be above zero"):
-        replace(SOURCE_R, **{field: 0})
+        replace(PUBLISHED, **{field: 0})
 
 
 TWO = book(price("a", 2), price("b", 3), price("both", 1))

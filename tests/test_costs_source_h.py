@@ -9,6 +9,7 @@ import pytest
 from rows import save_run
 from survey_rows import ARRAYS_S, RUN_ID, array_rows
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
@@ -79,11 +80,11 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
     assert claim.bounds_how == "assumed"
     found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
-    assert (found.verdict, found.deciding_state) == (
+    assert (found.verdict_text, found.deciding_state) == (
         "undecided (the bound lies within the price band; needs prices that are known more closely)",
         "SSDs over disks, 1 TB",
     )
-    assert [str(state.verdict) for state in found.states] == ["undecided", "confirmed", "confirmed"]
+    assert [state.verdict for state in found.states] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
     assert found.substrate is Substrate.PUBLISHED
     assert found.arms == {}
 
@@ -93,7 +94,7 @@ def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
     delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
     assert set(found.arms) == delivered | {"a terabyte, today's prices"}
-    assert found.arms["an IOPS"].verdict == "contradicted"
+    assert found.arms["an IOPS"].verdict is Verdict.CONTRADICTED
     assert found.arms["an IOPS"].substrate is Substrate.SIMULATED
     by_query = {state.state: state for state in found.arms["a query an hour"].states}
     assert len(by_query) == 3

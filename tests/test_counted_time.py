@@ -19,7 +19,8 @@ from tierwise.core import control_groups, session_group
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import ClockKind
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.emulated import Emulated

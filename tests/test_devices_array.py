@@ -8,7 +8,8 @@ import pytest
 from drives import DISK, FLASH, TURN_S, anywhere, apart, array_of, drive, in_order, iops, p
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.devices.array import Array
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import ArraySpec, load_device
 from tierwise.devices.volume import CloudSpec
 

@@ -4,7 +4,8 @@ import pytest
 
 from drives import anywhere, drive, in_order, iops
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 
 READ, WRITE, FLUSH = Operation

@@ -7,7 +7,8 @@ import pytest
 from drives import Request, iops
 from tierwise.core import paths
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec, load_device
 
 READ, WRITE, FLUSH = Operation

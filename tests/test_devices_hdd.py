@@ -12,8 +12,9 @@ from drives import DISK, TURN_S, anywhere, drive, p
 from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.geometry import Spiral, Zone, Zoned
 from tierwise.devices.hdd import Electronics, Hdd, Mechanics
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
 from tierwise.devices.parameter import Flag
+from tierwise.devices.protocol import Operation
 from tierwise.devices.seek import measured_curve
 from tierwise.devices.spec import HddSpec
 

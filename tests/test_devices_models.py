@@ -8,7 +8,8 @@ import pytest
 
 from drives import DISK, FLASH, TURN_S, anywhere, array_of, cache, drive, in_order, p
 from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import ArraySpec, HddSpec, SsdSpec
 
 READ, WRITE, FLUSH = Operation

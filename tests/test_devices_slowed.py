@@ -2,7 +2,8 @@
 
 import pytest
 
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import load_device
 

@@ -4,7 +4,8 @@ import pytest
 
 from drives import FLASH, anywhere, apart, cache, drive, in_order, iops, p
 from tierwise.core.units import GB, GIB, KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import SsdSpec, load_device
 
 READ, WRITE, FLUSH = Operation

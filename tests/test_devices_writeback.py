@@ -9,7 +9,8 @@ from drives import FLASH, TURN_S, Request, anywhere, apart, array_of, cache, dri
 from test_devices_array import Recorder
 from tierwise.core.units import GB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.array import Array
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.writeback import WriteBack
 
 READ, WRITE, FLUSH = Operation

@@ -15,7 +15,8 @@ import pytest
 
 from emulation import emulated
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.promptness import WAKING

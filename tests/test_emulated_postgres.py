@@ -11,7 +11,7 @@ import pytest
 
 from emulation import emulated, new_folder
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace, move
+from tierwise.postgres.relations import create_tablespace, move
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 

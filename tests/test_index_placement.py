@@ -13,6 +13,7 @@ from tierwise.bench.accounting import EMULATED, TRACED
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_lab
 from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.recording import Recorder
 from tierwise.bench.runs import complete, open_run
 from tierwise.bench.study import Trial
 from tierwise.core import paths
@@ -22,6 +23,8 @@ from tierwise.core.profiles import Profile, Sweep, load_profile
 from tierwise.core.words import CacheState, IoArm
 from tierwise.recorders import strace
 from tierwise.studies.index_placement.measuring import trials as index_placement
+from tierwise.studies.index_placement.measuring.trials import Cell
+from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_checks
 
@@ -51,8 +54,8 @@ def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
 def florida(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the trials that begin with the largest state."""
 
-    def some(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
-        return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell["start"] == "FL")
+    def some(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
+        return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell.start == "FL")
 
     monkeypatch.setattr(index_placement, "STUDY", replace(index_placement.STUDY, trials=some))
 
@@ -114,13 +117,14 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
     asked = small(asked, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
     (pair,) = (pair for pair in asked.pairs if pair.source == "M")
     cold, hot, cross = {}, {}, {}
-    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants") as lab:
+    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants") as (lab, state):
         for trial in index_placement.trials(asked.profile, pair):
-            if (trial.cell["table"], trial.cell["index"], trial.cell["start"]) == ("hdd", "ssd", "PR"):
-                variant = str(trial.cell["variant"])
-                index_placement.prepare(trial, lab)
-                cold[variant], hot[variant], cross[variant] = index_placement.measure(trial, lab)  # raises where the plan is another one
-    assert set(cold) == set(index_placement.VARIANTS)
+            if (trial.cell.table, trial.cell.index, trial.cell.start) == ("hdd", "ssd", "PR"):
+                variant = trial.cell.variant
+                index_placement.prepare(trial, lab, state)
+                observed = index_placement.measure(trial, lab, state, Recorder())  # raises where the plan is another one
+                cold[variant], hot[variant], cross[variant] = observed.timings
+    assert set(cold) == set(VARIANTS)
     assert {timing.cache for timing in cold.values()} == {CacheState.COLD}
     reads = {name: {io.relation: io.reads for io in timing.relation_io} for name, timing in cold.items()}
     assert all(timing.proof["misses"] == timing.proof["expected"] == reads[name] for name, timing in cold.items())
@@ -146,13 +150,13 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 def test_the_sweep_decides_what_is_measured_beside_the_published_protocol(name: str, variants: int) -> None:
     profile = load_profile(name)
     cells = [trial.cell for trial in index_placement.trials(profile, load_pair("source-m"))]
-    others = [cell for cell in cells if cell["variant"] != "published"]
+    others = [cell for cell in cells if cell.variant != "published"]
     assert len(cells) - len(others) == 12 * len(profile.arms)
     assert len(others) == variants
-    assert {cell["table"] for cell in others} == {"hdd"}
-    heap_cached = {cell["start"] for cell in others if cell["variant"] == "heap-cached"}
+    assert {cell.table for cell in others} == {"hdd"}
+    heap_cached = {cell.start for cell in others if cell.variant == "heap-cached"}
     assert heap_cached == {"smoke": {"NV"}, "quick": {"FL", "NV"}, "full": {"FL", "PR", "NV"}}[name]
-    assert not [cell for cell in others if cell["arm"] == "buffered" and str(cell["variant"]).startswith("memory")]
+    assert not [cell for cell in others if cell.arm is IoArm.BUFFERED and cell.variant.startswith("memory")]
 
 
 def test_a_pair_without_the_tiers_that_the_study_compares_is_refused() -> None:

@@ -11,24 +11,15 @@ import pytest
 
 import tierwise
 from tierwise.analysis.claims import load_claims
-from tierwise.core import studies
+from tierwise.core import data_sets, studies
 
 PACKAGE = Path(tierwise.__file__).parent
-STILL = {
-    "cli.py",  # the load that `tierwise cost` shows by default
-    "costs/answer_text.py",  # and its stamp
-    "datasets/survey/synthetic.py",  # provenance of the rows
-    "report/chapters/validation.py",  # the drive that a validation is of
-    "report/figures/survey.py",  # what two rooms share
-    "simulate/zipf.py",  # the machine of `tierwise simulate zipf`
-}
-"""Files that still do, each for the reason beside it; none may come to it."""
 
 
 def known() -> re.Pattern[str]:
     letters = "".join(load_claims().sources)
     ids = "|".join(claim.id for claim in load_claims().claims)
-    return re.compile(rf"\b({'|'.join(studies.names())})\b|\bsource[- ][{letters}{letters.lower()}]\b|\b({ids})\b")
+    return re.compile(rf"\[[{letters}]{{3,}}\]|\b({'|'.join(studies.names())})\b|\bsource[- ][{letters}{letters.lower()}]\b|\b({ids})\b")
 
 
 def literals(source: str) -> Iterator[str]:
@@ -49,10 +40,36 @@ def instrument() -> list[str]:
 def test_no_literal_of_the_instrument_names_a_study_a_source_or_a_claim() -> None:
     pattern = known()
     naming = {file for file in instrument() for text in literals((PACKAGE / file).read_text(encoding="utf-8")) if pattern.search(text)}
-    assert naming == STILL
+    assert naming == set()
 
 
-@pytest.mark.parametrize("text", ["'index_placement'", "'source-m'", "'of source M'", "f'{x} H12'"])
+def imported(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+def test_the_instrument_imports_no_study_and_outside_their_rooms_no_data_set_is_loaded_by_name() -> None:
+    rooms = tuple(f"tierwise.datasets.{name}" for name in data_sets.names())
+    for file in instrument():
+        names = list(imported((PACKAGE / file).read_text(encoding="utf-8")))
+        assert not [name for name in names if name.startswith("tierwise.studies")], file
+        if not file.startswith("datasets/"):
+            assert not [name for name in names if name.startswith(rooms)], file
+
+
+def test_no_name_of_the_instrument_is_one_of_a_data_set_that_readers_choose() -> None:
+    asked = set(data_sets.options())
+    for file in instrument():
+        if not file.startswith("datasets/"):
+            tree = ast.parse((PACKAGE / file).read_text(encoding="utf-8"))
+            names = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg | ast.keyword)} | set(literals(ast.unparse(tree)))
+            assert not asked & names, file
+
+
+@pytest.mark.parametrize("text", ["'index_placement'", "'source-m'", "'of source M'", "f'{x} H12'", "'[HLM][0-9]'"])
 def test_what_would_name_one_is_seen(text: str) -> None:
     assert any(known().search(found) for found in literals(f"x = {text}"))
 

@@ -25,7 +25,7 @@ from tierwise.report.run import open_run as open_shown
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live import open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
-from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, LIVE_INTERVALS, NAME, STUDY, trials
+from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
 from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
 from tierwise.timings.parts import read_rows
@@ -90,12 +90,12 @@ def test_where_no_group_can_be_made_nothing_is_read_live_and_the_chapter_says_wh
 def test_every_live_trial_has_the_sources_advice_and_its_model() -> None:
     if memory_group.obstacle():
         pytest.skip(str(memory_group.obstacle()))
-    cells = [trial.cell for trial in trials(load_profile("quick"), load_pair(PAIR))]
-    assert {(cell["tier"], cell["advice"]) for cell in cells if cell["how"] == "live"} == set(ADVICE.items())
-    windows = {tier: {cell["window_pages"] for cell in cells if cell["tier"] == tier and cell["how"] == "model"} for tier in ADVICE}
+    cells = [cell for trial in trials(load_profile("quick"), load_pair(PAIR)) if isinstance(cell := trial.cell, LiveCell)]
+    assert {(cell.tier, cell.advice) for cell in cells if cell.how == HOW_LIVE} == set(ADVICE.items())
+    windows = {tier: {cell.window_pages for cell in cells if cell.tier == tier and cell.how == HOW_MODEL} for tier in ADVICE}
     assert windows == {"hdd": {WINDOW_PAGES, 1}, "ssd": {1}, "disk": {1}}
     simulated = load_pair(PAIR).simulated()
-    assert {trial.cell["tier"] for trial in trials(load_profile("quick"), simulated)} == {"disk"}
+    assert {trial.cell.tier for trial in trials(load_profile("quick"), simulated)} == {"disk"}
 
 
 def disk_alone() -> Pair:

@@ -17,7 +17,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace, move
+from tierwise.postgres.relations import create_tablespace, move
 from tierwise.tiers.emulated import Emulated
 
 DEVICES: Final = {"disks": "sata-7k2-x6", "flash": "mtron-3025"}

@@ -91,7 +91,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
         assert pgbench_placement.trials(profile, load_pair("source-v"))
     quick = pgbench_placement.trials(load_profile("quick"), load_pair("source-v"))
     assert len(quick) == 3
-    assert {(trial.cell["size"], trial.cell["clients"], trial.cell["arm"]) for trial in quick} == {("large", 8, "direct")}
+    assert {(trial.cell.size, trial.cell.clients, trial.cell.arm) for trial in quick} == {("large", 8, "direct")}
     assert load_profile("quick").blocks_of("pgbench_placement") == 5
     assert pgbench_placement.grid(load_profile("quick")).window_s == 2, "of the counted clock; a checkpoint is in each"
 
@@ -103,16 +103,16 @@ def test_trials_differ_in_their_keys() -> None:
 
 def test_a_real_disk_is_not_slowed() -> None:
     profile = with_grid(load_profile("smoke"), cells=[{"slowdowns": [1.0, 4.0]}])
-    assert {trial.cell["slowdown"] for trial in pgbench_placement.trials(profile, load_pair("local"))} == {1.0}
-    assert {trial.cell["slowdown"] for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {1.0, 4.0}
+    assert {trial.cell.slowdown for trial in pgbench_placement.trials(profile, load_pair("local"))} == {1.0}
+    assert {trial.cell.slowdown for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {1.0, 4.0}
     quick = pgbench_placement.trials(load_profile("quick"), load_pair("local"))
-    assert [trial.cell["slowdown"] for trial in quick] == [1.0] * 3
+    assert [trial.cell.slowdown for trial in quick] == [1.0] * 3
 
 
 def test_a_hot_partition_moves_with_its_index_and_needs_partitions() -> None:
     profile = with_grid(load_profile("smoke"), cells=[{"placements": ["all_hdd", "table_ssd", "hot_ssd"], "partitions": 16}])
     cells = [trial.cell for trial in pgbench_placement.trials(profile, load_pair("source-v"))]
-    lie_on = [(cell["table"], cell["index"], cell["hot"]) for cell in cells]
+    lie_on = [(cell.table, cell.index, cell.hot) for cell in cells]
     assert lie_on == [("hdd", "hdd", "hdd"), ("ssd", "hdd", "ssd"), ("hdd", "hdd", "ssd")]
     with pytest.raises(InputError, match="partitions must be 1 or more"):
         pgbench_placement.trials(with_grid(load_profile("smoke"), cells=[{"placements": ["hot_ssd"]}]), load_pair("source-v"))

@@ -13,11 +13,11 @@ from tierwise.core import memory_group
 from tierwise.core.words import Layout
 from tierwise.postgres import pgbench
 from tierwise.postgres.activity import activity_between, read_activity
-from tierwise.postgres.cluster import Cluster, ServerError
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.processes import serving
-from tierwise.postgres.restore import TABLESPACES, restore
+from tierwise.postgres.processes import ServerError, serving
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings
 
 
@@ -46,6 +46,14 @@ def test_every_transaction_is_logged_and_the_load_ends_in_good_order(filled: Clu
     assert moved["wal"]["wal_bytes"] > 0
     checkpoints = moved.get("checkpointer", {}).get("num_requested", 0) + moved.get("bgwriter", {}).get("checkpoints_req", 0)
     assert checkpoints == 1
+
+
+def test_a_load_that_is_ended_at_once_ends_as_its_own_clock_would_end_it(filled: Cluster) -> None:
+    """The signal of its clock would kill a pgbench that has only begun to start, as it does on a machine that is late."""
+    for seed in range(5):
+        with pgbench.Load(filled, "select-only", clients=2, seed=seed, scale=1) as load:
+            pass
+        assert set(load.transactions.columns) == set(pgbench.TRANSACTIONS)
 
 
 def test_a_mix_updates_its_share_and_prefers_popular_accounts_that_are_strewn(filled: Cluster) -> None:

@@ -6,24 +6,26 @@ import polars as pl
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import save_run
-from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
+from tierwise.report.rooms import judge_all
 
 
 def judged(raw: Path, *rows: pl.DataFrame) -> dict[str, ClaimVerdict]:
     run = save_run(raw, pl.concat(rows))
-    return {claim.id: claim for claim in judge(raw, run.name) if claim.source == "V"}
+    return {claim.id: claim for claim in judge_all(raw, run.name) if claim.source == "V"}
 
 
 def test_ratios_are_to_everything_on_hdd_in_the_same_block(tmp_path: Path) -> None:
     found = judged(tmp_path, pgbench_rows({**LARGE, "index_ssd": 580.0}))
-    assert found["V1"].verdict == "confirmed"
+    assert found["V1"].verdict is Verdict.CONFIRMED
     assert found["V1"].estimate is not None
     assert abs(found["V1"].estimate - 1.45) < 0.03
-    assert found["V2"].verdict == "confirmed"
-    assert found["V3"].verdict == "confirmed"
-    assert found["V4"].verdict == "not measured"  # nothing of the small set was
-    assert found["V6"].verdict == "not measured"
+    assert found["V2"].verdict is Verdict.CONFIRMED
+    assert found["V3"].verdict is Verdict.CONFIRMED
+    assert found["V4"].verdict is Verdict.NOT_MEASURED  # nothing of the small set was
+    assert found["V6"].verdict is Verdict.NOT_MEASURED
 
 
 def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_path: Path) -> None:
@@ -32,18 +34,19 @@ def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_pat
     found = judged(
         tmp_path, pgbench_rows(LARGE), pgbench_rows(SMALL, size="small", flags=busy), pgbench_rows(slow, size="small", slowdown=8.0)
     )
-    assert found["V4"].verdict.startswith("confirmed (tiers slowed 8-fold)")
-    assert found["V6"].verdict == "undecided (5 of 5 pairs rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
-    assert found["V2"].verdict == "confirmed"
+    assert (found["V4"].verdict, found["V4"].conditions) == (Verdict.CONFIRMED, ("tiers slowed 8-fold",))
+    assert found["V4"].verdict_text == "confirmed (tiers slowed 8-fold)"
+    assert found["V6"].verdict_text == "undecided (5 of 5 pairs rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
+    assert found["V2"].verdict is Verdict.CONFIRMED
 
 
 def test_an_absolute_rate_is_judged_unslowed_where_the_processors_follow(tmp_path: Path) -> None:
-    assert judged(tmp_path, pgbench_rows(SMALL, size="small"))["V6"].verdict == "confirmed"
+    assert judged(tmp_path, pgbench_rows(SMALL, size="small"))["V6"].verdict is Verdict.CONFIRMED
 
 
 def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
     found = judged(tmp_path, pgbench_rows(LARGE, flags={"all_hdd": "overshoot"}))
-    assert found["V1"].verdict == "undecided (5 of 5 pairs rejected for overshoot in large; needs RETRY=1 or a quieter machine)"
+    assert found["V1"].verdict_text == "undecided (5 of 5 pairs rejected for overshoot in large; needs RETRY=1 or a quieter machine)"
     assert found["V1"].flagged == 5
 
 

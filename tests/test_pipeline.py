@@ -14,6 +14,7 @@ from bs4 import BeautifulSoup
 
 from checkout import VICTIMS, Home, new_home, seed
 from support import shared
+from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
@@ -167,9 +168,9 @@ def test_no_verdict_is_the_opposite_of_the_reference_run_s(home: Home, smoke: Ma
     here, there = ({claim.id: claim for claim in judge_all(folder.parent, folder.name)} for folder in (run_of(home, smoke), reference()))
     for name, theirs in there.items():
         ours = here[name]
-        assert {ours.verdict, theirs.verdict} != {"confirmed", "contradicted"}, name
+        assert {ours.verdict, theirs.verdict} != {Verdict.CONFIRMED, Verdict.CONTRADICTED}, name
         if theirs.substrate is Substrate.SIMULATED:
-            assert ours.verdict == theirs.verdict, name
+            assert ours.verdict_text == theirs.verdict_text, name
 
 
 def run_of(home: Home, run: Manifest) -> Path:

@@ -16,9 +16,8 @@ import tierwise
 from tierwise.core.errors import InputError
 from tierwise.core.units import MIB
 from tierwise.core.words import IoArm
-from tierwise.postgres.cluster import Cluster, ServerError
-from tierwise.postgres.processes import PID_FILE, postmaster, serving
-from tierwise.postgres.reclaim import reclaim
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.processes import PID_FILE, ServerError, postmaster, reclaim, serving
 from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings
 
 

@@ -15,7 +15,7 @@ import pytest
 from tierwise.core.errors import InputError
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.reclaim import reclaim
+from tierwise.postgres.processes import reclaim
 from tierwise.postgres.settings import loading_settings
 from tierwise.postgres.workspace import MARKER, CommandError, open_workspace, server_account
 

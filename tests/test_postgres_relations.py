@@ -9,7 +9,7 @@ import pytest
 from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
 from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
-from tierwise.postgres.placement import create_tablespace, move, tier_of
+from tierwise.postgres.relations import create_tablespace, move, tier_of
 from tierwise.postgres.settings import Connection
 
 NASTY = [

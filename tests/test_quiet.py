@@ -1,6 +1,7 @@
 """How quiet the machine is, the forecast that is scaled by it, and blocks that are added for what was rejected."""
 
 import time
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from rows import make_manifest, make_rows, save_run
 from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
-from tierwise.bench.study import Trial
+from tierwise.bench.study import Cell, Trial
 from tierwise.core.quiet import Noise, Processor, Quiet, listen, noise_of, processor, took_s
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
@@ -109,8 +110,13 @@ def test_a_clean_run_stays_complete(tmp_path: Path) -> None:
     assert begin_retry(save_run(tmp_path, make_rows())).status == "complete"
 
 
+@dataclass(frozen=True, slots=True)
+class Numbered(Cell):
+    number: int
+
+
 def test_added_blocks_come_after_those_that_are_there_and_leave_their_order() -> None:
-    trials = [Trial({"number": number}, IoArm.DIRECT, frozenset({"hdd"}), str(number % 2)) for number in range(6)]
+    trials = [Trial(Numbered(number), IoArm.DIRECT, frozenset({"hdd"}), str(number % 2)) for number in range(6)]
     before, after = (interleave(trials, blocks=blocks, seed=3) for blocks in (5, 7))
     assert after[: len(before)] == before
     assert {turn.block for turn in after[len(before) :]} == {5, 6}

@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tierwise.analysis.verdicts import judge
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.bench.book import Book
 from tierwise.bench.rooms import load_study
@@ -17,6 +17,7 @@ from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
 from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run as open_shown
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
@@ -33,7 +34,7 @@ def test_the_bench_finds_it() -> None:
 def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) -> None:
     profile = load_profile(name)
     cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
-    assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell["tier"], cell["dataset_gib"]) for cell in cells}
+    assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell.tier, cell.dataset_gib) for cell in cells}
     assert profile.study(NAME, Grid).scale == (4 if name == "full" else 64)
 
 
@@ -48,7 +49,7 @@ def test_equal_seeds_give_equal_series_of_120_points() -> None:
 def test_a_directory_cannot_be_simulated() -> None:
     pair = load_pair("source-r")
     real = pair.model_copy(update={"tiers": {**pair.tiers, "ssd": DirectoryTier(kind="directory", directory="x")}})
-    trial = next(trial for trial in trials(inputs().profile, pair) if trial.cell["tier"] == "ssd")
+    trial = next(trial for trial in trials(inputs().profile, pair) if trial.cell.tier == "ssd")
     with pytest.raises(InputError, match="needs a device"):
         next(simulate(trial, real, 1))
 
@@ -105,13 +106,13 @@ def test_the_view_has_a_row_for_each_size_drive_and_seed(raw: Path) -> None:
 
 
 def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
-    verdicts = {verdict.id: verdict for verdict in judge(raw) if verdict.source == "R" and verdict.kind != "cost"}
+    verdicts = {verdict.id: verdict for verdict in judge_all(raw) if verdict.source == "R" and verdict.kind != "cost"}
     assert {name: verdict.verdict for name, verdict in verdicts.items() if name in {"R1", "R3", "R5"}} == dict.fromkeys(
-        ("R1", "R3", "R5"), "not testable: it is an input"
+        ("R1", "R3", "R5"), Verdict.INPUT
     )
     assert {str(verdict.substrate) for verdict in verdicts.values()} == {"simulated"}
-    assert verdicts["R7"].verdict == "confirmed"
-    assert {verdicts["R8"].verdict, verdicts["R9"].verdict} == {"reported"}
+    assert verdicts["R7"].verdict is Verdict.CONFIRMED
+    assert {verdicts["R8"].verdict, verdicts["R9"].verdict} == {Verdict.REPORTED}
     assert all(verdicts[name].estimate for name in ("R2", "R4", "R6"))
 
 

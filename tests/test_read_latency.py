@@ -13,32 +13,34 @@ from tierwise.bench.lab import Lab
 from tierwise.bench.live import open_lab
 from tierwise.bench.observation import observe
 from tierwise.bench.order import Turn
+from tierwise.bench.recording import Recorder
 from tierwise.bench.study import Trial
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm
-from tierwise.postgres.wal import WAL
+from tierwise.postgres.cluster_files import WAL
 from tierwise.recorders import bpftrace, strace_reads
 from tierwise.studies.read_latency.measuring.reads import EMULATOR, choose_recorder, histograms
-from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, tablespaces, trials
+from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, Cell, State, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.reads import READS, TABLE, read_files
 from tierwise.timings.schema import Timing
 
 PAIR = "source-l"
+Opened = tuple[Lab, State]
 GRID = {"window_s": 0.5, "table_mib": 32}
 
 
 @pytest.fixture(scope="module")
-def lab(workspace: Path) -> Iterator[Lab]:
+def opened(workspace: Path) -> Iterator[Opened]:
     """The study's tiers and server."""
     with opened_lab(workspace / "read-latency", "18.0") as opened:
         yield opened
 
 
 @contextmanager
-def opened_lab(work: Path, version: str) -> Iterator[Lab]:
+def opened_lab(work: Path, version: str) -> Iterator[Opened]:
     try:
         require_fuse()
     except MissingError as missing:
@@ -49,24 +51,28 @@ def opened_lab(work: Path, version: str) -> Iterator[Lab]:
         yield opened
 
 
-def trial_of(lab: Lab, arm: IoArm) -> Trial:
+def trial_of(lab: Lab, arm: IoArm) -> Trial[Cell]:
     only, waited = trials(lab.profile, lab.pair)
     assert (only.waited, waited.waited) == (False, True)
     return replace(only, arm=arm)
 
 
-def window(lab: Lab, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
+def window(opened: Opened, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
     """One window recorded by the first of `recorders`, or by the emulator."""
+    lab, state = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": recorders}}})
     trial = trial_of(lab, arm)
-    STUDY.prepare(trial, lab)
-    (timing,) = STUDY.measure(trial, lab)
-    return timing, lab.recorder.reads
+    STUDY.prepare(trial, lab, state)
+    observed = STUDY.measure(trial, lab, state, Recorder())
+    (timing,) = observed.timings
+    assert observed.reads is not None
+    return timing, observed.reads
 
 
-def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_counts(lab: Lab) -> None:
+def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_counts(opened: Opened) -> None:
+    lab, _ = opened
     lab.waiting = False
-    timing, reads = window(lab, IoArm.DIRECT, ())
+    timing, reads = window(opened, IoArm.DIRECT, ())
     assert timing.parts.clock == lab.clock(alone=False)
     assert timing.proof["recorder"] == EMULATOR
     assert dict(reads.schema) == READS
@@ -80,11 +86,12 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
 
 
 @pytest.mark.parametrize("recorder", [bpftrace.NAME, strace_reads.NAME])
-def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab: Lab, recorder: str) -> None:
+def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(opened: Opened, recorder: str) -> None:
+    lab, state = opened
     lab.waiting = True
-    if choose_recorder(lab, [recorder]) != recorder:
-        pytest.skip(str(lab.memory["obstacles"][recorder]))
-    timing, reads = window(lab, IoArm.BUFFERED, (recorder,))
+    if choose_recorder(lab, [recorder], state.obstacles) != recorder:
+        pytest.skip(str(state.obstacles[recorder]))
+    timing, reads = window(opened, IoArm.BUFFERED, (recorder,))
     assert "conservation" not in timing.flags
     assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
     for io in timing.relation_io:
@@ -99,11 +106,11 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(lab
 
 def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
-    with opened_lab(workspace / "read-latency-15", "15.0") as lab:
+    with opened_lab(workspace / "read-latency-15", "15.0") as (lab, state):
         lab.waiting = True
-        if choose_recorder(lab, [strace_reads.NAME]) != strace_reads.NAME:
-            pytest.skip(str(lab.memory["obstacles"][strace_reads.NAME]))
-        timing, reads = window(lab, IoArm.BUFFERED, (strace_reads.NAME,))
+        if choose_recorder(lab, [strace_reads.NAME], state.obstacles) != strace_reads.NAME:
+            pytest.skip(str(state.obstacles[strace_reads.NAME]))
+        timing, reads = window((lab, state), IoArm.BUFFERED, (strace_reads.NAME,))
         assert lab.cluster.server_version.startswith("15.")
         assert "conservation" not in timing.flags
         assert reads.height > 50
@@ -112,11 +119,12 @@ def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debia
         assert set(reads["size_bytes"]) == {8192}
 
 
-def test_the_single_reads_are_kept_with_the_run(lab: Lab, tmp_path: Path) -> None:
+def test_the_single_reads_are_kept_with_the_run(opened: Opened, tmp_path: Path) -> None:
+    lab, state = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": ()}}})
     trial = trial_of(lab, IoArm.BUFFERED)
-    STUDY.prepare(trial, lab)
-    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, tmp_path)
+    STUDY.prepare(trial, lab, state)
+    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, state, tmp_path)
     (file,) = read_files(tmp_path)
     kept = pl.read_parquet(file, hive_partitioning=False)
     assert dict(kept.schema) == TABLE

@@ -9,16 +9,17 @@ from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.published import published_series
-from tierwise.analysis.verdicts import judge
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
+from tierwise.report.rooms import judge_all
 from tierwise.studies.read_latency.reading.figures import READ_HISTOGRAMS, published
 from tierwise.timings.reads import buckets
 
 SPACES = {"pg_clog": 596, "ts_ssd": 3931, "ts_aux": 1263, "ts_main": 8744}
 
 
-def verdicts(raw: Path) -> dict[str, str]:
-    return {verdict.id: verdict.verdict for verdict in judge(raw, RUN) if verdict.source == "L"}
+def verdicts(raw: Path) -> dict[str, Verdict]:
+    return {verdict.id: verdict.verdict for verdict in judge_all(raw, RUN) if verdict.source == "L"}
 
 
 def with_buckets(**changed: dict[int, int]) -> Histograms:
@@ -71,7 +72,7 @@ def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) ->
 
 def test_histograms_like_the_published_ones_confirm_what_was_published(tmp_path: Path) -> None:
     latency_run(tmp_path)
-    assert set(verdicts(tmp_path).values()) == {"confirmed"}
+    assert set(verdicts(tmp_path).values()) == {Verdict.CONFIRMED}
 
 
 @pytest.mark.parametrize(
@@ -86,21 +87,21 @@ def test_histograms_like_the_published_ones_confirm_what_was_published(tmp_path:
 )
 def test_a_mode_elsewhere_contradicts_what_speaks_of_it(tmp_path: Path, changed: dict[str, dict[int, int]], contradicted: set[str]) -> None:
     latency_run(tmp_path, with_buckets(**changed))
-    assert {name for name, verdict in verdicts(tmp_path).items() if verdict == "contradicted"} == contradicted
+    assert {name for name, verdict in verdicts(tmp_path).items() if verdict is Verdict.CONTRADICTED} == contradicted
 
 
 def test_a_recorder_and_a_server_that_disagree_give_no_verdict(tmp_path: Path) -> None:
     latency_run(tmp_path, flags=("conservation",))
-    assert all(verdict.startswith("undecided") for verdict in verdicts(tmp_path).values())
+    assert all(verdict is Verdict.UNDECIDED for verdict in verdicts(tmp_path).values())
 
 
 def test_the_emulators_log_alone_says_nothing_of_memory(tmp_path: Path) -> None:
     seen = {space: held for space, held in AS_PUBLISHED.items() if space != "cached"}
     latency_run(tmp_path, seen, flags=("unseen",), recorder="emulator")
     found = verdicts(tmp_path)
-    assert found["L1"] == "not measured"
-    assert found["L5"].startswith("undecided")
-    assert {found[name] for name in ("L2", "L3", "L4", "L6")} == {"confirmed"}
+    assert found["L1"] is Verdict.NOT_MEASURED
+    assert found["L5"] is Verdict.UNDECIDED
+    assert {found[name] for name in ("L2", "L3", "L4", "L6")} == {Verdict.CONFIRMED}
 
 
 def test_single_reads_are_a_view_beside_the_rows(tmp_path: Path) -> None:

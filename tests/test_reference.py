@@ -15,6 +15,7 @@ from tierwise.bench.rooms import load_study
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
 from tierwise.core import paths, studies
+from tierwise.core.data_sets import whole_rows
 from tierwise.core.errors import InputError
 from tierwise.core.host import fingerprint
 from tierwise.core.pairs import load_pair
@@ -23,7 +24,6 @@ from tierwise.core.words import Substrate
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
-from tierwise.report.run import PUBLISHED_CENSUS_ROWS
 from tierwise.timings.export import FILE_BYTES, MOST_ROWS, WHOLE_BYTES
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.parts import read_rows
@@ -106,7 +106,7 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     study = load_study(record.name)
     assert isinstance(study, Study)
     profile = Profile.model_validate(RUN.profile)
-    (share,) = (data.rows / PUBLISHED_CENSUS_ROWS for data in RUN.datasets if data.name == "census")
+    (share,) = (data.rows / whole_rows("census") for data in RUN.datasets if data.name == "census")
     no_server = Cluster(tmp_path, find_binaries(), server_account())
     lab = Lab(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
     found = traced(study, study.trials(profile, lab.pair), lab, read_rows(FOLDER).filter(study=study.name), FOLDER)["predictions"]

@@ -11,7 +11,8 @@ import pytest
 
 from emulation import emulated
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import EXTENT_BYTES, Access, Trace, lay_out, replay
 

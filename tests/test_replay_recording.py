@@ -103,7 +103,7 @@ def test_the_requests_of_a_relation_are_named_with_their_pages_over_all_segments
     recorder._transfers = [strace.Transfer("read", main.parent / name, offset, PAGE_BYTES, 0.25) for name, offset in calls]
     recorder._transfers.append(strace.Transfer("read", tmp_path / "catalogue", 0, PAGE_BYTES))
     recorder.note(Span(CacheState.COLD, 0.0, 1.0, 0.4), {"census": main})
-    trace = recorder.trace
+    trace = recorder.observed().trace
     assert dict(trace.schema) == TRACE
     assert trace.select("operation", "relation", "page", "relation_pages", "after").rows() == [
         ("read", "census", 1, 6, None),

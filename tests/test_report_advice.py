@@ -164,7 +164,7 @@ def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
         verdicts = {row[1]: row[-1] for row in table.rows}
         assert len(verdicts) == len(table.rows)
         for claim in run.verdicts:
-            assert verdicts[claim.id].replace("**", "") == claim.verdict
+            assert verdicts[claim.id].replace("**", "") == claim.verdict_text
         known = {claim.id for claim in run.verdicts}
         assert {verdict for claim, verdict in verdicts.items() if claim not in known} <= {"**not measured**"}
         counted = conclusion.sources(run)
@@ -194,7 +194,7 @@ def test_no_number_is_typed_by_hand() -> None:
         ({"questions": [{**QUESTION, "claims": ["M1"]}], "meetings": [TOPIC]}, "answer no question: V1"),
         ({"questions": [QUESTION], "meetings": [{**TOPIC, "says": "it saves 90 %"}]}, "meetings.0.says is 'it saves 90 %'"),
         ({"questions": [QUESTION], "meetings": [{**TOPIC, "meeting": "ignore"}]}, "meetings.0.meeting is 'ignore'"),
-        ({"questions": [{**QUESTION, "claims": ["Q1"]}]}, "questions.0.claims.0 is 'Q1'"),
+        ({"questions": [{**QUESTION, "claims": ["q1"]}]}, "questions.0.claims.0 is 'q1'"),
     ],
 )
 def test_questions_that_break_a_rule_are_refused(table: object, rule: str) -> None:

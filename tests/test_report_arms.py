@@ -21,7 +21,7 @@ from tierwise.studies.index_placement.reading import chapter_planner as planner
 from tierwise.studies.index_placement.reading import chapter_summary
 from tierwise.studies.index_placement.reading import figures_arms as ratios
 from tierwise.studies.index_placement.reading import figures_reads as reads
-from tierwise.studies.index_placement.reading.distances import mean_distances
+from tierwise.studies.index_placement.reading.figures_reads import mean_distances
 from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
 
 PAIR = "source-m"

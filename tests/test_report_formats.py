@@ -4,6 +4,8 @@ import duckdb
 import pytest
 
 from rows import make_manifest, make_rows
+from tierwise.analysis.judging import Ruling
+from tierwise.analysis.rules import Verdict
 from tierwise.report import formats
 from tierwise.report.chapters.provenance import settings
 from tierwise.report.display import LINE, PADDING, Table, shares
@@ -49,9 +51,10 @@ def test_states_have_names() -> None:
 
 
 def test_only_the_word_of_a_verdict_is_marked() -> None:
-    assert marked("confirmed") == "**confirmed**"
-    assert marked("undecided (needs PROFILE=full)") == "**undecided** (needs PROFILE=full)"
-    assert marked("not testable: it is an input") == "**not testable**: it is an input"
+    assert marked(Verdict.CONFIRMED) == "**confirmed**"
+    assert marked(Ruling(verdict=Verdict.UNDECIDED, reason="1 pair", cure="PROFILE=full")) == "**undecided** (1 pair; needs PROFILE=full)"
+    assert marked(Ruling(verdict=Verdict.CONFIRMED, conditions=("a", "b"))) == "**confirmed** (a, b)"
+    assert marked(Ruling(verdict=Verdict.INPUT)) == "**not testable**: it is an input"
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:

@@ -11,13 +11,17 @@ from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
+from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures import survey as figures
-from tierwise.report.figures.survey import survey_seconds
+from tierwise.report.figures import places
+from tierwise.report.figures.places import Shown
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
+from tierwise.studies.survey_arrays.reading import figures
+from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 from tierwise.studies.survey_placement.reading import chapter as survey_placement
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
 PAIR = "source-h"
@@ -64,14 +68,16 @@ def run(tmp_path: Path) -> Run:
     return open_run(RUN_ID, tmp_path)
 
 
-def verdict(run: Run, claim: str) -> str:
+def verdict(run: Run, claim: str) -> Verdict:
     return next(found.verdict for found in run.verdicts if found.id == claim)
 
 
 def test_orders_are_judged_and_inferred_numbers_are_not(run: Run) -> None:
-    assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(("H8", "H9", "H10", "H12"), "confirmed")
+    assert {claim: verdict(run, claim) for claim in ("H8", "H9", "H10", "H12")} == dict.fromkeys(
+        ("H8", "H9", "H10", "H12"), Verdict.CONFIRMED
+    )
     assert {claim.id: claim.bounds_text for claim in run.verdicts}["H9"] == "each of the 8 ratios above 1"
-    assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {"reported"}
+    assert {verdict(run, claim) for claim in ("H1", "H2", "H3", "H4", "H5", "H6", "H7", "H14")} == {Verdict.REPORTED}
     assert not [claim.id for claim in load_claims().claims if claim.id in INFERRED and (claim.bounds or claim.orders)]
 
 
@@ -82,9 +88,9 @@ def test_the_opposite_order_contradicts(tmp_path: Path) -> None:
     }
     save_run(tmp_path, pl.concat([array_rows(same_everywhere), placement_rows(quick_indexes)]))
     run = open_run(RUN_ID, tmp_path)
-    assert verdict(run, "H10") == verdict(run, "H12") == "contradicted"
-    assert verdict(run, "H8") == "confirmed"
-    assert verdict(run, "H9").startswith("undecided")
+    assert verdict(run, "H10") is verdict(run, "H12") is Verdict.CONTRADICTED
+    assert verdict(run, "H8") is Verdict.CONFIRMED
+    assert verdict(run, "H9") is Verdict.UNDECIDED
 
 
 def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
@@ -107,7 +113,7 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     size = survey_arrays.published_size(run, PAIR)
     assert isinstance(size, Table)
     assert len(size.rows) == 12
-    assert [row[0] for row in size.rows if row[0]] == [f"{words}, as printed" for words in figures.QUERIES[figures.ARRAYS].values()]
+    assert [row[0] for row in size.rows if row[0]] == [f"{words}, as printed" for words in ARRAYS.queries.values()]
     assert [*size.rows[9][1:2], *size.rows[9][4:]] == ["7 disks, RAID0", DASH, DASH], "its bar for mixed columns is not to be read"
     reads = survey_arrays.reads(run, PAIR)
     assert isinstance(reads, Table)
@@ -165,11 +171,11 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     assert "was not simulated" in told
 
 
-@pytest.mark.parametrize("study", [figures.ARRAYS, figures.PLACEMENT])
-def test_every_query_is_drawn_with_its_rows(run: Run, study: str) -> None:
-    drawn = figures.times(run, PAIR, study)
+@pytest.mark.parametrize("shown", [ARRAYS, PLACEMENT], ids=lambda shown: shown.study)
+def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
+    drawn = places.times(run, PAIR, shown)
     assert isinstance(drawn, Figure)
-    assert len(drawn.rows) == run.query(f"select count(*) as n from {study}")["n"][0] > 0
+    assert len(drawn.rows) == run.query(f"select count(*) as n from {shown.study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
     assert "**emulated**" in drawn.caption
     assert drawn.bundle()["image/svg+xml"].startswith("<svg")
@@ -193,8 +199,8 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_arrays.hunt(run, PAIR),
         survey_arrays.hunt_found(run, PAIR),
         figures.hunt(run, PAIR),
-        figures.times(run, PAIR, figures.ARRAYS),
-        figures.times(run, PAIR, figures.PLACEMENT),
+        places.times(run, PAIR, ARRAYS),
+        places.times(run, PAIR, PLACEMENT),
         survey_placement.answer(run, PAIR),
         survey_placement.seconds(run, PAIR),
         survey_placement.whose_reads(run, PAIR),
@@ -202,16 +208,16 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_placement.slower_indexes(run, PAIR),
     ]
     assert all(isinstance(one, Sentence) for one in shown)
-    assert verdict(run, "H8") == verdict(run, "H2") == "not measured"
+    assert verdict(run, "H8") is verdict(run, "H2") is Verdict.NOT_MEASURED
 
 
 def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) -> None:
     rows = pl.concat([array_rows(), placement_rows()])
     save_run(tmp_path, rows.with_columns(flags=pl.lit(["overshoot"])))
     run = open_run(RUN_ID, tmp_path)
-    for study, answer in ((figures.ARRAYS, survey_arrays.answer), (figures.PLACEMENT, survey_placement.answer)):
-        assert answer(run, PAIR).text.startswith("**No answer yet** from this run"), study
-        drawn = figures.times(run, PAIR, study)
+    for shown, answer in ((ARRAYS, survey_arrays.answer), (PLACEMENT, survey_placement.answer)):
+        assert answer(run, PAIR).text.startswith("**No answer yet** from this run"), shown.study
+        drawn = places.times(run, PAIR, shown)
         assert isinstance(drawn, Figure)
         assert set(drawn.rows["flags"]) == {"overshoot"}
         assert "datum.flags != 'none'" in drawn.chart.to_json()
@@ -230,12 +236,12 @@ def test_cells_are_compared_with_another_runs(run: Run) -> None:
 
 def test_the_published_bars_are_those_of_the_claims() -> None:
     statements = {claim.id: claim.statement for claim in load_claims().claims}
-    for claim, (study, query) in {
-        "H1": ("survey_arrays", "indexed"),
-        "H2": ("survey_arrays", "non_indexed"),
-        "H3": ("survey_arrays", "mixed"),
-        "H4": ("survey_placement", "join_single"),
-        "H5": ("survey_placement", "join_several"),
+    for claim, (shown, query) in {
+        "H1": (ARRAYS, "indexed"),
+        "H2": (ARRAYS, "non_indexed"),
+        "H3": (ARRAYS, "mixed"),
+        "H4": (PLACEMENT, "join_single"),
+        "H5": (PLACEMENT, "join_several"),
     }.items():
-        bars = [seconds for (asked, _), seconds in survey_seconds(study).items() if asked == query]
+        bars = [seconds for (asked, _), seconds in shown.published_seconds().items() if asked == query]
         assert all(f"{seconds:g} s" in statements[claim] for seconds in bars[:-1])

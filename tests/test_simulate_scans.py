@@ -3,7 +3,8 @@
 import pytest
 
 from tierwise.core.units import GB, KIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.spec import load_device
 from tierwise.simulate.scans import Reading, duration_s, lookups, parts_in_order, whole
 

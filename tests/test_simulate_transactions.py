@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.core.words import Layout
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.clock import shared_buffers
 from tierwise.simulate.placements import Case, Warming, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case

@@ -17,7 +17,6 @@ from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters import conclusion
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures import survey as figures
 from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
 from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
@@ -25,6 +24,7 @@ from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
 from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 PAIR = "source-h"
 
@@ -58,7 +58,7 @@ def test_a_move_pays_after_as_many_jobs_as_its_time_holds_their_savings(tmp_path
 def test_h11_holds_where_some_move_needs_more_than_one_job(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
     found = h11(tmp_path)
-    assert (found.verdict, found.substrate) == ("confirmed", Substrate.EMULATED)
+    assert (found.verdict, found.substrate) == (Verdict.CONFIRMED, Substrate.EMULATED)
     assert found.low is not None
     assert found.low > 1
     assert found.deciding_state is not None
@@ -72,17 +72,17 @@ def test_h11_fails_where_no_move_needs_more_than_one_job(tmp_path: Path, factor:
     none = {query: dict.fromkeys(of, 5.0) | {"all_hdd": 1.0} for query, of in PLACEMENT_S.items()}
     rows = [placement_rows(none), move_rows()] if not factor else [placement_rows(), move_rows(quick)]
     save_survey(tmp_path, pl.concat(rows))
-    assert h11(tmp_path).verdict == "contradicted"
+    assert h11(tmp_path).verdict is Verdict.CONTRADICTED
 
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:
     save_survey(tmp_path, pl.concat([placement_rows(blocks=2), move_rows(blocks=2)]))
     few = "fewer than 5 blocks with a job and a move that are both clean"
-    assert h11(tmp_path).verdict == f"undecided ({few}; 0 moves are rejected; needs PROFILE=full)"
+    assert h11(tmp_path).verdict_text == f"undecided ({few}; 0 moves are rejected; needs PROFILE=full)"
     save_survey(tmp_path / "flagged", pl.concat([placement_rows(), move_rows(flagged=tuple(MOVE_S))]))
-    assert h11(tmp_path / "flagged").verdict == f"undecided ({few}; 15 moves are rejected; needs RETRY=1 or a quieter machine)"
+    assert h11(tmp_path / "flagged").verdict_text == f"undecided ({few}; 15 moves are rejected; needs RETRY=1 or a quieter machine)"
     save_survey(tmp_path / "none", placement_rows())
-    assert h11(tmp_path / "none").verdict == "not measured"
+    assert h11(tmp_path / "none").verdict is Verdict.NOT_MEASURED
 
 
 def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def _chapters() -> dict[str, str]:
         "claims": conclusion.claims(run),
         "meetings": conclusion.meetings(found),
         "arrays": survey_cost.queries(run, PAIR),
-        "placements": survey_cost.queries(run, PAIR, figures.PLACEMENT),
+        "placements": survey_cost.queries(run, PAIR, PLACEMENT, ("all_hdd", "detection_ssd")),
         "verdict": survey_cost.verdict(run),
         "moves": survey_moves.moves(run, PAIR),
         "break-evens": survey_moves.break_evens(run, PAIR),

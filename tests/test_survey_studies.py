@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -115,8 +116,8 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
 
 def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:
     profile, pair = load_profile("smoke"), load_pair("source-h")
-    of = {trial.cell["query"] for trial in survey_placement.trials(profile, pair)}
-    assert of - {trial.cell["query"] for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE}
+    of = {trial.cell.query for trial in survey_placement.trials(profile, pair)}
+    assert of - {trial.cell.query for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE}
 
 
 def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:
@@ -131,8 +132,8 @@ def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:
 
 def test_a_pair_of_the_readers_own_is_measured_as_far_as_it_goes() -> None:
     profile, pair = load_profile("smoke"), load_pair("local")
-    assert {trial.cell["tier"] for trial in survey_arrays.trials(profile, pair)} == {"hdd", "ssd"}
-    assert {trial.cell["ssd"] for trial in survey_placement.trials(profile, pair)} == {"ssd"}
+    assert {trial.cell.tier for trial in survey_arrays.trials(profile, pair)} == {"hdd", "ssd"}
+    assert {trial.cell.ssd for trial in survey_placement.trials(profile, pair)} == {"ssd"}
 
 
 @pytest.mark.parametrize("study", [survey_arrays, survey_placement])
@@ -144,7 +145,7 @@ def test_a_pair_without_disks_is_refused(study: object) -> None:
 
 
 @pytest.mark.parametrize("study", [survey_arrays.STUDY, survey_placement.STUDY])
-def test_other_rows_on_another_place_are_an_error(study: Study) -> None:
+def test_other_rows_on_another_place_are_an_error(study: Study[Any, Any]) -> None:
     rows = pl.DataFrame({"operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
     with pytest.raises(EvidenceError, match=r"different numbers of rows on different placements: \[3, 4\]"):
         study.check(rows)

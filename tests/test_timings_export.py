@@ -8,9 +8,11 @@ import polars as pl
 import pytest
 
 from report_run import RUN_ID, rich_run
-from tierwise.analysis.verdicts import judge
+from tierwise.analysis.claims import Kind
+from tierwise.analysis.rules import Verdict
 from tierwise.core.errors import InputError
 from tierwise.pipeline import named_run, rows_of
+from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
 from tierwise.timings.export import SAMPLE, export
 from tierwise.timings.manifest import Sample, load_manifest
@@ -26,7 +28,7 @@ def test_a_small_run_is_copied_whole_and_judged_alike(run: Path, tmp_path: Path)
     made = export(run, tmp_path / "reference")
     assert read_rows(made).equals(read_rows(run))
     assert load_manifest(made) == load_manifest(run)
-    assert judge(made.parent, RUN_ID) == judge(run.parent, RUN_ID)
+    assert judge_all(made.parent, RUN_ID) == judge_all(run.parent, RUN_ID)
 
 
 def test_many_rows_become_a_seeded_sample_that_gives_no_verdict(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +41,8 @@ def test_many_rows_become_a_seeded_sample_that_gives_no_verdict(run: Path, tmp_p
     assert len(rows.join(read_rows(run).drop("flags"), on=keys, how="inner")) == 50  # real rows, none changed
     assert read_rows(export(run, tmp_path / "two")).equals(rows)
     assert not read_rows(export(run, tmp_path / "three", seed=2)).equals(rows)
-    assert all(verdict.verdict not in ("confirmed", "contradicted") for verdict in judge(tmp_path / "one", RUN_ID))
+    of_rows = [claim.verdict for claim in judge_all(tmp_path / "one", RUN_ID) if claim.kind is not Kind.COST]
+    assert not {Verdict.CONFIRMED, Verdict.CONTRADICTED} & {*of_rows}
 
 
 def table(run: Path, name: str, *lengths: int) -> Path:

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tierwise.analysis.verdicts import judge
+from tierwise.analysis.rules import Verdict
 from tierwise.bench.loop import gather_inputs, measure_study, possible_pairs
 from tierwise.bench.runs import complete, open_run
 from tierwise.core import paths
@@ -22,6 +22,7 @@ from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm, Substrate
 from tierwise.recorders import strace
 from tierwise.report.display import Sentence
+from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run as open_for_report
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.tiers import mounting
@@ -120,11 +121,11 @@ def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
 
 @pytest.mark.slow
 def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
-    verdicts = {claim.id: claim for claim in judge(run.raw, run.manifest.run_id) if claim.source == "M"}
+    verdicts = {claim.id: claim for claim in judge_all(run.raw, run.manifest.run_id) if claim.source == "M"}
     assert {claim.substrate for claim in verdicts.values()} == {Substrate.SIMULATED}
     assert verdicts["M1"].pairs == BLOCKS
-    assert verdicts["M1"].verdict.startswith("undecided"), "two blocks are too few for any verdict"
-    assert verdicts["M6"].verdict == "reported"
+    assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two blocks are too few for any verdict"
+    assert verdicts["M6"].verdict is Verdict.REPORTED
     monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
     shown = open_for_report(run.manifest.run_id)
     assert shown.facts()["substrate"] == "simulated (pair source-m)"

@@ -1,7 +1,7 @@
 """A real run of the study `ram_or_ssd` alone, at a four-thousandth of the size."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -25,7 +25,7 @@ def inputs(*, blocks: int = 5, seed: int = 1) -> Inputs:
     return Inputs(profile, (load_pair("source-r"),), None, seed, "18.0")
 
 
-def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, study: SimulatedStudy = STUDY) -> str:
+def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, study: SimulatedStudy[Any, Any] = STUDY) -> str:
     """Simulate, complete; returns the run's id."""
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     asked = inputs(blocks=blocks)

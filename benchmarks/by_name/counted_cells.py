@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 from machine_state import Machine, Quota, Sleeper, Watch, busy, held_cluster
@@ -17,7 +17,7 @@ from tierwise.bench.live import open_lab
 from tierwise.bench.loop import possible_counting
 from tierwise.bench.recording import Recorder
 from tierwise.bench.rooms import load_study
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Cell, Study, Trial
 from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
@@ -50,9 +50,17 @@ def profile_of(fraction: float) -> Profile:
     return load_profile("quick").model_copy(update={"fraction": fraction, "arms": (IoArm.DIRECT,)})
 
 
+class Opened(NamedTuple):
+    """A study, the lab that it is in, and what it keeps in mind there."""
+
+    study: Study[Any, Any]
+    lab: Lab
+    state: Any
+
+
 @contextmanager
-def opened(name: str, profile: Profile, seed: int) -> Iterator[tuple[Study, Lab]]:
-    """Study `name` and a lab on its source's pair; its data go at the end."""
+def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
+    """Study `name` in a lab on its source's pair; its data go at the end."""
     study = load_study(name)
     assert isinstance(study, Study)
     pair = load_pair(f"source-{study.source.lower()}")
@@ -62,8 +70,8 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[tuple[Study, Lab]
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"counted-time-{name}"
         try:
-            with open_lab(study, pair, inputs, work) as lab:
-                yield study, lab
+            with open_lab(study, pair, inputs, work) as (lab, state):
+                yield Opened(study, lab, state)
         finally:
             reclaim.discard(work)
 
@@ -115,9 +123,8 @@ def held_to(quota: Quota) -> Side:
 
 
 def repeat(
-    study: Study,
-    lab: Lab,
-    trials: Sequence[Trial],
+    there: Opened,
+    trials: Sequence[Trial[Cell]],
     *,
     repetitions: int,
     sides: Mapping[str, Side],
@@ -130,19 +137,19 @@ def repeat(
     The sides of a repetition begin with platters that stand alike; each repetition draws them anew, unless `same_platters`.
     It ends before its time when there is `enough`, asked after each round of a preparation's trials.
     """
+    study, lab, state = there
     found, frames = Measured(pl.DataFrame()), list[pl.DataFrame]()
     progress = Progress(f"{study.name}: {', '.join(sides)}", repetitions * len(trials) * len(sides))
     for _, group in groupby(sorted(trials, key=lambda trial: (trial.preparation, trial.key)), key=lambda trial: trial.preparation):
         placed = list(group)
-        study.prepare(placed[0], lab)
+        study.prepare(placed[0], lab, state)
         for block in range(repetitions):
             random.Random(f"{seed}/{block}").shuffle(placed)
             for trial, (name, side) in ((trial, each) for trial in placed for each in turned(list(sides.items()), block)):
-                lab.recorder = Recorder()
                 lab.origin_s = random.Random(f"{seed}/{0 if same_platters else block}/{trial.key}").random()
                 watch = Watch()
                 with Sleeper() as sleeper, side(lab):
-                    timings = list(study.measure(trial, lab))
+                    timings = study.measure(trial, lab, state, Recorder()).timings
                 key = (name, trial.key, block)
                 found.machines[key], found.late_s[key] = watch.found(), sleeper.late_s
                 origin = Origin(name, study.name, lab.pair.name, trial.substrate(lab.pair), trial.arm, trial.key, block, len(frames))

@@ -27,13 +27,12 @@ from typing import Any
 
 import counted_figures as figures
 import polars as pl
-from counted_cells import Measured, Side, beside, held_to, opened, profile_of, repeat, undisturbed, waited
+from counted_cells import Measured, Opened, Side, beside, held_to, opened, profile_of, repeat, undisturbed, waited
 from machine_state import Quota, pooled
 from pgbench_windows import ALL_HDD, INDEX_SSD, TABLE_SSD, PgbenchWindow, windows
 
 from tierwise.bench.inputs import code_version
-from tierwise.bench.lab import Lab
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Cell, Trial
 from tierwise.core.errors import TierwiseError
 from tierwise.core.files import write_whole
 
@@ -100,27 +99,28 @@ def census(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
     found: list[Finding] = []
     if not {"a", "b", "c", "e", "g"} & set(parts):
         return found
-    with opened("index_placement", profile_of(asked.fraction), asked.seed) as (study, lab):
-        trials = [trial for trial in study.trials(lab.profile, lab.pair) if trial.cell["variant"] == "published"]
+    with opened("index_placement", profile_of(asked.fraction), asked.seed) as there:
+        study, lab = there.study, there.lab
+        trials = [trial for trial in study.trials(lab.profile, lab.pair) if trial.cell.variant == "published"]
         if {"a", "b", "c"} & set(parts):
-            found += steadiness(parts, asked, study, lab, trials)
+            found += steadiness(parts, asked, there, trials)
         if "e" in parts:
-            found.append(beside_waited(asked, study, lab, trials))
+            found.append(beside_waited(asked, there, trials))
         if "g" in parts:
-            found.append(same_blocks(asked, study, lab, trials))
+            found.append(same_blocks(asked, there, trials))
     return found
 
 
-def steadiness(parts: Sequence[str], asked: argparse.Namespace, study: Study, lab: Lab, trials: list[Trial]) -> list[Finding]:
+def steadiness(parts: Sequence[str], asked: argparse.Namespace, there: Opened, trials: list[Trial[Cell]]) -> list[Finding]:
     """Parts a, b and c of one measurement: the undisturbed side of c is what a and b look at."""
     sides: dict[str, Side] = {UNDISTURBED: undisturbed}
     processors = os.cpu_count() or 1
     if "c" not in parts:
-        measured = repeat(study, lab, trials, repetitions=asked.repetitions, sides=sides, seed=asked.seed)
+        measured = repeat(there, trials, repetitions=asked.repetitions, sides=sides, seed=asked.seed)
     else:
         with Quota(0.5) as quota:
             sides |= {BUSY: beside(2 * processors), HELD: held_to(quota)}
-            measured = repeat(study, lab, trials, repetitions=asked.repetitions, sides=sides, seed=asked.seed)
+            measured = repeat(there, trials, repetitions=asked.repetitions, sides=sides, seed=asked.seed)
             print(f"held to half a processor, server and daemon were not let run for {quota.throttled_s():.1f} s")
     keep(asked, measured, "steadiness")
     rows = measured.rows.filter(run_id=UNDISTURBED)
@@ -176,7 +176,7 @@ def shift(measured: Measured, side: str) -> Finding:
     return told(Finding("c", bound, text, met), measured, side, cells, columns)
 
 
-def beside_waited(asked: argparse.Namespace, study: Study, lab: Lab, trials: list[Trial]) -> Finding:
+def beside_waited(asked: argparse.Namespace, there: Opened, trials: list[Trial[Cell]]) -> Finding:
     """Part e, by source M's cells: repeated until each has an undisturbed window and there are `LEAST`, or patience ends."""
     until_s = time.monotonic() + asked.patience_s
     sides = {UNDISTURBED: undisturbed, WAITING: waited}
@@ -184,7 +184,7 @@ def beside_waited(asked: argparse.Namespace, study: Study, lab: Lab, trials: lis
     good: list[tuple[str, int]] = []
     tried, rounds = 0, 0
     while time.monotonic() < until_s and not (len(good) >= LEAST and {trial for trial, _ in good} >= {trial.key for trial in trials}):
-        every.append(repeat(study, lab, trials, repetitions=1, sides=sides, seed=asked.seed + 1000 + rounds))
+        every.append(repeat(there, trials, repetitions=1, sides=sides, seed=asked.seed + 1000 + rounds))
         tried += len(trials)
         good += [(trial, rounds) for trial, _ in undisturbed_windows(every[-1])]
         every[-1].rows = every[-1].rows.with_columns(block=pl.lit(rounds, dtype=pl.Int32))
@@ -219,13 +219,13 @@ def undisturbed_windows(measured: Measured) -> list[tuple[str, int]]:
     ]
 
 
-def same_blocks(asked: argparse.Namespace, study: Study, lab: Lab, trials: Sequence[Trial]) -> Finding:
+def same_blocks(asked: argparse.Namespace, there: Opened, trials: Sequence[Trial[Cell]]) -> Finding:
     """Part g, by the trials of one study."""
-    measured = repeat(study, lab, trials, repetitions=2, sides={UNDISTURBED: undisturbed}, seed=asked.seed, same_platters=True)
+    measured = repeat(there, trials, repetitions=2, sides={UNDISTURBED: undisturbed}, seed=asked.seed, same_platters=True)
     odd = figures.different_reads(measured.rows)
     cells = measured.rows.filter(block=0).height
     blocks = measured.rows.filter(block=0).explode("relation_io").unnest("relation_io")["reads"].sum()
-    text = f"source {study.source}: {cells} queries, {blocks:,} blocks read; different ones in {', '.join(odd) or 'none'}"
+    text = f"source {there.study.source}: {cells} queries, {blocks:,} blocks read; different ones in {', '.join(odd) or 'none'}"
     return told(Finding("g", "identical", text, not odd), measured, UNDISTURBED, pl.DataFrame(), {})
 
 
@@ -233,9 +233,9 @@ def survey(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
     """Part g by the queries of source H."""
     if "g" not in parts:
         return []
-    with opened("survey_placement", profile_of(asked.fraction), asked.seed) as (study, lab):
-        trials = [trial for trial in study.trials(lab.profile, lab.pair) if trial.cell["query"] != "move"]
-        return [same_blocks(asked, study, lab, trials)]
+    with opened("survey_placement", profile_of(asked.fraction), asked.seed) as there:
+        trials = [trial for trial in there.study.trials(there.lab.profile, there.lab.pair) if trial.cell.query != "move"]
+        return [same_blocks(asked, there, trials)]
 
 
 def pgbench(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import psutil
-from counted_cells import opened, waited
+from counted_cells import Opened, opened, waited
 from machine_state import Machine, Sleeper, Watch
 
-from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Recorder
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Cell, Trial
 from tierwise.core.profiles import load_profile
-from tierwise.timings.schema import Timing
 
 ALL_HDD, INDEX_SSD, TABLE_SSD = "all_hdd", "index_ssd", "table_ssd"
 NAME: Final = "pgbench_placement"
@@ -30,7 +28,7 @@ class PgbenchWindow:
     wall_s: float
     computed_s: float
     requests: int
-    daemon_s: float  # of the processor; some of it after the window, while the load ends
+    daemon_s: float  # of the processor
     late_s: float
     steal_share: float
     load: float
@@ -49,40 +47,38 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
     del grid["flip_map"]
     profile = profile.model_copy(update={"studies": {**profile.studies, NAME: grid}})
     found = []
-    with opened(NAME, profile, seed) as (study, lab):
-        trials = {trial.placed: trial for trial in study.trials(profile, lab.pair)}
+    with opened(NAME, profile, seed) as there:
+        trials = {trial.placed: trial for trial in there.study.trials(profile, there.lab.pair)}
         for repetition in range(repetitions):
             for placement in placements:
                 for side in sides if repetition % 2 == 0 else sides[::-1]:
-                    found.append(_window(study, trials[placement], lab, side))
+                    found.append(_window(there, trials[placement], side))
                     print(_told(found[-1]), flush=True)
     return found
 
 
-def _window(study: Study, trial: Trial, lab: Lab, side: str) -> PgbenchWindow:
-    study.prepare(trial, lab)
-    lab.recorder = Recorder()
+def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
+    study, lab, state = there
+    study.prepare(trial, lab, state)
     assert lab.daemon is not None
     daemon = psutil.Process(lab.daemon.pid)
     watch: Watch | None = None
-    spent_s, machine = 0.0, Machine(0.0, 0.0, 0.0, 0.0)
+    begun_s, spent_s, machine = 0.0, 0.0, Machine(0.0, 0.0, 0.0, 0.0)
     usual = lab.sleep
 
     def sleep(seconds: float, *, hold: bool = False) -> None:
-        """The study's own; the first one lets the load settle, and the window begins behind it."""
-        nonlocal watch, spent_s
+        """The study's own; the first one lets the load settle, and the window begins behind it and ends with the last one."""
+        nonlocal watch, begun_s, spent_s, machine
         usual(seconds, hold=hold)
         if watch is None:
-            watch, spent_s = Watch(), sum(daemon.cpu_times()[:2])
+            watch, begun_s = Watch(), sum(daemon.cpu_times()[:2])
+        else:
+            machine, spent_s = watch.found(), sum(daemon.cpu_times()[:2]) - begun_s
 
     lab.sleep = sleep  # type: ignore[method-assign]
     try:
         with Sleeper() as sleeper, waited(lab) if side == "waited" else nullcontext():
-            rows = list[Timing]()
-            for row in study.measure(trial, lab):
-                if not rows and watch:  # the first row comes when the window has ended
-                    machine, spent_s = watch.found(), sum(daemon.cpu_times()[:2]) - spent_s
-                rows.append(row)
+            rows = study.measure(trial, lab, state, Recorder()).timings
     finally:
         del lab.sleep
     return PgbenchWindow(

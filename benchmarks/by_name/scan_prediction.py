@@ -30,7 +30,7 @@ from tierwise.devices.parameter import Parameter
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cold import warm_catalogues
-from tierwise.postgres.placement import create_tablespace
+from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
 from tierwise.postgres.workspace import server_account

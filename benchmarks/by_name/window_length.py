@@ -7,10 +7,9 @@ a 95 % interval. Short windows do where that interval lies within 10 % of 1.
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 
 import psutil
 
@@ -18,8 +17,9 @@ from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.lab import Lab
 from tierwise.bench.live import open_lab
 from tierwise.bench.loop import gather_inputs
+from tierwise.bench.recording import Recorder
 from tierwise.bench.rooms import load_study
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.profiles import Profile
 from tierwise.postgres.workspace import open_workspace
 
@@ -33,11 +33,11 @@ def with_window(profile: Profile, window_s: float) -> Profile:
     return profile.model_copy(update={"studies": {**profile.studies, NAME: {**profile.studies[NAME], "window_s": window_s}}})
 
 
-def tps(study: Study, trial: Trial, lab: Lab, window_s: float) -> float:
+def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, state: Any, window_s: float) -> float:
     """Transactions a counted second in one window."""
-    study.prepare(trial, lab)
+    study.prepare(trial, lab, state)
     lab.profile = with_window(lab.profile, window_s)
-    rows = list(study.measure(trial, lab))
+    rows = study.measure(trial, lab, state, Recorder()).timings
     return sum(row.result_rows or 0 for row in rows) / sum(row.elapsed_s for row in rows)
 
 
@@ -52,13 +52,13 @@ def main() -> None:
     lengths_s = (short_s, LONGER * short_s)
     found: dict[tuple[str, float], list[float]] = {(name, length_s): [] for name in trials for length_s in lengths_s}
     before = psutil.cpu_times()
-    with TemporaryDirectory(dir=open_workspace()) as work, open_lab(study, pair, inputs, Path(work) / "lab") as lab:
+    with TemporaryDirectory(dir=open_workspace()) as work, open_lab(study, pair, inputs, Path(work) / "lab") as (lab, state):
         for block in range(blocks):
             for place, (name, trial) in enumerate(trials.items()):
                 for length_s in lengths_s[:: 1 if (block + place) % 2 else -1]:
                     lab.origin_s = float(block)
                     lab.seed = inputs.seed + 100 * block
-                    found[name, length_s].append(tps(study, replace(trial), lab, length_s))
+                    found[name, length_s].append(tps(study, trial, lab, state, length_s))
                     print(f"block {block + 1}, {name}, {length_s:.0f} s: {found[name, length_s][-1]:.1f} tps", flush=True)
     after = psutil.cpu_times()
     steal = (after.steal - before.steal) / (sum(after) - sum(before))

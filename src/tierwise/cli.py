@@ -1,20 +1,21 @@
 """The command line, thin: each command reads its options, calls one function and prints."""
 
+import inspect
 import json
 import os
 import sys
-from datetime import datetime
-from enum import StrEnum
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tierwise.advisor.cli import advise, move_plan
-from tierwise.core import paths
-from tierwise.core.answers import Format, FormatOption, answered
+from tierwise.core import data_sets, paths
+from tierwise.core.answers import Format, FormatOption
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
+from tierwise.costs.cli import cost, volumes
 from tierwise.simulate.cli import predict_scan, simulating, validating
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -22,11 +23,27 @@ app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
 
 
-class Rating(StrEnum):
-    """Where a device's IOPS come from."""
+def sourced(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with an option for each data set that a reader may have from elsewhere; it is given them together, as `sources`."""
+    asked = inspect.signature(command).parameters
+    own = [parameter for name, parameter in asked.items() if name != "sources"]
+    sets = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=data_sets.SYNTHETIC,
+            annotation=Annotated[str, typer.Option(help=told, envvar=name.upper())],
+        )
+        for name, told in data_sets.options().items()
+    ]
 
-    SIMULATED = "simulated"
-    PUBLISHED = "published"
+    def with_sources(**given: Any) -> None:
+        command(sources={each.name: given.pop(each.name) for each in sets}, **given)
+
+    first = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
+    with_sources.__name__, with_sources.__doc__ = command.__name__, command.__doc__
+    with_sources.__signature__ = inspect.Signature([*first, *sets, *(each for each in own if each not in first)])  # type: ignore[attr-defined]
+    return with_sources
 
 
 @app.callback()
@@ -35,14 +52,13 @@ def tierwise() -> None:
 
 
 @app.command()
-def report(  # noqa: PLR0917  each is an option with a name
+@sourced
+def report(
     profile: Annotated[str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
-    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH of the raw file", envvar="CENSUS")] = "synthetic",
-    sky: Annotated[
-        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-    ] = "synthetic",
+    *,
+    sources: dict[str, str],
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
@@ -51,47 +67,45 @@ def report(  # noqa: PLR0917  each is an option with a name
     """Measure what is missing and build the report."""
     from tierwise.pipeline import Asked, make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, fresh=fresh, retry=retry)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry)
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
 
 @app.command("run")
-def run_study(  # noqa: PLR0917  each is an option with a name
+@sourced
+def run_study(
     study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies")],
     profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
-    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH", envvar="CENSUS")] = "synthetic",
-    sky: Annotated[
-        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-    ] = "synthetic",
+    *,
+    sources: dict[str, str],
 ) -> None:
     """Measure one study by its notebooks; a later report of the same inputs goes on with its run."""
     from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky})
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources)
     run = run_one(asked, study)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
 
 
 @app.command()
-def plan(  # noqa: PLR0917  each is an option with a name
+@sourced
+def plan(
     profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
     tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
-    census: Annotated[str, typer.Option(help="synthetic, download, or file:PATH", envvar="CENSUS")] = "synthetic",
-    sky: Annotated[
-        str, typer.Option(help="2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
-    ] = "synthetic",
+    *,
+    sources: dict[str, str],
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a report would measure, how long that takes, what disk it needs and how wide its intervals will be."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
     print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else as_text(planned))
 
 
@@ -108,60 +122,8 @@ def claims(
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
 
 
-@app.command()
-def cost(  # noqa: PLR0917  each is an option with a name
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    price: Annotated[list[str] | None, typer.Option(metavar="ITEM=VALUE", help="another price, in the unit that the answer shows")] = None,
-    device: Annotated[list[str] | None, typer.Option(help="only this device of data/devices; may be repeated")] = None,
-    data_gib: Annotated[float | None, typer.Option(help="of the load; source R's by default")] = None,
-    ram_gib: Annotated[float | None, typer.Option(help="memory that caches them")] = None,
-    reads_per_s: Annotated[float | None, typer.Option(help="what the application asks")] = None,
-    misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
-    life_years: Annotated[float | None, typer.Option(help="of what is bought")] = None,
-    iops: Annotated[Rating, typer.Option(help="of the devices' models, or of their data sheets")] = Rating.SIMULATED,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say what devices, a served load and an I/O cost, the break-evens, and how far each price may move before that changes."""
-    from tierwise.costs.answer_text import as_text  # noqa: PLC0415
-    from tierwise.costs.command import cost_answer  # noqa: PLC0415
-
-    found = cost_answer(
-        on=(on or datetime.now()).date(),  # noqa: DTZ005  the reader's day
-        prices=price or [],
-        devices=device or [],
-        load={"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read},
-        life_years=life_years,
-        iops=iops.value,
-        currency=currency,
-        region=region,
-    )
-    print(answered(found, form, as_text))
-
-
-@app.command()
-def volumes(  # noqa: PLR0917  each is an option with a name
-    gib: Annotated[float, typer.Option(help="size")],
-    iops: Annotated[float, typer.Option(help="reads a second")],
-    mibs: Annotated[float, typer.Option(help="MiB a second")],
-    latency_ms: Annotated[float | None, typer.Option(help="that a read alone may take, in the median")] = None,
-    read_kib: Annotated[float, typer.Option(help="size of a read")] = 16,
-    reads_per_gib: Annotated[float | None, typer.Option(help="reads a second that a GiB more of memory saves: is it cheaper?")] = None,
-    on: Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"], help="prices as they stood on this day; today by default")] = None,
-    currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
-    region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
-    form: FormatOption = Format.TABLE,
-) -> None:
-    """Say which rented volumes meet a wish, cheapest first, what limit binds each, and when memory would be cheaper than its reads."""
-    from tierwise.costs.command import volumes_answer  # noqa: PLC0415
-    from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
-
-    day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
-    wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "latency_ms": latency_ms, "read_kib": read_kib, "reads_per_gib": reads_per_gib}
-    print(answered(volumes_answer(day, wanted, currency=currency, region=region), form, as_text))
-
-
+app.command()(cost)
+app.command()(volumes)
 app.command()(advise)
 app.command("move-plan")(move_plan)
 app.command("predict-scan")(predict_scan)

@@ -48,8 +48,7 @@ class Asked:
     @property
     def parameters(self) -> dict[str, Any]:
         """The options as the notebooks have them."""
-        sources = {name.upper(): source for name, source in self.sources.items()}
-        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, **sources}
+        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
 
     def inputs(self) -> Inputs:
         """What that decides."""

@@ -1,9 +1,8 @@
 """The advice for a terminal."""
 
-from collections.abc import Sequence
-
 from tierwise.advisor.advice import Advice, Alternative
 from tierwise.advisor.placing import EXHAUSTIVE_RELATIONS
+from tierwise.core.tables import table
 from tierwise.core.units import human_bytes
 from tierwise.core.words import Goal
 
@@ -47,12 +46,6 @@ def as_text(advice: Advice) -> str:
         *(f"warning: {warning}" for warning in advice.warnings),
     ]
     return "\n".join(parts)
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns under each other, two blanks between them."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows))
 
 
 def duration(time_s: float) -> str:

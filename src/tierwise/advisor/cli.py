@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from tierwise.core import paths
 from tierwise.core.answers import Format, FormatOption, answered
+from tierwise.core.errors import InputError
 from tierwise.core.words import Goal, Way
 
 RunOption = Annotated[str, typer.Option(help="run id; the newest complete one by default")]
@@ -33,20 +35,15 @@ def advise(  # noqa: PLR0917  each is an option with a name
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say which relations belong on the ssd, by what a run asked of each, and how much worse other placements are."""
-    from tierwise.advisor import command  # noqa: PLC0415
+    from tierwise.advisor import advice  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.advisor.advice_text import as_text  # noqa: PLC0415
+    from tierwise.advisor.workload import read_workload  # noqa: PLC0415
+    from tierwise.costs.book import load_book  # noqa: PLC0415
 
-    found = command.advice(
-        command.Asked(run, study, pair, workload, hdd, ssd),
-        ssd_gib=ssd_gib,
-        budget=budget,
-        goal=goal,
-        jobs_per_hour=jobs_per_hour,
-        on=(on or datetime.now()).date(),  # noqa: DTZ005  the reader's day
-        currency=currency,
-        region=region,
-    )
-    print(answered(found, form, as_text))
+    day = (on or datetime.now()).date()  # noqa: DTZ005  the reader's day
+    asked = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
+    question = advice.Question(ssd_gib=ssd_gib, budget=budget, goal=goal, jobs_per_hour=jobs_per_hour, devices=_named(hdd=hdd, ssd=ssd))
+    print(answered(advice.advise(asked, question, load_book(day, currency=currency, region=region)), form, as_text))
 
 
 def move_plan(  # noqa: PLR0917  each is an option with a name
@@ -66,16 +63,30 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say after how many jobs it pays to copy relations to the ssd and back."""
-    from tierwise.advisor import command  # noqa: PLC0415
+    from tierwise.advisor.moving import check_jobs, move_of, move_of_size  # noqa: PLC0415
     from tierwise.advisor.moving_text import as_text  # noqa: PLC0415
+    from tierwise.advisor.workload import read_workload  # noqa: PLC0415
 
-    found = command.move_plan(
-        command.Asked(run, study, pair, workload, hdd, ssd),
-        relations=relation or [],
-        size_gib=size_gib,
-        jobs=jobs,
-        way=way,
-        predict=predict,
-        job_s=(before_s, after_s),
-    )
-    print(answered(found, form, as_text))
+    check_jobs(jobs)
+    job_s = _job_s(before_s, after_s)
+    if size_gib is not None:  # then no run is needed
+        plan = move_of_size(size_gib, job_s, relation or [], hdd=hdd, ssd=ssd, jobs=jobs, way=way)
+    else:
+        asked = read_workload(paths.raw(), run_id=run, study=study, pair=pair, name=workload)
+        plan = move_of(asked, relation or [], way=way, jobs=jobs, devices=_named(hdd=hdd, ssd=ssd), predict=predict, job_s=job_s)
+    print(answered(plan, form, as_text))
+
+
+def _named(*, hdd: str, ssd: str) -> dict[str, str]:
+    """The devices that are named, by tier; the others are the run's own."""
+    return {tier: name for tier, name in (("hdd", hdd), ("ssd", ssd)) if name}
+
+
+def _job_s(before_s: float | None, after_s: float | None) -> tuple[float, float] | None:
+    """A job's seconds before and after the move, where the reader gives them."""
+    given = None if before_s is None or after_s is None else (before_s, after_s)
+    if given is None and (before_s, after_s) != (None, None):
+        raise InputError("--before-s, --after-s", rule="go together: a job's seconds before and after the move")
+    if given is not None and min(given) <= 0:
+        raise InputError("--before-s, --after-s", value=min(given), rule="must be above zero")
+    return given

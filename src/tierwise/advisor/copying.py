@@ -8,7 +8,7 @@ from typing import Final
 from tierwise.advisor.service import Build, pace_s
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Way
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation
 
 BATCH_PAGES: Final = 32
 """Pages that PostgreSQL 18 collects before it writes them (src/backend/storage/smgr/bulk_write.c: MAX_PENDING_WRITES)."""

@@ -17,7 +17,10 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
+from tierwise.core.units import GIB
 from tierwise.core.words import RelationClass, Substrate, Way
+from tierwise.devices.model import build
+from tierwise.devices.spec import load_device
 
 
 class Maker(Protocol):
@@ -202,6 +205,37 @@ def move_of(
         jobs=jobs,
         remarks=remarks,
     )
+
+
+def move_of_size(
+    size_gib: float, job_s: tuple[float, float] | None, relations: Sequence[str], *, hdd: str, ssd: str, jobs: int, way: Way
+) -> MovePlan:
+    """The plan for data that no run knows, of `size_gib`, between two devices of ``data/devices``; all times from models but `job_s`.
+
+    Raises:
+        InputError: a device or the job's times are not given, relations are, or the size is not above zero.
+    """
+    for option, value in (("--hdd", hdd), ("--ssd", ssd)):
+        if not value:
+            raise InputError(option, rule="--size-gib needs two devices", remedy="name one of data/devices")
+    if job_s is None:
+        raise InputError("--before-s, --after-s", rule="--size-gib needs a job's seconds before and after the move")
+    if not 0 < size_gib < float("inf"):
+        raise InputError("--size-gib", value=size_gib, rule="must be above zero")
+    if relations:
+        raise InputError("--relation", value=relations[0], rule="names a relation of a run, and --size-gib is about none")
+    sizes = {"data": int(size_gib * GIB)}
+    there, back = (Times.simulated(partial(_copy_s, sizes["data"], ends, way)) for ends in ((hdd, ssd), (ssd, hdd)))
+    before, after = map(Times.given, job_s)
+    remarks = ("the times of a job were given, and are taken as measured",)
+    return plan_move(
+        sizes, devices=(hdd, ssd), there=there, back=back, slow_job=before, fast_job=after, way=way, jobs=jobs, remarks=remarks
+    )
+
+
+def _copy_s(size_bytes: int, ends: tuple[str, str], way: Way, seed: int) -> float:
+    source, target = (partial(build, load_device(name), seed=seed) for name in ends)
+    return copy_s(size_bytes, source, target, way)
 
 
 def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:

@@ -9,7 +9,8 @@ from statistics import fmean
 from typing import Final, Protocol
 
 from tierwise.core.units import PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import DeviceSpec
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 

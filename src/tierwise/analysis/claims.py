@@ -1,12 +1,15 @@
 """The published claims as data: what each says, how certain its figure is, and which rows it is judged on."""
 
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
+
+CLAIM_ID: Final = "[A-Z][1-9][0-9]*"
+"""The letter of a source and a number, as a regular expression."""
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 """An identifier of a study or of a column of its view."""
@@ -89,7 +92,7 @@ class Facts(Strict):
 class Claim(Strict):
     """One published statement, in our words."""
 
-    id: str = Field(pattern=r"^[LMVHR][1-9][0-9]*$")
+    id: str = Field(pattern=rf"^{CLAIM_ID}$")
     statement: str = Field(min_length=1)
     kind: Kind
     how: Literal["stated", "histogram", "chart", "inferred"]

@@ -1,11 +1,12 @@
 """What a run holds about a claim: series of values and reads from the studies' views, and facts from the manifest."""
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 import duckdb
 
-from tierwise.analysis.claims import Claim, Facts, State
+from tierwise.analysis.claims import CLAIM_ID, Claim, Facts, State
 from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
 from tierwise.core.words import IoArm, Substrate
@@ -19,12 +20,15 @@ PUBLISHED: Final = "published"
 READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
 """Columns of a view ``<study>_through``."""
 
-_CLAIM_ID: Final = re.compile(r"\b[LMVHR][1-9][0-9]*\b")
+_CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
-def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[Series]:
-    """Every series that `claim` needs and the run of `connection` has on `pair`: one for each state, or order, and arm."""
-    states = {state.name: _state_series(connection, state, pair) for state in claim.states}
+def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
+    """Every series that `claim` needs and the run of `connection` has on `pair`: one for each state, or order, and arm.
+
+    With `variant` the states are looked up in its rows; a state of a study that has none stays as it is.
+    """
+    states = {state.name: _state_series(connection, state, pair, variant) for state in claim.states}
     if not claim.orders:
         return [series for by_arm in states.values() for series in by_arm.values()]
     return [
@@ -46,14 +50,11 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
     return sorted(found - {PUBLISHED})
 
 
-def under(claim: Claim, variant: str) -> Claim:
-    """The same claim, its states looked up in the rows of `variant`; a state of a study that has none stays as it is."""
-    return claim.model_copy(update={"states": tuple(_under(state, variant) for state in claim.states)})
-
-
-def reads_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm) -> dict[str, dict[str, dict[str, Any]]]:
+def reads_of(
+    connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
+) -> dict[str, dict[str, dict[str, Any]]]:
     """State -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has variants."""
-    return {state.name: _state_reads(connection, state, pair, arm) for state in claim.states if VARIANT in state.select}
+    return {state.name: _state_reads(connection, state, pair, arm, variant) for state in claim.states if VARIANT in state.select}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
@@ -78,40 +79,46 @@ def fitted_claims(record: object) -> set[str]:
     return set()
 
 
-def _state_reads(connection: duckdb.DuckDBPyConnection, state: State, pair: str, arm: IoArm) -> dict[str, dict[str, Any]]:
-    columns = ", ".join(READS)
+def _state_reads(
+    connection: duckdb.DuckDBPyConnection, state: State, pair: str, arm: IoArm, variant: str | None
+) -> dict[str, dict[str, Any]]:
+    columns, select = ", ".join(READS), selected(state, variant)
     rows = connection.execute(
-        f"select placement, {columns} from {state.study}_through where pair = ? and arm = ? and {_chosen(state)} order by placement",
-        [pair, arm, *state.select.values()],
+        f"select placement, {columns} from {state.study}_through where pair = ? and arm = ? and {_chosen(select)} order by placement",
+        [pair, arm, *select.values()],
     ).fetchall()
     return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
 
 
-def _under(state: State, variant: str) -> State:
-    return state.model_copy(update={"select": {**state.select, VARIANT: variant}}) if VARIANT in state.select else state
+def selected(state: State, variant: str | None) -> dict[str, str]:
+    """Column -> word of the rows of `state`, those of `variant` in its study's view if one is asked for."""
+    return {**state.select, VARIANT: variant} if variant is not None and VARIANT in state.select else state.select
 
 
-def _chosen(state: State) -> str:
-    return " and ".join(f"{column} = ?" for column in state.select)
+def _chosen(select: Mapping[str, str]) -> str:
+    return " and ".join(f"{column} = ?" for column in select)
 
 
-def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str) -> dict[IoArm, Series]:
+def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str, variant: str | None) -> dict[IoArm, Series]:
+    select = selected(state, variant)
     rows = connection.execute(
         f"""
         select arm, block, substrate, coalesce(flagged, false), {state.value}::double, {state.note or "''"}
         from {state.study}
-        where pair = ? and {_chosen(state)} and ({state.value} is not null or flagged)
+        where pair = ? and {_chosen(select)} and ({state.value} is not null or flagged)
         order by arm, block
         """,
-        [pair, *state.select.values()],
+        [pair, *select.values()],
     ).fetchall()
-    return {IoArm(arm): _one_series(state, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}}
+    return {
+        IoArm(arm): _one_series(state, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}
+    }
 
 
-def _one_series(state: State, arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
+def _one_series(state: State, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
     blocks = [block for block, *_ in rows]
     if len(set(blocks)) != len(blocks):
-        raise EvidenceError(f"{state.study}: {state.select} selects several values of one block, so they cannot be paired")
+        raise EvidenceError(f"{state.study}: {select} selects several values of one block, so they cannot be paired")
     return Series(
         state=state.name,
         arm=arm,

@@ -1,18 +1,20 @@
 """One claim on one pair of tiers: the verdict on the published protocol, and beside it the verdict of every other arm.
 
+Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
+
 An *arm* is one way of running the study: a variant of the published protocol, with one way of doing I/O. Its name is the
 variant's, with ``/buffered`` behind it where I/O is buffered.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import duckdb
-from pydantic import Field
+from pydantic import Field, computed_field
 
 from tierwise.analysis import evidence, rules
-from tierwise.analysis.claims import Claim, Facts
+from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import Outcome, Series, StateVerdict, Verdict
 from tierwise.core.toml import Strict
@@ -45,21 +47,39 @@ class Through(Strict):
     reason: str | None
 
 
-class ArmVerdict(Strict):
-    """What another arm than the published protocol says of the claim, by the same rules."""
+class Ruling(Strict):
+    """A verdict, the `conditions` that it was found under, and where the claim is open its `cause`, the `reason`, the `cure`."""
 
-    verdict: str
+    verdict: Verdict
     reason: str = ""
     cause: Cause | None = None
     cure: str = ""
-    states: tuple[StateVerdict, ...]
-    deciding_state: str | None
-    estimate: float | None
+    conditions: tuple[str, ...] = ()
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
+    @property
+    def verdict_text(self) -> str:
+        """The verdict in words: where it is undecided with why and what would decide it, else with its conditions."""
+        aside = f"{self.reason}; needs {self.cure}" if self.verdict is Verdict.UNDECIDED else ", ".join(self.conditions)
+        return f"{self.verdict} ({aside})" if aside else str(self.verdict)
+
+
+class Finding(Ruling):
+    """A ruling with what it rests on: `estimate` and `pairs` are those of `deciding_state`, `substrate` is that of all states together."""
+
+    states: tuple[StateVerdict, ...] = ()
+    deciding_state: str | None = None
+    estimate: float | None = None
+    pairs: int = 0
+    flagged: int = 0
+    substrate: Substrate | None = None
+    through: Through | None = None
+
+
+class ArmVerdict(Finding):
+    """What another arm than the published protocol says of the claim, by the same rules."""
+
     interval: tuple[float, float] | None
-    pairs: int
-    flagged: int
-    substrate: Substrate | None
-    through: Through | None
 
     @property
     def low(self) -> float | None:
@@ -70,131 +90,124 @@ class ArmVerdict(Strict):
         return self.interval and self.interval[1]
 
 
-class Judgement(Strict):
+class Judgement(Finding):
     """What one pair of tiers says of one claim, by the published protocol, and in `arms` by every other arm.
 
     `estimate`, `low` and `high` are those of `deciding_state` in `deciding_arm`, the state furthest outside the bounds,
-    else the one with the widest interval; `substrate` is that of all states together. The verdict rests on the I/O arms `rests_on`,
+    else the one with the widest interval. The verdict rests on the I/O arms `rests_on`,
     and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
     """
 
     pair: str
-    substrate: Substrate | None = None
-    verdict: str
-    reason: str = ""
-    cause: Cause | None = None
-    cure: str = ""
-    estimate: float | None = None
     low: float | None = None
     high: float | None = None
-    pairs: int = 0
-    flagged: int = 0
-    deciding_state: str | None = None
     deciding_arm: IoArm | None = None
     rests_on: tuple[IoArm, ...] = ()
-    states: tuple[StateVerdict, ...] = ()
-    through: Through | None = None
     arms: dict[str, ArmVerdict] = Field(default_factory=dict)
     evidence: Any = None
 
 
 @dataclass(frozen=True)
-class Judge:
-    """The rows of one run on one pair. `whole_pair`: all its tiers must share a substrate, not only those that a claim touches."""
+class Rows:
+    """The rows of one run."""
 
     connection: duckdb.DuckDBPyConnection
     manifest: Manifest
+
+
+@dataclass(frozen=True)
+class Grounds:
+    """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
+
+    `readers`: the pair is the one that the reader named; all its tiers must share a substrate, not only those that a claim touches.
+    """
+
     pair: str
-    whole_pair: bool = False
+    rows: Rows | None
+    readers: bool = False
 
-    def judge(self, claim: Claim) -> Judgement:
-        """The verdict on `claim` by the published protocol, with those of the other arms."""
-        if claim.facts is not None:
-            return self._reported(claim.facts)
-        series = evidence.series_of(self.connection, claim, self.pair)
-        if not series:
-            absent = self._absent("no row of this run is about it", claim.states[0].study if claim.states else "")
-            return absent.model_copy(update={"arms": self._arms(claim, ())})
-        judged = self._judged(claim, series)
-        through = self._through(claim, IoArm.DIRECT if IoArm.DIRECT in judged.rests_on else IoArm.BUFFERED)
-        return judged.model_copy(update={"through": through, "arms": self._arms(claim, judged.rests_on)})
-
-    def _arms(self, claim: Claim, rests_on: Collection[IoArm]) -> dict[str, ArmVerdict]:
-        """Every other arm that the run measured, by name: the variants, and the published protocol by its second way of I/O."""
-        arms = {}
-        for variant in (evidence.PUBLISHED, *evidence.variants_of(self.connection, claim, self.pair)):
-            alike = evidence.under(claim, variant)
-            series = evidence.series_of(self.connection, alike, self.pair)
-            for arm in sorted({one.arm for one in series}, reverse=True):
-                if variant != evidence.PUBLISHED or (arm is IoArm.BUFFERED and IoArm.DIRECT in rests_on):
-                    judged = self._judged(alike, [one for one in series if one.arm is arm])
-                    arms[arm_name(variant, arm)] = _as_arm(judged, self._through(alike, arm))
-        return arms
-
-    def _judged(self, claim: Claim, series: Sequence[Series]) -> Judgement:
-        substrate = Substrate.of({part for one in series for part in one.substrates})
-        withheld = self._withheld(claim, substrate)
-        states = [rules.judge_series(claim, one, withheld) for one in series]
-        outcome = WITHHELD[withheld] if withheld else rules.combine(states, len(claim.orders or claim.states))
-        decider = rules.deciding(states, rules.needed_bounds(claim))
+    def absent(
+        self, reason: str = "no row of this run is about it", study: str = "", arms: Mapping[str, ArmVerdict] | None = None
+    ) -> Judgement:
+        """That nothing was measured, for `reason` or because there is no run; `arms` are what other arms say all the same."""
+        if self.rows is None:
+            reason, needs = "there is no complete run", "make report"
+        else:
+            needs = cure(Cause.MISSING, self.rows.manifest, study)
         return Judgement(
-            pair=self.pair,
-            substrate=substrate,
-            verdict=self._words(outcome, claim.states[0].study, states),
-            reason=outcome.reason,
-            cause=outcome.cause,
-            cure="" if outcome.cause is None else cure(outcome.cause, self.manifest, claim.states[0].study),
-            estimate=decider.estimate,
-            low=decider.low,
-            high=decider.high,
-            pairs=decider.pairs,
-            flagged=sum(state.flagged for state in states),
-            deciding_state=decider.state,
-            deciding_arm=decider.arm,
-            rests_on=tuple(sorted({state.arm for state in states})),
-            states=tuple(states),
+            pair=self.pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure=needs, arms=dict(arms or {})
         )
 
-    def _withheld(self, claim: Claim, substrate: Substrate) -> Verdict | None:
-        """What stands in a verdict's place where there may be none."""
-        if claim.id in evidence.fitted_claims(self.manifest.pairs.get(self.pair)):
-            return Verdict.INPUT
-        mixed = Substrate.MIXED in {substrate, self._pair_substrate() if self.whole_pair else substrate}
-        return Verdict.MIXED if mixed else None
+    def substrate(self) -> Substrate | None:
+        """The one substrate of all rows on the pair, else mixed; `None` where there is no row."""
+        return evidence.pair_substrate(self.rows.connection, self.pair) if self.rows else None
 
-    def _reported(self, facts: Facts) -> Judgement:
-        found = evidence.facts_of(self.manifest, facts, self.pair)
-        if found is None:
-            return self._absent(f"the run has no {facts.key} of {facts.study}", facts.study)
-        substrate = self._pair_substrate()
-        verdict = Verdict.MIXED if self.whole_pair and substrate is Substrate.MIXED else Verdict.REPORTED
-        return Judgement(pair=self.pair, substrate=substrate, verdict=verdict, evidence=found)
 
-    def _through(self, claim: Claim, arm: IoArm) -> Through | None:
-        """The reads of the states that were measured; `None` for a study whose view tells no reads."""
-        found = evidence.reads_of(self.connection, claim, self.pair, arm)
-        states = {state: places for state, places in found.items() if places}
-        if not states:
-            return None
-        table = {name: {state: {at: reads[name] for at, reads in of.items()} for state, of in states.items()} for name in evidence.READS}
-        known = all(value is not None for name in TIMES for of in table[name].values() for value in of.values())
-        basis = "; ".join(sorted({basis for of in table["io_basis"].values() for told in of.values() for basis in told}))
-        times = {} if known else dict.fromkeys(TIMES)
-        return Through.model_validate({**table, **times, "io_basis": basis, "reason": None if known else basis})
+Judge = Callable[[Claim, Grounds], Judgement]
+"""Says what the grounds say of a claim."""
 
-    def _pair_substrate(self) -> Substrate | None:
-        return evidence.pair_substrate(self.connection, self.pair)
 
-    def _absent(self, reason: str, study: str) -> Judgement:
-        needs = cure(Cause.MISSING, self.manifest, study)
-        return Judgement(pair=self.pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure=needs)
+def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", states: Sequence[StateVerdict] = ()) -> Ruling:
+    """`outcome` with the conditions of `states`, and with what would decide it in the run of `manifest`, by cells of `study`."""
+    return Ruling(
+        verdict=outcome.verdict,
+        reason=outcome.reason,
+        cause=outcome.cause,
+        cure="" if outcome.cause is None else cure(outcome.cause, manifest, study),
+        conditions=tuple(sorted({condition for state in states for condition in state.conditions})),
+    )
 
-    def _words(self, outcome: Outcome, study: str, states: Sequence[StateVerdict]) -> str:
-        """The verdict with the conditions that it was found under, and where it is undecided, why and what would decide it."""
-        if outcome.verdict is not Verdict.UNDECIDED or outcome.cause is None:
-            conditions = sorted({condition for state in states for condition in state.conditions})
-            return f"{outcome.verdict} ({', '.join(conditions)})" if conditions else str(outcome.verdict)
-        return f"{outcome.verdict} ({outcome.reason}; needs {cure(outcome.cause, self.manifest, study)})"
+
+def as_judgement(
+    found: ArmVerdict, *, pair: str, deciding_arm: IoArm | None, rests_on: Collection[IoArm], arms: Mapping[str, ArmVerdict]
+) -> Judgement:
+    """What an arm says as what the pair says; `arms` say it otherwise."""
+    shared = {name: getattr(found, name) for name in Finding.model_fields}
+    return Judgement(
+        **shared, pair=pair, low=found.low, high=found.high, deciding_arm=deciding_arm, rests_on=tuple(rests_on), arms=dict(arms)
+    )
+
+
+def judge_states(claim: Claim, on: Grounds) -> Judgement:
+    """The verdict on a claim with states, by the published protocol, with those of the other arms."""
+    if on.rows is None:
+        return on.absent()
+    series = evidence.series_of(on.rows.connection, claim, on.pair)
+    rests_on = sorted({one.arm for one in series})
+    arms = _arms(claim, on, on.rows, rests_on)
+    if not series:
+        return on.absent(study=claim.states[0].study, arms=arms)
+    through = _through(claim, on.pair, on.rows, IoArm.DIRECT if IoArm.DIRECT in rests_on else IoArm.BUFFERED)
+    found = _found(claim, on, on.rows, series, through)
+    decider = rules.deciding(found.states, rules.needed_bounds(claim))
+    return as_judgement(found, pair=on.pair, deciding_arm=decider.arm, rests_on=rests_on, arms=arms)
+
+
+def report_facts(claim: Claim, on: Grounds) -> Judgement:
+    """What the manifest keeps as evidence of a claim that is shown and not judged."""
+    assert claim.facts is not None, f"a claim of kind {claim.kind} has facts"
+    found = evidence.facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
+    if found is None:
+        return on.absent(f"the run has no {claim.facts.key} of {claim.facts.study}", claim.facts.study)
+    substrate = on.substrate()
+    verdict = Verdict.MIXED if on.readers and substrate is Substrate.MIXED else Verdict.REPORTED
+    return Judgement(pair=on.pair, substrate=substrate, verdict=verdict, evidence=found)
+
+
+def leave_open(claim: Claim, on: Grounds) -> Judgement:  # noqa: ARG001  a judge
+    """That nothing here judges such a claim."""
+    return on.absent()
+
+
+JUDGES: Final[Mapping[Kind, Judge]] = {
+    Kind.RATIO: judge_states,
+    Kind.ABSOLUTE: judge_states,
+    Kind.ORDER: judge_states,
+    Kind.PRESENCE: judge_states,
+    Kind.COST: leave_open,
+    Kind.SHAPE: report_facts,
+}
+"""Who judges a claim of which kind from rows alone; ``report.rooms`` puts the studies' judges in the place of `leave_open`."""
 
 
 def arm_name(variant: str, arm: IoArm) -> str:
@@ -202,7 +215,54 @@ def arm_name(variant: str, arm: IoArm) -> str:
     return variant if arm is IoArm.DIRECT else f"{variant}/{arm}"
 
 
-def _as_arm(judged: Judgement, through: Through | None) -> ArmVerdict:
-    shared = {name: getattr(judged, name) for name in ArmVerdict.model_fields if name in Judgement.model_fields}
-    interval = None if judged.low is None or judged.high is None else (judged.low, judged.high)
-    return ArmVerdict.model_validate({**shared, "interval": interval, "through": through})
+def _arms(claim: Claim, on: Grounds, rows: Rows, rests_on: Collection[IoArm]) -> dict[str, ArmVerdict]:
+    """Every other arm that the run measured, by name: the variants, and the published protocol by its second way of I/O."""
+    arms = {}
+    for variant in (evidence.PUBLISHED, *evidence.variants_of(rows.connection, claim, on.pair)):
+        series = evidence.series_of(rows.connection, claim, on.pair, variant)
+        for arm in sorted({one.arm for one in series}, reverse=True):
+            if variant != evidence.PUBLISHED or (arm is IoArm.BUFFERED and IoArm.DIRECT in rests_on):
+                through = _through(claim, on.pair, rows, arm, variant)
+                arms[arm_name(variant, arm)] = _found(claim, on, rows, [one for one in series if one.arm is arm], through)
+    return arms
+
+
+def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], through: Through | None) -> ArmVerdict:
+    """What `series` say of the claim together."""
+    substrate = Substrate.of({part for one in series for part in one.substrates})
+    withheld = _withheld(claim, on, rows, substrate)
+    states = tuple(rules.judge_series(claim, one, withheld) for one in series)
+    outcome = WITHHELD[withheld] if withheld else rules.combine(states, len(claim.orders or claim.states))
+    decider = rules.deciding(states, rules.needed_bounds(claim))
+    return ArmVerdict(
+        **dict(ruled(outcome, rows.manifest, claim.states[0].study, states)),
+        states=states,
+        deciding_state=decider.state,
+        estimate=decider.estimate,
+        interval=None if decider.low is None or decider.high is None else (decider.low, decider.high),
+        pairs=decider.pairs,
+        flagged=sum(state.flagged for state in states),
+        substrate=substrate,
+        through=through,
+    )
+
+
+def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Verdict | None:
+    """What stands in a verdict's place where there may be none."""
+    if claim.id in evidence.fitted_claims(rows.manifest.pairs.get(on.pair)):
+        return Verdict.INPUT
+    mixed = Substrate.MIXED in {substrate, on.substrate() if on.readers else substrate}
+    return Verdict.MIXED if mixed else None
+
+
+def _through(claim: Claim, pair: str, rows: Rows, arm: IoArm, variant: str | None = None) -> Through | None:
+    """The reads of the states that were measured; `None` for a study whose view tells no reads."""
+    found = evidence.reads_of(rows.connection, claim, pair, arm, variant)
+    states = {state: places for state, places in found.items() if places}
+    if not states:
+        return None
+    table = {name: {state: {at: reads[name] for at, reads in of.items()} for state, of in states.items()} for name in evidence.READS}
+    known = all(value is not None for name in TIMES for of in table[name].values() for value in of.values())
+    basis = "; ".join(sorted({basis for of in table["io_basis"].values() for told in of.values() for basis in told}))
+    times = {} if known else dict.fromkeys(TIMES)
+    return Through.model_validate({**table, **times, "io_basis": basis, "reason": None if known else basis})

@@ -5,10 +5,11 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from tierwise.analysis.claims import CLAIM_ID
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 
-ClaimId = Annotated[str, Field(pattern=r"^[LMVHR][1-9][0-9]*$")]
+ClaimId = Annotated[str, Field(pattern=rf"^{CLAIM_ID}$")]
 Words = Annotated[str, Field(pattern=r"^[^0-9]+$", description="no figure: those come from claims and rows")]
 
 

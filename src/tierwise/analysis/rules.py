@@ -7,7 +7,7 @@ states all must be inside, and one wholly outside contradicts. Where both I/O ar
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum
 from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim, Kind
@@ -20,8 +20,8 @@ ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie."""
 
 
-class Verdict(StrEnum):
-    """The outcomes, in the report's words."""
+class Verdict(Enum):
+    """The outcomes, in the report's words; no string, so that none is compared with one."""
 
     CONFIRMED = "confirmed"
     CONTRADICTED = "contradicted"
@@ -30,6 +30,14 @@ class Verdict(StrEnum):
     REPORTED = "reported"
     MIXED = "no verdict: mixed substrates"
     INPUT = "not testable: it is an input"
+
+    @property
+    def mark(self) -> str:
+        """What the report sets in bold."""
+        return {Verdict.MIXED: "no verdict", Verdict.INPUT: "not testable"}.get(self, self.value)
+
+    def __str__(self) -> str:
+        return self.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,50 +1,26 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import polars as pl
-
 from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind, load_claims
-from tierwise.analysis.judging import Judge, Judgement
-from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.core.words import Substrate
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-JSON_VERSION: Final = 2
-"""Goes up with every field that is renamed, dropped or means something else; version 1 was the list of claims alone."""
+JSON_VERSION: Final = 3
+"""Goes up with every field that is renamed, dropped or means something else; version 1 was the list of claims alone, and
+what 3 calls `verdict_text` was `verdict` until 2."""
 FEW_ORDERS: Final = 3
 """So many are spelled out as bounds; of more the ratios name them."""
-TABLE_COLUMNS: Final[dict[str, Any]] = {
-    "id": pl.String,
-    "source": pl.String,
-    "kind": pl.String,
-    "statement": pl.String,
-    "how": pl.String,
-    "bounds_text": pl.String,
-    "estimate": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "substrate": pl.String,
-    "deciding_state": pl.String,
-    "rests_on": pl.String,
-    "pairs": pl.Int64,
-    "flagged": pl.Int64,
-    "verdict": pl.String,
-    "here_estimate": pl.Float64,
-    "here_low": pl.Float64,
-    "here_high": pl.Float64,
-    "here_substrate": pl.String,
-    "here_verdict": pl.String,
-}
-"""Columns of `claims_table`."""
 
 
 class ClaimVerdict(Judgement):
@@ -70,29 +46,32 @@ def newest_run(raw: Path) -> str | None:
     return max(finished)[2] if finished else None
 
 
-def judge(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
-    """One verdict for each claim of ``claims.toml``, in its order, from run `run_id` (the newest complete one).
+def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+    """One verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, from run `run_id` (the newest complete one).
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
     published = load_claims()
-    pair_of = {letter: source.pair for letter, source in published.sources.items()}
-    chosen = newest_run(raw) if run_id is None else run_id
-    if chosen is None:
-        reason = "there is no complete run"
-        absent = {
-            letter: Judgement(pair=pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure="make report")
-            for letter, pair in pair_of.items()
-        }
-        return [_verdict(claim, absent[claim.source]) for claim in published.claims]
-    with open_views(raw, chosen) as connection:
-        manifest = load_manifest(raw / chosen)
-        verdicts = []
-        for claim in published.claims:
-            own = Judge(connection, manifest, pair_of[claim.source]).judge(claim)
-            here = Judge(connection, manifest, manifest.reader_pair, whole_pair=True).judge(claim) if manifest.reader_pair else None
-            verdicts.append(_verdict(claim, own, manifest, here))
-        return verdicts
+    with _rows(raw, newest_run(raw) if run_id is None else run_id) as rows:
+        reader = rows.manifest.reader_pair if rows else None
+        return [
+            _verdict(
+                claim,
+                rows,
+                judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows)),
+                judges[claim.kind](claim, Grounds(reader, rows, readers=True)) if reader else None,
+            )
+            for claim in published.claims
+        ]
+
+
+@contextmanager
+def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
+    if run_id is None:
+        yield None
+        return
+    with open_views(raw, run_id) as connection:
+        yield Rows(connection, load_manifest(raw / run_id))
 
 
 def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
@@ -104,47 +83,30 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     """`verdicts` for a terminal: a line for each claim, one more for the reader's pair, and the statement below."""
     lines = []
     for verdict in verdicts:
-        lines.append(f"{verdict.id:4}{verdict.verdict}")
+        lines.append(f"{verdict.id:4}{verdict.verdict_text}")
         lines.append(f"    {verdict.statement}")
         lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}")
         lines += [f"    arms {told}" for told in _arms(verdict)]
         if verdict.here is not None:
-            lines.append(f"    here: {verdict.here.verdict}; {_finding(verdict.here)}")
+            lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
     run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
     return "\n".join([*lines, run, *tally_lines(verdicts)])
 
 
-def claims_table(raw: Path, run_id: str | None = None) -> pl.DataFrame:
-    """One row a claim for the report: what was published, what was found and on which substrate, and both verdicts."""
-    return pl.DataFrame([_table_row(verdict) for verdict in judge(raw, run_id)], schema=TABLE_COLUMNS)
-
-
-def outcome_of(claim: ClaimVerdict) -> str:
-    """The verdict's own words, without what stands in brackets."""
-    return claim.verdict.split(" (")[0]
-
-
 def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     """How many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
-    decided = [claim for claim in verdicts if outcome_of(claim) in {Verdict.CONFIRMED, Verdict.CONTRADICTED}]
-    words = Counter(map(outcome_of, decided))
-    simulated = Counter(outcome_of(claim) for claim in decided if claim.substrate is Substrate.SIMULATED)
+    decided = [claim for claim in verdicts if claim.verdict in DECIDED]
+    words = Counter(claim.verdict for claim in decided)
+    simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
     told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
     lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "")]
     still: dict[tuple[str, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:
             still.setdefault((claim.cause, claim.cure), []).append(claim.id)
-    reported = [claim.id for claim in verdicts if outcome_of(claim) == Verdict.REPORTED]
+    reported = [claim.id for claim in verdicts if claim.verdict is Verdict.REPORTED]
     lines += [f"open:   {', '.join(ids)}: {cause} (needs {needs})" for (cause, needs), ids in still.items()]
     return [*lines, *([f"shown:  {', '.join(reported)}: with their evidence, not judged"] if reported else [])]
-
-
-def _table_row(verdict: ClaimVerdict) -> dict[str, Any]:
-    here = verdict.here or Judgement(pair="", verdict="")
-    shown = ("estimate", "low", "high", "substrate", "verdict")
-    own = verdict.model_dump(mode="json", include=set(TABLE_COLUMNS))
-    return {**own, "rests_on": ", ".join(verdict.rests_on), **{f"here_{name}": getattr(here, name) or None for name in shown}}
 
 
 def _finding(judgement: Judgement) -> str:
@@ -161,13 +123,13 @@ def _finding(judgement: Judgement) -> str:
 
 def _arms(judgement: Judgement) -> list[str]:
     """A line for each outcome, with the arms that had it and their estimates."""
-    of: dict[str, list[str]] = {}
+    of: dict[Verdict, list[str]] = {}
     for name, arm in judgement.arms.items():
-        of.setdefault(arm.verdict.split(" (")[0], []).append(name if arm.estimate is None else f"{name} {arm.estimate:.3g}")
+        of.setdefault(arm.verdict, []).append(name if arm.estimate is None else f"{name} {arm.estimate:.3g}")
     return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
 
 
-def _verdict(claim: Claim, own: Judgement, manifest: Manifest | None = None, here: Judgement | None = None) -> ClaimVerdict:
+def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
         **dict(own),
@@ -175,8 +137,8 @@ def _verdict(claim: Claim, own: Judgement, manifest: Manifest | None = None, her
         source=claim.source,
         bounds=None if bounds is None else (bounds.lower, bounds.upper),
         bounds_text=_bounds_text(claim),
-        run_id=None if manifest is None else manifest.run_id,
-        profile=None if manifest is None else manifest.profile.get("name"),
+        run_id=rows.manifest.run_id if rows else None,
+        profile=rows.manifest.profile.get("name") if rows else None,
         here=here,
     )
 

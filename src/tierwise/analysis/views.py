@@ -7,7 +7,6 @@ import duckdb
 
 from tierwise.analysis.statistics import MACRO
 from tierwise.core import studies
-from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
 ROWS: Final = "reading/rows.sql"
@@ -17,12 +16,6 @@ ROWS: Final = "reading/rows.sql"
 def sql_of(study: str) -> str:
     """The text of the study's `ROWS`, which a figure shows beside its numbers."""
     return studies.text(study, ROWS)
-
-
-def manifest_of(connection: duckdb.DuckDBPyConnection) -> Manifest:
-    """The manifest of the one run of `connection`."""
-    ((text,),) = connection.execute("select manifest from runs").fetchall()
-    return Manifest.model_validate_json(text)
 
 
 def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:

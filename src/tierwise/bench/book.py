@@ -60,9 +60,10 @@ class Book:
     ) -> None:
         """Add that `study` was measured on `pair` in `turns`, in place of an older record of it."""
         manifest = load_manifest(self.folder)
-        used = {
-            data.name: DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance) for data in datasets
-        }
+        used = [
+            DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))
+            for data in datasets
+        ]
         record = StudyRecord(
             name=study,
             pair=pair,
@@ -72,8 +73,6 @@ class Book:
             settings=dict(settings or {}),
             server_version=server_version,
             facts=dict(facts),
-            datasets=tuple(used),
         )
         others = [known for known in manifest.studies if (known.name, known.pair) != (study, pair)]
-        known = {data.name: data for data in manifest.datasets} | used
-        update(manifest, studies=[*others, record], datasets=list(known.values())).save(self.folder)
+        update(manifest, studies=[*others, record], datasets=manifest.with_data(used)).save(self.folder)

@@ -21,12 +21,13 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
 from tierwise.core.words import CacheState, ClockKind, IoArm
-from tierwise.postgres import cold, settings
-from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.settings import Connection
+from tierwise.postgres import cold
+from tierwise.postgres.activity import log_position
+from tierwise.postgres.cluster import Cluster, Mode
+from tierwise.postgres.loading import loading
+from tierwise.postgres.memory_limit import memory_limited
+from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.postgres.statistics import BlockCounter
-from tierwise.postgres.wal import log_position
 from tierwise.postgres.warming import warm_heap
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
@@ -44,7 +45,7 @@ class DatasetLike(Protocol):
     @property
     def rows(self) -> int: ...
     @property
-    def sha256(self) -> str: ...
+    def sha256(self) -> str | None: ...
     @property
     def provenance(self) -> dict[str, Any]: ...
 
@@ -61,6 +62,7 @@ class Session:
     cached: dict[str, int]  # blocks of each heap that was read, asserted by reading it again
     stopwatch: Stopwatch
     reference_s: float  # processor time of a fixed work
+    recorder: Recorder  # watches every timed query
     alone: bool  # its process works for itself, and asks for one thing at a time
 
 
@@ -78,13 +80,12 @@ class Lab:
     tiers: Mapping[str, Tier] = field(default_factory=dict)
     datasets: dict[str, DatasetLike] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
-    recorder: Recorder = field(default_factory=Recorder)  # of the trial that is measured now
-    memory: dict[str, Any] = field(default_factory=dict)  # what a study found out in `prepare` and wants in `measure`
     daemon: Daemon | None = None  # of tiers that are all emulated: their time can be counted
     group: SessionGroup | None = None  # where several sessions can be counted
     waiting: bool = False  # the trial that is measured now goes by real time
     origin_s: float = 0.0  # of a counted clock in this trial: where platters stand when it begins
     processors: int = PROCESSORS
+    _past_the_cache: dict[str, bool] = field(default_factory=dict)  # by tier: direct I/O leaves nothing in the page cache
 
     def clock(self, *, alone: bool) -> ClockKind:
         """The clock that what comes next can go by; `alone`: it is one session that has one request at a time."""
@@ -129,22 +130,43 @@ class Lab:
         """Have the manifest name `dataset`."""
         self.datasets[dataset.name] = dataset
 
-    @contextmanager
-    def loading(self) -> Iterator[Connection]:
-        """A server set for loading, delays off, with a tablespace on every tier; a CHECKPOINT and a stop at the end."""
-        self.cluster.stop()
+    def down(self, mode: Mode = "fast") -> None:
+        """Have the server down and the tiers in real time without delays: what loading, and a server that is measured, begin with."""
+        self.cluster.stop(mode)
+        self.go_by(ClockKind.WAITED)
         for tier in self.tiers.values():
             tier.delays(False)
-        self.cluster.start(settings.loading_settings())
+
+    @contextmanager
+    def loading(self, others: Mapping[str, Path] | None = None) -> Iterator[Connection]:
+        """A server set for loading, delays off, with a tablespace on every tier and `others` (name -> directory)."""
+        self.down()
+        with loading(self.cluster, {name: tier.directory for name, tier in self.tiers.items()} | {**(others or {})}) as connection:
+            yield connection
+
+    @contextmanager
+    def serving(
+        self, settings: Mapping[str, str], clock: ClockKind, *, stop: Mode = "fast", memory_bytes: int | None = None
+    ) -> Iterator[Connection]:
+        """The server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
+
+        Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
+        `memory_bytes` limits all that it has, the page cache of its files included.
+        """
+        self.settings = dict(settings)
+        with self.started_by(clock):
+            self.cluster.start(settings)
         try:
-            with self.cluster.connect() as connection:
-                there = {name for (name,) in connection.execute("SELECT spcname FROM pg_tablespace")}
-                for name in self.tiers.keys() - there:
-                    create_tablespace(connection, name, self.tiers[name].directory)
+            with (
+                nullcontext() if memory_bytes is None else memory_limited(self.cluster, memory_bytes),
+                self.cluster.connect() as connection,
+            ):
                 yield connection
-                connection.execute("CHECKPOINT")
         finally:
-            self.cluster.stop()
+            for tier in self.tiers.values():
+                tier.delays(False)
+            self.go_by(ClockKind.WAITED)
+            self.cluster.stop(stop)
 
     @contextmanager
     def cold(
@@ -156,49 +178,41 @@ class Lab:
         arm: IoArm,
         shared_buffers_bytes: int,
         setup: Sequence[str],
+        recorder: Recorder,
         cached: Sequence[str] = (),
         alone: bool = True,
     ) -> Iterator[Session]:
         """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
-        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. Not `alone`: other processes work for the
-        session, or it asks for several things at once.
+        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Not `alone`:
+        other processes work for the session, or it asks for several things at once.
         """
-        self.cluster.stop()
+        self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=alone and arm is IoArm.DIRECT)
-        self.go_by(ClockKind.WAITED)
         cold.evict(files)
         for tier in self.tiers.values():
-            tier.delays(False)  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
             tier.empty_cache(cached=arm is IoArm.BUFFERED)
         resident_pages = {
             name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
         direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if arm is IoArm.DIRECT else None
-        self.settings = settings.measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes)
-        with self.started_by(clock):
-            self.cluster.start(self.settings)
-        try:
-            with self.cluster.connect() as connection:
-                for command in setup:
-                    connection.execute(sql.SQL(command))
-                main_files = cold.main_files(connection, relations)
-                warm = {table: warm_heap(connection, table) for table in cached}
-                cold.warm_catalogues(connection, statement)
-                reference = reference_s(connection)
-                pid = connection.info.backend_pid
-                self.go_by(clock, session=pid)
-                for tier in self.tiers.values():
-                    tier.delays(True)
-                watch = Stopwatch(self.daemon, lambda: (pid,))
-                yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, alone)
-        finally:
+        with self.serving(
+            measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), clock
+        ) as connection:
+            for command in setup:
+                connection.execute(sql.SQL(command))
+            main_files = cold.main_files(connection, relations)
+            warm = {table: warm_heap(connection, table) for table in cached}
+            cold.warm_catalogues(connection, statement)
+            reference = reference_s(connection)
+            pid = connection.info.backend_pid
+            self.go_by(clock, session=pid)
             for tier in self.tiers.values():
-                tier.delays(False)  # what is still to be written when the server stops is in no result
-            self.go_by(ClockKind.WAITED)
-            self.cluster.stop()
+                tier.delays(True)
+            watch = Stopwatch(self.daemon, lambda: (pid,))
+            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder, alone)
 
     def timed(
         self,
@@ -222,7 +236,7 @@ class Lab:
             tier.reset_io()
         started_at = datetime.now(UTC)
         with (
-            self.recorder.watching(session.connection.info.backend_pid),
+            session.recorder.watching(session.connection.info.backend_pid),
             BlockCounter(session.connection, session.relations) as counter,
         ):
             logged = log_position(session.connection)
@@ -231,7 +245,7 @@ class Lab:
             row = cursor.fetchone() if cursor.description else None
             ended = session.stopwatch.read()
         elapsed_s = ended.clock.now_s - begun.clock.now_s
-        self.recorder.note(Span(cache, begun.clock.now_s, ended.clock.now_s, counter.storage_s), session.main_files)
+        session.recorder.note(Span(cache, begun.clock.now_s, ended.clock.now_s, counter.storage_s), session.main_files)
         files = {name: tier.io() for name, tier in self.tiers.items()}
         requests = tuple(tier_io(tier, files[name]) for name, tier in self.tiers.items())
         asked_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
@@ -286,7 +300,6 @@ class Lab:
 
     def _writes_past_the_cache(self, tier: Tier) -> bool:
         """Whether direct I/O on `tier` leaves nothing in the page cache, found out once."""
-        known: dict[str, bool] = self.memory.setdefault("direct_io", {})
-        if tier.name not in known:
-            known[tier.name] = cold.direct_io_probe(tier.directory)
-        return known[tier.name]
+        if tier.name not in self._past_the_cache:
+            self._past_the_cache[tier.name] = cold.direct_io_probe(tier.directory)
+        return self._past_the_cache[tier.name]

@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.observation import observe
+from tierwise.bench.observation import OnServer
 from tierwise.bench.order import Turn, also_waited, interleave
-from tierwise.bench.prediction import traced
+from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
-from tierwise.core.progress import Progress
 from tierwise.core.session_group import session_group
 from tierwise.core.words import Substrate
 from tierwise.postgres.binaries import find_binaries
@@ -21,23 +20,23 @@ from tierwise.tiers import reclaim as mounts
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.directory import calibrate
 from tierwise.tiers.open import open_tier
-from tierwise.timings.parts import done_parts, read_parts, without_checks, write_part
-from tierwise.timings.schema import Origin, frame
 
 if TYPE_CHECKING:
     from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.study import Study
+    from tierwise.bench.study import C, State, Study
 
 
 @contextmanager
-def open_lab(study: "Study", pair: Pair, inputs: "Inputs", work: Path) -> Iterator[Lab]:
-    """A lab on `pair`: the server created, the tiers mounted; both gone at the end, the data kept for a resumed run."""
+def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, State]]":
+    """A lab on `pair`, and what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the data kept for a
+    resumed run."""
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
-    lab.stretch = 1.0 / study.published_share(lab)
+    state = study.begin(lab)
+    lab.stretch = 1.0 / study.published_share(lab, state)
     with ExitStack() as stack:
         tiers = {}
         if pair.substrate is Substrate.EMULATED:
@@ -53,23 +52,24 @@ def open_lab(study: "Study", pair: Pair, inputs: "Inputs", work: Path) -> Iterat
         stack.callback(cluster.stop)
         if not cluster.exists:
             cluster.create()
-        yield lab
+        yield lab, state
 
 
-def measure_on_pair(study: "Study", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
+def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
     """Measure what the run of `book` still lacks of `study` on `pair`; `work` holds cluster and tiers meanwhile."""
     turns = turns_of(study, pair, inputs, inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name))
-    done = done_parts(book.folder)
-    left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    if left or not book.has(study.name, pair.name):
-        with open_lab(study, pair, inputs, work) as lab:
+
+    @contextmanager
+    def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
+        with open_lab(study, pair, inputs, work) as (lab, state):
             _calibrate(pair, lab, book)
-            _measure(study, lab, left, len(turns), book.folder)
-            _record(study, lab, turns, book)
+            yield OnServer(study, lab, state, turns, book.folder)
         mounts.discard(work)
 
+    run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))
 
-def turns_of(study: "Study", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
+
+def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
     """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
 
     A study that has waited trials of its own has them in every block, where it can be counted at all.
@@ -93,41 +93,3 @@ def _calibrate(pair: Pair, lab: Lab, book: "Book") -> None:
         if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in known
     }
     book.keep_calibrations(figures)
-
-
-def _measure(study: "Study", lab: Lab, left: list[Turn], total: int, folder: Path) -> None:
-    progress = Progress(f"{study.name} on {lab.pair.name} ({lab.pair.substrate})", total, already=total - len(left))
-    prepared: str | None = None
-    for turn in left:
-        if turn.trial.preparation != prepared:
-            study.prepare(turn.trial, lab)
-            prepared = turn.trial.preparation
-        origin = Origin(
-            run_id=folder.name,
-            study=study.name,
-            pair=lab.pair.name,
-            substrate=turn.trial.substrate(lab.pair),
-            arm=turn.trial.arm,
-            trial=turn.trial.key,
-            block=turn.block,
-            sequence=turn.sequence,
-        )
-        write_part(folder, frame(origin, observe(study, turn, lab, folder)))
-        progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-
-
-def _record(study: "Study", lab: Lab, turns: Sequence[Turn], book: "Book") -> None:
-    """Check the complete rows and add the study to the manifest."""
-    rows = without_checks(read_parts(book.folder, study.name))
-    study.check(rows)
-    trials = {turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}
-    facts = {
-        **study.describe(lab),
-        **study.summarise(rows.filter(pair=lab.pair.name)),
-        **traced(study, list(trials.values()), lab, rows, book.folder),
-        "seek_stretch": lab.stretch,
-    }
-    version = lab.cluster.server_version
-    book.record(
-        study.name, lab.pair.name, turns, facts=facts, settings=lab.settings, server_version=version, datasets=lab.datasets.values()
-    )

@@ -11,10 +11,10 @@ from tierwise.bench.lab import Lab
 from tierwise.core.errors import EvidenceError
 from tierwise.core.progress import Progress
 from tierwise.core.units import PAGE_BYTES
-from tierwise.postgres.copies import WHOLE, is_whole
+from tierwise.postgres.copies import make_whole
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.placement import move
 from tierwise.postgres.plans import planned
+from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCounter
 
@@ -53,26 +53,13 @@ def relations_of(tables: Sequence[TableLike]) -> list[str]:
 
 
 def load_once(connection: Connection, schema: str, tier: str, tables: Sequence[Rows]) -> bool:
-    """Set the search path to `schema`, with `tables` loaded on `tier` where it is not whole yet; True: they were loaded now.
+    """Set the search path to `schema`, with `tables` loaded on `tier` where it is not whole yet; True: they were loaded now."""
 
-    One full scan of each table sets the hint bits, so that no read writes later.
-    """
-    named = sql.Identifier(schema)
-    there = is_whole(connection, schema)
-    if not there:
-        with connection.transaction():
-            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
-            connection.execute(sql.SQL("CREATE SCHEMA {}").format(named))
-            connection.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
-            connection.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
-            for rows in tables:
-                _load(connection, rows, tier)
-    connection.execute(sql.SQL("SET search_path = {}").format(named))
-    if not there:
+    def fill(empty: Connection) -> None:
         for rows in tables:
-            connection.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(sql.Identifier(rows.table.name.lower())))
-        connection.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
-    return not there
+            _load(empty, rows, tier)
+
+    return make_whole(connection, schema, tier, [rows.table.name.lower() for rows in tables], fill)
 
 
 def _load(connection: Connection, rows: Rows, tier: str) -> None:

@@ -1,13 +1,16 @@
-"""One trial observed: measured, its block sequence recorded once a run, and what lies on simulated tiers replayed."""
+"""Trials observed on a server: measured, its block sequence recorded once a run, and what lies on simulated tiers replayed."""
 
 import random
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from tierwise.bench.accounting import with_traced_times
-from tierwise.bench.lab import Lab
+from tierwise.bench.lab import DatasetLike, Lab
 from tierwise.bench.order import Turn
+from tierwise.bench.prediction import traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
 from tierwise.bench.replaying import simulated
 from tierwise.bench.study import Study
@@ -20,7 +23,51 @@ from tierwise.timings.traces import TraceKey, read_trace, write_trace
 from tierwise.timings.transactions import write_transactions
 
 
-def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing]:
+class OnServer:
+    """Observes the trials of `study` in `lab`; `turns` are all that the run has, `run_folder` keeps traces and the like."""
+
+    def __init__(self, study: Study[Any, Any], lab: Lab, state: Any, turns: Sequence[Turn], run_folder: Path):
+        self._study, self._lab, self._state, self._turns, self._run_folder = study, lab, state, turns, run_folder
+        self._prepared: str | None = None
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Those that the server was started with last."""
+        return self._lab.settings
+
+    @property
+    def server_version(self) -> str:
+        """``18.6``"""
+        return self._lab.cluster.server_version
+
+    @property
+    def datasets(self) -> list[DatasetLike]:
+        """What the study acquired."""
+        return list(self._lab.datasets.values())
+
+    def observe(self, turn: Turn) -> Sequence[Timing]:
+        """Prepare, where something else is prepared, and measure."""
+        if turn.trial.preparation != self._prepared:
+            self._study.prepare(turn.trial, self._lab, self._state)
+            self._prepared = turn.trial.preparation
+        return observe(self._study, turn, self._lab, self._state, self._run_folder)
+
+    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
+        """That of the tiers which the trial touches."""
+        return turn.trial.substrate(self._lab.pair)
+
+    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
+        """The study's own, and what the traces tell."""
+        trials = {turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}
+        return {
+            **self._study.describe(self._lab, self._state),
+            **self._study.summarise(rows.filter(pair=self._lab.pair.name)),
+            **traced(self._study, list(trials.values()), self._lab, rows, self._run_folder),
+            "seek_stretch": self._lab.stretch,
+        }
+
+
+def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder: Path) -> Sequence[Timing]:
     """Measure the trial of `turn`; a trace that the run has already is not recorded again.
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
@@ -35,39 +82,29 @@ def observe(study: Study, turn: Turn, lab: Lab, run_folder: Path) -> list[Timing
     lab.origin_s = random.Random(f"{lab.seed}/{turn.block}/{turn.trial.key}").random()
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
     if study.keeps != "trace":
-        recorder = Recorder()
-        timings = _measured(study, turn, lab, recorder)
-        if study.keeps == "transactions":
-            write_transactions(run_folder, key, turn.block, recorder.transactions)
-        else:
-            write_reads(run_folder, key, turn.block, recorder.reads)
-        return timings
+        observed = study.measure(turn.trial, lab, state, Recorder())
+        if observed.transactions is not None:
+            write_transactions(run_folder, key, turn.block, observed.transactions)
+        if observed.reads is not None:
+            write_reads(run_folder, key, turn.block, observed.reads)
+        return observed.timings
     known = read_trace(run_folder, key)
     tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
     simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
     if known is None and emulated == tiers:
-        log = EmulatorLog(emulated)
-        timings = _measured(study, turn, lab, log)
-        write_trace(run_folder, key, log.trace)
-        return timings
+        observed = study.measure(turn.trial, lab, state, EmulatorLog(emulated))
+        write_trace(run_folder, key, observed.trace)
+        return observed.timings
     sequence = known
     obstacle = strace.obstacle() if known is None else None
     if known is None and (simulating or obstacle is None):
-        aside = Straced(tiers)
-        _measured(study, turn, lab, aside)
-        sequence = aside.trace
-    clock = Recorder()
-    timings = _measured(study, turn, lab, clock)
+        sequence = study.measure(turn.trial, lab, state, Straced(tiers)).trace
+    observed = study.measure(turn.trial, lab, state, Recorder())
     if sequence is None:
-        return with_traced_times(timings, None, obstacle)
+        return with_traced_times(observed.timings, None, obstacle)
     queries = sequence.partition_by("step", maintain_order=True)
-    timings = with_traced_times(timings, queries, None)
+    timings = with_traced_times(observed.timings, queries, None)
     if known is None:
-        write_trace(run_folder, key, pl.concat(map(with_host_time, queries, clock.spans)))
-    return simulated(timings, queries, clock.spans, lab, repetition=turn.block) if simulating else timings
-
-
-def _measured(study: Study, turn: Turn, lab: Lab, recorder: Recorder) -> list[Timing]:
-    lab.recorder = recorder
-    return list(study.measure(turn.trial, lab))
+        write_trace(run_folder, key, pl.concat(map(with_host_time, queries, observed.spans)))
+    return simulated(timings, queries, observed.spans, lab, repetition=turn.block) if simulating else timings

@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tierwise.bench.study import Trial
+from tierwise.bench.study import Cell, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,10 +13,10 @@ class Turn:
 
     sequence: int
     block: int
-    trial: Trial
+    trial: Trial[Cell]
 
 
-def interleave(trials: Sequence[Trial], *, blocks: int, seed: int) -> list[Turn]:
+def interleave(trials: Sequence[Trial[Cell]], *, blocks: int, seed: int) -> list[Turn]:
     """Every trial once in each block, blocks one after the other.
 
     Within a block the preparations come in random order, and the trials of one preparation in random order, so that
@@ -35,9 +35,9 @@ def interleave(trials: Sequence[Trial], *, blocks: int, seed: int) -> list[Turn]
     return turns
 
 
-def also_waited(trials: Sequence[Trial], *, seed: int) -> tuple[Trial, ...]:
+def also_waited(trials: Sequence[Trial[Cell]], *, seed: int) -> tuple[Trial[Cell], ...]:
     """A sample of the counted `trials`, drawn by `seed`, to be waited for as well: one of each placement."""
-    by_placement: dict[str, list[Trial]] = {}
+    by_placement: dict[str, list[Trial[Cell]]] = {}
     for trial in sorted(trials, key=lambda trial: trial.key):
         if not trial.waited:
             by_placement.setdefault(trial.placed or trial.preparation, []).append(trial)

@@ -10,7 +10,7 @@ import polars as pl
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.replaying import addresses, models, placed, trace_of
-from tierwise.bench.study import Study, Trial
+from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.words import CacheState, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
@@ -22,7 +22,7 @@ REPLAYS: Final = 2
 """Of each execution, from other places of the platters; their mean is told, because where these stood is not known."""
 
 
-def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
+def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
     """What the manifest says of the run's traces: how many trials have one, why others have none, and what was predicted from them.
 
     `rows`: the raw rows of the study, on any pair.
@@ -39,7 +39,7 @@ def traced(study: Study, trials: Sequence[Trial], lab: Lab, rows: pl.DataFrame, 
     }
 
 
-def _predict(study: Study, trial: Trial, lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
+def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
     """The times of each cold query of `trial` that its reference, if it has one, foretells: the blocks asked for, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -14,6 +15,7 @@ from tierwise.core.words import CacheState
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
+from tierwise.timings.schema import Timing
 from tierwise.timings.traces import END, TRACE
 
 SEGMENT_PAGES: Final = GIB // PAGE_BYTES
@@ -48,19 +50,32 @@ class Span(NamedTuple):
         return self.ended_s - self.started_s
 
 
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What one execution of a trial gave: its raw rows, and beside them what the run keeps of it, as far as its study has such."""
+
+    timings: tuple[Timing, ...]
+    spans: tuple[Span, ...] = ()  # of the timed queries
+    queries: tuple[pl.DataFrame, ...] = ()  # what each asked of the storage, in `TRACE`'s columns, where that was recorded
+    transactions: pl.DataFrame | None = None  # of a load
+    reads: pl.DataFrame | None = None  # single ones
+
+    @property
+    def trace(self) -> pl.DataFrame:
+        """The recorded queries, one after the other."""
+        return pl.concat(self.queries)
+
+
 class Recorder:
     """Keeps when each query of a trial ran; what it asked of the storage, only where a subclass does."""
 
     def __init__(self) -> None:
         self.spans: list[Span] = []
         self.queries: list[pl.DataFrame] = []
-        self.transactions = pl.DataFrame()  # of a load
-        self.reads = pl.DataFrame()  # of a study of single reads
 
-    @property
-    def trace(self) -> pl.DataFrame:
-        """The queries so far, in `TRACE`'s columns."""
-        return pl.concat(self.queries)
+    def observed(self, *timings: Timing) -> Observed:
+        """What was watched, with the rows of those queries."""
+        return Observed(timings, tuple(self.spans), tuple(self.queries))
 
     @contextmanager
     def watching(self, pid: int) -> Iterator[None]:  # noqa: ARG002 - for those who look at the process

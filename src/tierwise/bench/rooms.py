@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from importlib import import_module
+from typing import Any
 
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
@@ -14,7 +15,7 @@ def trials_module(name: str) -> str:
     return f"tierwise.studies.{studies.known(name)}.measuring.trials"
 
 
-def load_study(name: str) -> Study | SimulatedStudy:
+def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
     """The study `name`, by what its room measures."""
     module = trials_module(name)
     study = import_module(module).STUDY
@@ -22,7 +23,7 @@ def load_study(name: str) -> Study | SimulatedStudy:
     return study
 
 
-def pairs_of(study: Study | SimulatedStudy, pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
+def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
     """Those of `pairs` that `study` is measured on: its source's; and the reader's, unless it needs no server."""
     own = None if isinstance(study, SimulatedStudy) else reader_pair
     return [pair for pair in pairs if pair.source == study.source or (own is not None and pair.name == own)]

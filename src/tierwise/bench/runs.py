@@ -90,7 +90,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         packages=packages(),
         started_at=now,
     )
-    manifest = update(manifest, **_taken_along(older))
+    manifest = _with_taken(manifest, older)
     manifest.save(paths.raw() / run_id)
     for line in told(outlook):
         say(line)
@@ -169,19 +169,18 @@ def _why(name: str, fingerprint: Fingerprint, before: Manifest) -> str:
     return f"{', '.join(changed[:TOLD])}{more} changed since run {before.run_id}"
 
 
-def _taken_along(older: Mapping[str, Manifest]) -> dict[str, object]:
-    """What the manifest of a new run has from the start of the studies that it takes from `older` ones."""
+def _with_taken(manifest: Manifest, older: Mapping[str, Manifest]) -> Manifest:
+    """The manifest of a new run, with what it has from the start of the studies that it takes from `older` ones."""
     studies: list[StudyRecord] = []
-    datasets: dict[str, DatasetRecord] = {}
+    datasets: list[DatasetRecord] = []
     calibrations: dict[str, dict[str, float]] = {}
     for name, run in older.items():
         records = run.of(name)
-        used = {data for record in records for data in record.datasets}
         pairs = {record.pair for record in records}
         studies += records
-        datasets |= {data.name: data for data in run.datasets if data.name in used}
+        datasets += [data.model_copy(update={"studies": (name,)}) for data in run.datasets if name in data.studies]
         calibrations |= {place: figures for place, figures in run.calibrations.items() if place.partition("/")[0] in pairs}
-    return {"studies": tuple(studies), "datasets": tuple(datasets.values()), "calibrations": calibrations}
+    return update(manifest, studies=tuple(studies), datasets=manifest.with_data(datasets), calibrations=calibrations)
 
 
 def shown_source(source: str) -> str:

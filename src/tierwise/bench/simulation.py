@@ -1,26 +1,26 @@
 """Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import interleave
-from tierwise.bench.study import Trial, no_check
+from tierwise.bench.order import Turn, interleave
+from tierwise.bench.study import C, Trial, no_check
+from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
-from tierwise.core.progress import Progress
 from tierwise.core.words import Substrate
 from tierwise.tiers import reclaim as mounts
-from tierwise.timings.parts import done_parts, read_parts, write_part
-from tierwise.timings.schema import Origin, Timing, frame
+from tierwise.timings.schema import Timing
 
 if TYPE_CHECKING:
     from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
+    from tierwise.bench.lab import DatasetLike
 
 LIVE: Final = "live"
 """The preparation of trials that read real files."""
@@ -37,14 +37,20 @@ class LiveLab(Protocol):
     def calibrations(self) -> Calibrations: ...
 
 
-class OpenLive(Protocol):
+Lab = TypeVar("Lab", bound=LiveLab)
+Lab_co = TypeVar("Lab_co", bound=LiveLab, covariant=True)
+
+
+class OpenLive(Protocol[Lab_co]):
     """Opens the lab of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
 
-    def __call__(self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> AbstractContextManager[Any]: ...
+    def __call__(
+        self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int
+    ) -> AbstractContextManager[Lab_co]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class SimulatedStudy:
+class SimulatedStudy(Generic[C, Lab]):
     """One question from one source, answered by models on that source's pairs.
 
     `simulate` gives the rows of one trial for a seed; equal seeds give equal rows. `describe` gives facts found out once. `check`
@@ -55,50 +61,57 @@ class SimulatedStudy:
     name: str
     source: str
     question: str
-    trials: Callable[[Profile, Pair], tuple[Trial, ...]]
-    simulate: Callable[[Trial, Pair, int], Iterator[Timing]]
+    trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
+    simulate: Callable[[Trial[C], Pair, int], Iterator[Timing]]
     describe: Callable[[Profile, Pair], dict[str, Any]]
-    live: Callable[[Trial, Any, int], Iterator[Timing]]
-    open_live: OpenLive
+    live: Callable[[Trial[C], Lab, int], Iterator[Timing]]
+    open_live: OpenLive[Lab]
     stretch: Callable[[Profile], float]
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
 
 
-def simulate_on_pair(study: SimulatedStudy, pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
+class ByModels:
+    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the first block's."""
+
+    settings: Final[dict[str, str]] = {}
+    server_version: Final = ""
+    datasets: "Final[tuple[DatasetLike, ...]]" = ()
+
+    def __init__(self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, lab: LiveLab | None):
+        self._study, self._pair, self._profile, self._seed, self._lab = study, pair, profile, seed, lab
+
+    def observe(self, turn: Turn) -> list[Timing]:
+        """The rows of the trial for its block's seed."""
+        seed = self._seed + turn.block
+        return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
+
+    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
+        """That of the rows."""
+        return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
+
+    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
+        """The study's own."""
+        return self._study.describe(self._profile, self._pair)
+
+
+def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
     """Get what the run of `book` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    folder, blocks = book.folder, inputs.profile.blocks + book.blocks_added(study.name, pair.name)
+    blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
     turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
-    done = done_parts(folder)
-    left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    if not left and book.has(study.name, pair.name):
-        return
-    how = LIVE if any(turn.trial.preparation == LIVE for turn in turns) else "simulated"
-    progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
-    with ExitStack() as stack:
-        lab = stack.enter_context(_live_lab(study, pair, inputs, book, work)) if left and how == LIVE else None
-        for turn in left:
-            seed = inputs.seed + turn.block
-            timings = list(study.live(turn.trial, lab, seed) if lab else study.simulate(turn.trial, pair, seed))
-            origin = Origin(
-                run_id=folder.name,
-                study=study.name,
-                pair=pair.name,
-                substrate=Substrate.of({io.substrate for timing in timings for io in timing.tier_io}),
-                arm=turn.trial.arm,
-                trial=turn.trial.key,
-                block=turn.block,
-                sequence=turn.sequence,
-            )
-            write_part(folder, frame(origin, timings))
-            progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-    study.check(read_parts(folder, study.name))
-    book.record(study.name, pair.name, turns, facts=study.describe(inputs.profile, pair))
+    live = any(turn.trial.preparation == LIVE for turn in turns)
+
+    @contextmanager
+    def by_models(left: Sequence[Turn]) -> Iterator[ByModels]:
+        with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
+            yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
+
+    run_trials(study, pair, turns, book, by_models, how=LIVE if live else str(Substrate.SIMULATED))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy, pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
+def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
     """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
     with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
         book.keep_calibrations(lab.calibrations)

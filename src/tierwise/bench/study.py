@@ -1,8 +1,9 @@
 """What a study is to the bench: a question, its grid, and how one cell is prepared and measured."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import polars as pl
 
@@ -10,22 +11,48 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import ClockKind, IoArm, Substrate
-from tierwise.timings.schema import Timing
 
 if TYPE_CHECKING:
     from tierwise.bench.lab import Lab  # a study without a server has none
+    from tierwise.bench.recording import Observed, Recorder
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class Cell:
+    """A cell of a grid. Each study names its own coordinates, as fields; one that is None is no coordinate of that trial."""
+
+    @property
+    def coordinates(self) -> dict[str, str | int | float]:
+        """The cell as keys and rows have it."""
+        named = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: str(value) if isinstance(value, StrEnum) else value for name, value in named if value is not None}
+
+    @property
+    def key(self) -> str:
+        """Its coordinates in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        return key_of(self.coordinates)
+
+
+def key_of(coordinates: Mapping[str, str | int | float]) -> str:
+    """`coordinates` in a line, in the order of their names."""
+    return "/".join(f"{name}={value}" for name, value in sorted(coordinates.items()))
+
+
+C = TypeVar("C", bound=Cell)
+C_co = TypeVar("C_co", bound=Cell, covariant=True)
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial(Generic[C_co]):
     """One cell of a study's grid.
 
     Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
-    A trial that is `waited` for goes by real time where others are counted; its cell says ``clock=waited``.
+    A trial that is `waited` for goes by real time where others are counted; its coordinates say ``clock=waited``.
     """
 
-    cell: Mapping[str, str | int | float]
+    cell: C_co
     arm: IoArm
     tiers: frozenset[str]
     preparation: str
@@ -33,14 +60,18 @@ class Trial:
     waited: bool = False
 
     @property
-    def key(self) -> str:
-        """Unique within study and pair, and the same in every run: ``arm=direct/index=ssd/start=FL/table=hdd``."""
-        return "/".join(f"{name}={value}" for name, value in sorted(self.cell.items()))
+    def coordinates(self) -> dict[str, str | int | float]:
+        """What every row of the trial says of where it belongs."""
+        return {**self.cell.coordinates, **({"clock": str(ClockKind.WAITED)} if self.waited else {})}
 
-    def also_waited(self) -> "Trial":
+    @property
+    def key(self) -> str:
+        """Unique within study and pair, and the same in every run."""
+        return key_of(self.coordinates)
+
+    def also_waited(self) -> "Trial[C_co]":
         """The same trial by a waited clock: what holds the counted one to account."""
-        cell = {**self.cell, "clock": str(ClockKind.WAITED)}
-        return replace(self, cell=cell, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
+        return replace(self, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
 
     def substrate(self, pair: Pair) -> Substrate:
         """The substrate of the tiers that this trial touches."""
@@ -71,31 +102,38 @@ def same_answers(rows: pl.DataFrame) -> None:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
+def no_state(lab: "Lab") -> None:
+    """Keep nothing in mind from one trial to the next."""
+
+
 def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study whose rows speak for themselves
     return {}
 
 
 @dataclass(frozen=True, slots=True)
-class Study:
+class Study(Generic[C, State]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
     `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
-    a smaller file spans as much of the emulated disk as the published one did. `prepare` is idempotent: a killed run
-    calls it again. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
+    a smaller file spans as much of the emulated disk as the published one did. `begin` gives what the study keeps in mind of one run on
+    one pair, before any tier is there; `prepare` and `measure` may find out more and note it there. `prepare` is idempotent: a killed run
+    begins and prepares again. `measure` gives what it observed; a recorder, which it hands to the server's session, watches the timed
+    queries. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
-    the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what its trials leave with
-    the lab's recorder, to be kept with the run: traces of blocks, the transactions of a load, or single reads.
+    the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what of an `Observed` is
+    kept with the run beside the rows: traces of blocks, the transactions of a load, or single reads.
     """
 
     name: str
     source: str
     question: str
-    published_share: "Callable[[Lab], float]"
-    trials: Callable[[Profile, Pair], tuple[Trial, ...]]
-    prepare: "Callable[[Trial, Lab], None]"
-    measure: "Callable[[Trial, Lab], Iterator[Timing]]"
-    describe: "Callable[[Lab], dict[str, Any]]"
+    begin: "Callable[[Lab], State]"
+    published_share: "Callable[[Lab, State], float]"
+    trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
+    prepare: "Callable[[Trial[C], Lab, State], None]"
+    measure: "Callable[[Trial[C], Lab, State, Recorder], Observed]"
+    describe: "Callable[[Lab, State], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
-    placement: Callable[[Trial], Placement | None] | None = None
+    placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
     keeps: Literal["trace", "transactions", "reads"] = "trace"

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,10 +17,9 @@ from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.lab import Lab
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
-from tierwise.core.words import CacheState, ClockKind, IoArm
+from tierwise.core.words import CacheState, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold import main_files
-from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.processes import serving as serving_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
@@ -53,30 +52,6 @@ class Phase:
         """How many of `load` ended in it."""
         started_s = self.started_at.timestamp()
         return load.filter(pl.col("ended_s").is_between(started_s, started_s + self.elapsed_s, closed="left")).height
-
-
-@contextmanager
-def serving(lab: Lab, settings: Mapping[str, str], *, arm: IoArm, memory_bytes: int | None = None) -> Iterator[Connection]:
-    """A server with empty caches, delays off; at the end it is stopped at once, and what it holds is not written down.
-
-    `memory_bytes` limits all that it has, the page cache of its files included. Its processes can be counted.
-    """
-    lab.cluster.stop("immediate")
-    lab.go_by(ClockKind.WAITED)
-    for tier in lab.tiers.values():
-        tier.delays(False)
-        tier.empty_cache(cached=arm is IoArm.BUFFERED)
-    lab.settings = dict(settings)
-    with lab.started_by(lab.clock(alone=False)):
-        lab.cluster.start(settings)
-    try:
-        with nullcontext() if memory_bytes is None else memory_limited(lab.cluster, memory_bytes), lab.cluster.connect() as connection:
-            yield connection
-    finally:
-        for tier in lab.tiers.values():
-            tier.delays(False)
-        lab.go_by(ClockKind.WAITED)
-        lab.cluster.stop("immediate")
 
 
 class Window:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tierwise.core.errors import TierwiseError
 from tierwise.core.progress import say
-from tierwise.postgres import reclaim as servers
+from tierwise.postgres import processes as servers
 from tierwise.postgres.workspace import open_workspace
 from tierwise.tiers import reclaim as mounts
 

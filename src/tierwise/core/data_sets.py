@@ -1,28 +1,80 @@
-"""Which data sets there are, from the names of their rooms, and where a reader wants each from."""
+"""Which data sets there are, and what is known of each without loading it: from the files of their rooms alone, so on any side."""
 
+import tomllib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from tierwise.core.errors import InputError
 
+FACTS: Final = "data_set.toml"
+"""A folder of ``tierwise/datasets`` is a data set's room where it has this file."""
 SYNTHETIC: Final = "synthetic"
 """The source of a data set that nobody asked to have from elsewhere."""
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What the instrument knows of the data set `what`; how its rows are had is its room's own.
+
+    `option` tells the sources that a reader may name, where there is a choice. The whole has `published_rows`; `read` says where that
+    stands.
+    """
+
+    what: str
+    option: str | None = None
+    published_rows: int | None = None
+    read: str | None = None
 
 
 def names() -> list[str]:
     """Every data set, by the name of its folder in ``tierwise/datasets``, in alphabetical order."""
     rooms = files("tierwise") / "datasets"
-    return sorted(room.name for room in rooms.iterdir() if (room / "__init__.py").is_file())
+    return sorted(room.name for room in rooms.iterdir() if (room / FACTS).is_file())
+
+
+@cache
+def facts(name: str) -> DataSet:
+    """What its room says of the data set `name`.
+
+    Raises:
+        InputError: there is no such data set.
+    """
+    if name not in names():
+        raise InputError("data set", value=name, rule=f"no such data set; there are: {', '.join(names())}")
+    text = (files("tierwise") / "datasets" / name / FACTS).read_text(encoding="utf-8")
+    return DataSet(**tomllib.loads(text))
+
+
+def whole_rows(name: str) -> int:
+    """Rows of the whole data set `name`, of which somebody published how many there are."""
+    rows = facts(name).published_rows
+    assert rows is not None, f"datasets/{name}/{FACTS} has no published_rows"
+    return rows
+
+
+def published_rows(record: str) -> int | None:
+    """How many rows the whole has of which a run keeps a part as `record`: a data set's name, or that and one of its tables'.
+
+    None where nobody published that, and of a data set that is no longer known.
+    """
+    return facts(record).published_rows if record in names() else None
+
+
+def options() -> dict[str, str]:
+    """Data sets that a reader may have from elsewhere, with the sources that he may name."""
+    return {name: option for name in names() if (option := facts(name).option)}
 
 
 def chosen(sources: Mapping[str, str]) -> dict[str, str]:
     """Those of `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) that are not the default.
 
     Raises:
-        InputError: there is no such data set.
+        InputError: there is no such data set, or no choice of where it comes from.
     """
-    for name in sources:
-        if name not in names():
-            raise InputError("data set", value=name, rule=f"no such data set; there are: {', '.join(names())}")
+    for name, source in sources.items():
+        if facts(name).option is None and source != SYNTHETIC:
+            raise InputError("data set", field=name, value=source, rule="this one comes from one place alone")
     return {name: source for name, source in sorted(sources.items()) if source != SYNTHETIC}

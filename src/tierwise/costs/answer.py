@@ -13,7 +13,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book
 from tierwise.costs.break_even import device_over, memory_over
-from tierwise.costs.delivered import SOURCE_R, Load, Plan, plans, without_flash
+from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import Iops, device_iops
 from tierwise.costs.sensitivity import Limits, limits
@@ -154,19 +154,21 @@ class Rated:
 
 def answer(
     book: Book,
-    load: Load = SOURCE_R,
+    load: Load | None = None,
     *,
     devices: Sequence[str] = (),
     substrate: Substrate = Substrate.SIMULATED,
     life_years: float | None = None,
 ) -> Answer:
-    """Costs of `devices` (all that can be priced), of serving `load`, break-evens, and how far each price may move.
+    """Costs of `devices` (all that can be priced), of serving `load`, break-evens, and how far each price may move; without `load`, of
+    serving the published one.
 
     A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
 
     Raises:
         InputError: an unknown device, a load or a life that cannot be, or a day on which nothing has a price.
     """
+    load = load or published_load().load
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     if life <= 0:
         raise InputError("--life-years", value=life, rule="must be above zero")
@@ -262,7 +264,7 @@ def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
 
 def load_substrate(load: Load) -> Substrate | None:
     """How `load` came to be; `None`: the reader said so."""
-    return Substrate.PUBLISHED if load == SOURCE_R else None
+    return Substrate.PUBLISHED if load == published_load().load else None
 
 
 def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> list[Interval]:

@@ -1,8 +1,8 @@
 """The answer for a terminal."""
 
-from collections.abc import Sequence
-
+from tierwise.core.tables import table
 from tierwise.costs.answer import Answer, Edge
+from tierwise.costs.delivered import published_load
 
 
 def as_text(found: Answer) -> str:
@@ -64,7 +64,7 @@ def _devices(found: Answer) -> str:
 
 def _load(found: Answer) -> str:
     load = found.load
-    stamp = f" ({load.substrate}: source R)" if load.substrate else ""
+    stamp = f" ({load.substrate}: {published_load().stamp})" if load.substrate else ""
     return (
         f"A load of {load.reads_per_s:,.0f} reads/s over {load.data_gib:g} GiB with {load.ram_gib:g} GiB of memory, "
         f"{load.misses_per_read:.3g} device reads each{stamp}"
@@ -125,9 +125,3 @@ def _time(value_s: float | None) -> str:
         if value_s >= 2 * length_s:
             return f"{value_s / length_s:.1f} {unit}"
     return f"{value_s:.3g} s"
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """`rows` in columns that are as wide as their widest cell."""
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (header, *rows))

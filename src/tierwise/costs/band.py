@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from math import inf, log
-from typing import Any, Final
+from typing import Final
 
-from tierwise.analysis.claims import Bounds
-from tierwise.analysis.judging import ArmVerdict
-from tierwise.analysis.open_claims import Cause, cure
-from tierwise.analysis.rules import StateVerdict, Verdict
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.claims import Bounds, Claim
+from tierwise.analysis.judging import ArmVerdict, Judgement, as_judgement, ruled
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.rules import Outcome, StateVerdict, Verdict
 from tierwise.core.words import IoArm, Substrate
 
 CROSSES: Final = "the bound lies within the price band"
@@ -17,43 +16,29 @@ States = Mapping[str, tuple[Substrate, tuple[float, float]]]
 """The ratios that a claim needs, by what is compared, each with its substrate and its band."""
 
 
-def judge_band(verdict: ClaimVerdict, states: States, *, arm: IoArm, others: Mapping[str, States] | None = None) -> ClaimVerdict:
-    """`verdict` judged by the ratios of `states`, which rest on reads by `arm`; beside it by `others`, other ways to count."""
-    found = _found(verdict, states, arm)
-    own = {name: found[name] for name in ("verdict", "reason", "cause", "cure", "estimate", "substrate", "deciding_state", "states")}
-    return verdict.model_copy(
-        update={
-            **own,
-            "low": found["interval"][0],
-            "high": found["interval"][1],
-            "deciding_arm": arm,
-            "rests_on": (arm,),
-            "arms": {name: ArmVerdict(**_found(verdict, other, arm)) for name, other in (others or {}).items()},
-        }
-    )
+def judge_band(claim: Claim, pair: str, states: States, *, arm: IoArm, others: Mapping[str, States] | None = None) -> Judgement:
+    """What `states` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count."""
+    arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
+    return as_judgement(_found(claim, states, arm), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
 
 
-def _found(verdict: ClaimVerdict, bands: States, arm: IoArm) -> dict[str, Any]:
-    """The fields of an `ArmVerdict` from the ratios in `bands`."""
-    assert verdict.bounds is not None, "a claim of kind cost that is judged has bounds"
-    bounds = Bounds(lower=verdict.bounds[0], upper=verdict.bounds[1], strict=verdict.bounds_text.startswith(("more", "less")))
+def _found(claim: Claim, bands: States, arm: IoArm) -> ArmVerdict:
+    """The verdict by the ratios in `bands`."""
+    assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
+    bounds = claim.bounds
     states = tuple(_state(name, arm, substrate, band, bounds) for name, (substrate, band) in bands.items())
     outcome = _combined({state.verdict for state in states})
     decider = min(states, key=lambda state: _room(state, bounds))
-    return {
-        "verdict": f"{outcome} ({CROSSES}; needs {cure(Cause.PRICES, None)})" if outcome is Verdict.UNDECIDED else str(outcome),
-        "reason": CROSSES if outcome is Verdict.UNDECIDED else "",
-        "cause": Cause.PRICES if outcome is Verdict.UNDECIDED else None,
-        "cure": cure(Cause.PRICES, None) if outcome is Verdict.UNDECIDED else "",
-        "states": states,
-        "deciding_state": decider.state,
-        "estimate": decider.estimate,
-        "interval": (decider.low, decider.high),
-        "pairs": 0,
-        "flagged": 0,
-        "substrate": Substrate.of({state.substrate for state in states}),
-        "through": None,
-    }
+    assert decider.low is not None, "a band has two ends"
+    assert decider.high is not None, "a band has two ends"
+    return ArmVerdict(
+        **dict(ruled(outcome)),
+        states=states,
+        deciding_state=decider.state,
+        estimate=decider.estimate,
+        interval=(decider.low, decider.high),
+        substrate=Substrate.of({state.substrate for state in states}),
+    )
 
 
 def _state(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float], bounds: Bounds) -> StateVerdict:
@@ -81,7 +66,7 @@ def _room(state: StateVerdict, bounds: Bounds) -> float:
     return min(lower, upper)
 
 
-def _combined(verdicts: set[Verdict]) -> Verdict:
+def _combined(verdicts: set[Verdict]) -> Outcome:
     if Verdict.CONTRADICTED in verdicts:
-        return Verdict.CONTRADICTED
-    return Verdict.CONFIRMED if verdicts == {Verdict.CONFIRMED} else Verdict.UNDECIDED
+        return Outcome(Verdict.CONTRADICTED)
+    return Outcome(Verdict.CONFIRMED) if verdicts == {Verdict.CONFIRMED} else Outcome(Verdict.UNDECIDED, Cause.PRICES, CROSSES)

@@ -6,10 +6,14 @@ to get away with using disk arrays, that needs to be accounted for." Neither rac
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil
-from typing import Final
 
+from pydantic import Field
+
+from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import Strict, read_toml
 from tierwise.core.units import GIB
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
@@ -50,8 +54,31 @@ class Load:
             raise InputError("load", field="misses_per_read", value=self.misses_per_read, rule="must be zero or more")
 
 
-SOURCE_R: Final = Load(data_bytes=32 * GIB, ram_bytes=16 * GIB, reads_per_s=4.45 * 33_000, misses_per_read=1 / 4.45)
-"""Published: on flash, with data twice the memory, 4.45 reads for each of the device's 33,000 a second (source R, statement R1)."""
+class PublishedLoad(Strict):
+    """The load of a publication that is served where a reader names no other; `stamp` says whose."""
+
+    stamp: str
+    source: str
+    data_gib: float = Field(gt=0)
+    ram_gib: float = Field(gt=0)
+    device_reads_per_s: float = Field(gt=0)
+    reads_a_device_read: float = Field(gt=0)
+
+    @property
+    def load(self) -> Load:
+        """What it asks."""
+        return Load(
+            data_bytes=self.data_gib * GIB,
+            ram_bytes=self.ram_gib * GIB,
+            reads_per_s=self.reads_a_device_read * self.device_reads_per_s,
+            misses_per_read=1 / self.reads_a_device_read,
+        )
+
+
+@cache
+def published_load() -> PublishedLoad:
+    """What ``data/costs/load.toml`` says."""
+    return read_toml(paths.data() / "costs" / "load.toml", PublishedLoad)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from typing import Final
 from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
 from tierwise.core.words import Substrate
-from tierwise.devices.model import DeviceModel, Operation, build
+from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import PROVISIONED, CloudSpec
 

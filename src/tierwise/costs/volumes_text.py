@@ -1,6 +1,7 @@
 """The volumes for a terminal."""
 
-from tierwise.costs.answer_text import money, table
+from tierwise.core.tables import table
+from tierwise.costs.answer_text import money
 from tierwise.costs.volumes import Latency, Memory, Offer, Volumes
 
 

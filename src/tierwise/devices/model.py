@@ -5,13 +5,11 @@ from tierwise.devices.array import Array
 from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
 from tierwise.devices.hdd import Hdd
-from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, WriteCache
 from tierwise.devices.ssd import Ssd
 from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
-
-__all__ = ["DeviceModel", "Operation", "build", "built_of"]
 
 
 def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceModel:

@@ -16,9 +16,11 @@ from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.bench.runs import Outlook, foresee
 from tierwise.bench.simulation import LIVE, SimulatedStudy
+from tierwise.bench.study import Cell
 from tierwise.core import studies
 from tierwise.core.pairs import Pair
 from tierwise.core.quiet import REMEDY, Noise, Quiet, listen, reference_work, took_s
+from tierwise.core.tables import table
 from tierwise.core.units import GB
 from tierwise.core.words import Substrate
 from tierwise.plan.forecast import Forecast, Prospect, load_host
@@ -157,7 +159,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
     )
 
 
-def _forecast(name: str, prospect: Prospect) -> Forecast | None:
+def _forecast(name: str, prospect: Prospect[Cell]) -> Forecast | None:
     module = f"tierwise.studies.{name}.measuring.forecast"
     if find_spec(module) is None:
         return None
@@ -208,14 +210,12 @@ HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", 
 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal."""
-    rows = [HEADER, *(_cells(line, plan) for line in plan.lines)]
+    rows = [_cells(line, plan) for line in plan.lines]
     report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal)
     rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_s / 60:.1f}", f"{report_now_s / 60:.1f}", "", ""))
     trials = sum(line.trials for line in plan.measured)
     together = (f"{plan.minutes:.1f}", f"{plan.minutes_now:.1f}", f"{plan.disk_gb:.2g}")
     rows.append(("together", "", "", "", "", str(trials), *together, ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADER))]
-    table = ["  ".join(_padded(row, widths)).rstrip() for row in rows]
     told = (
         f"profile {plan.profile}, seed {plan.seed}. Minutes, disk and intervals are simulated: device models, and constants of\n"
         f"{plan.recorded} (data/plan). minutes: at the pace of data/plan/host.toml, {plan.minutes:.1f} in all;\n"
@@ -223,7 +223,7 @@ def as_text(plan: Plan) -> str:
         f"{100 * plan.noise.steal:.1f} % of its\n"
         f"time is stolen. {noise_sentence(plan.noise)}"
     )
-    return "\n".join([*table, *_beside(plan), told])
+    return "\n".join([table(HEADER, rows, numbers=range(3, 9)), *_beside(plan), told])
 
 
 def _beside(plan: Plan) -> list[str]:
@@ -255,10 +255,3 @@ def _told_minutes(line: Line, minutes: float | None, now: float | None) -> tuple
     if line.rows_of:
         return "there", ""
     return "no forecast" if minutes is None else f"{minutes:.1f}", "" if now is None else f"{now:.1f}"
-
-
-def _padded(row: tuple[str, ...], widths: list[int]) -> list[str]:
-    """Words to the left, numbers to the right."""
-    return [
-        cell.rjust(width) if 3 <= column <= 8 else cell.ljust(width) for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]

@@ -4,11 +4,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Final, TypeVar
+from typing import Final, Generic, TypeVar
 
 from pydantic import Field
 
-from tierwise.bench.study import Trial
+from tierwise.bench.study import C, Trial
 from tierwise.core import paths, studies
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
@@ -35,17 +35,17 @@ class Host(Measured):
 
 
 @dataclass(frozen=True)
-class Prospect:
+class Prospect(Generic[C]):
     """A run that is to be: `trials` of one study on one pair, each in every block of the profile, and every execution that is `waited` for
     beside those that are `counted` (then a device's second is not one of ours)."""
 
     profile: Profile
     pair: Pair
-    trials: Sequence[Trial]
+    trials: Sequence[Trial[C]]
     sources: Mapping[str, str]
     seed: int
     counted: bool = False
-    waited: Sequence[Trial] = ()
+    waited: Sequence[Trial[C]] = ()
 
     def real_s(self, counted_s: float, share: float) -> float:
         """Our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""

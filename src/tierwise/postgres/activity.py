@@ -14,6 +14,13 @@ VIEWS: Final = ("wal", "checkpointer", "bgwriter")
 IO: Final = "pg_stat_io"
 
 
+def log_position(conn: Connection) -> int:
+    """Bytes of log that the server has written since it was made."""
+    row = conn.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
     """The counters now. Busy sessions report theirs once a second."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")

@@ -16,17 +16,24 @@ from typing import Any, Final, Literal
 import psutil
 import psycopg
 
-from tierwise.core.errors import TierwiseError
 from tierwise.postgres.binaries import Binaries
-from tierwise.postgres.processes import PID_FILE, postmaster, serving, wait_down, wait_ready
+from tierwise.postgres.processes import (
+    PID_FILE,
+    SOCKET_PARENT,
+    SOCKET_PREFIX,
+    ServerError,
+    postmaster,
+    remove_socket,
+    serving,
+    wait_down,
+    wait_ready,
+)
 from tierwise.postgres.workspace import Account, CommandError
 
 SUPERUSER: Final = "tierwise"
 DATABASE: Final = "postgres"
 PORT: Final = 5432  # only part of the socket's name: no server listens to TCP
 SETTINGS_FILE: Final = "tierwise.conf"
-SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
-SOCKET_PREFIX: Final = "tierwise-pg-"
 START_S: Final = 600
 """How long a start may take: recovery reads and writes through the tiers' delays."""
 STOP_S: Final = 600
@@ -34,10 +41,6 @@ STOP_S: Final = 600
 
 Mode = Literal["smart", "fast", "immediate"]
 _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": signal.SIGINT, "immediate": signal.SIGQUIT}
-
-
-class ServerError(TierwiseError):
-    """A server that did not do what it was told; the message ends with the last lines of its log."""
 
 
 @dataclass(frozen=True)
@@ -170,21 +173,6 @@ class Cluster:
         said = self.log.read_bytes()[begun:].decode("utf-8", "replace").strip() if self.log.exists() else ""
         last = said.splitlines()[-20:] or ["it wrote no log"]
         return ServerError("\n".join([f"PostgreSQL {self.server_version} in {self.data} {what}; it said:", *last]))
-
-
-def remove_socket(folder: Path) -> None:
-    """Remove the socket folder that the cluster in `folder` recorded: only one of our own making, and nothing in it but sockets."""
-    record = folder / "socket"
-    try:
-        socket = Path(record.read_text(encoding="utf-8").strip())
-    except FileNotFoundError:
-        return
-    if socket.parent == SOCKET_PARENT and socket.name.startswith(SOCKET_PREFIX) and socket.is_dir() and not socket.is_symlink():
-        for entry in socket.glob(".s.PGSQL.*"):
-            entry.unlink()
-        with suppress(OSError):
-            socket.rmdir()
-    record.unlink()
 
 
 def _quoted(value: str) -> str:

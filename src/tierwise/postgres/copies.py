@@ -1,4 +1,4 @@
-"""Copies of one table with one index, each in a schema of its own: made once, and made anew where a kill left one half made."""
+"""Tables in a schema of their own, made once, and made anew where a kill left them half made; copies of one table with one index."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,35 +42,22 @@ class CopiedTable:
         A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
         """
         schema = schema_of(tier, name, build)
-        if not is_whole(conn, schema):
-            if build != Build():
-                self.use(conn, tier, name, Build(), seed=seed)
-            self._make(conn, tier, schema, build, seed)
-        conn.execute(sql.SQL("SET search_path = {}").format(sql.Identifier(schema)))
+        if build != Build() and not is_whole(conn, schema):
+            self.use(conn, tier, name, Build(), seed=seed)
+        make_whole(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build, seed), vacuumed=build.vacuumed)
 
-    def _make(self, conn: Connection, tier: str, schema: str, build: Build, seed: int) -> None:
-        named = sql.Identifier(schema)
-        with conn.transaction():
-            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
-            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
-            conn.execute(sql.SQL("SET search_path = {}").format(named))
-            conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
-            conn.execute(sql.SQL(self.ddl))
-            if build.grown:
-                self._create_index(conn, build)
-            if build == Build():
-                self.load(conn)
-            else:
-                self._copy(conn, schema_of(tier, "", Build()), seed if build.shuffled else None)
-            if not build.grown:
-                self._create_index(conn, build)
-            conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
-            conn.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.name)))
-        table = sql.Identifier(self.name)
-        conn.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))  # one full scan sets the hint bits
-        if build.vacuumed:
-            conn.execute(sql.SQL("VACUUM {}").format(table))
-        conn.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+    def _fill(self, conn: Connection, tier: str, build: Build, seed: int) -> None:
+        conn.execute(sql.SQL(self.ddl))
+        if build.grown:
+            self._create_index(conn, build)
+        if build == Build():
+            self.load(conn)
+        else:
+            self._copy(conn, schema_of(tier, "", Build()), seed if build.shuffled else None)
+        if not build.grown:
+            self._create_index(conn, build)
+        conn.execute(f"SET LOCAL default_statistics_target = {self.statistics_target}")
+        conn.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.name)))
 
     def _create_index(self, conn: Connection, build: Build) -> None:
         names = map(sql.Identifier, (self.index, self.name, self.key))
@@ -88,6 +75,32 @@ class CopiedTable:
                 sql.Identifier(self.name), columns, columns, sql.Identifier(schema, self.name), order
             )
         )
+
+
+def make_whole(
+    conn: Connection, schema: str, tier: str, tables: Sequence[str], fill: Callable[[Connection], None], *, vacuumed: bool = False
+) -> bool:
+    """Set the search path to `schema`, made on `tier` by `fill` where it is not whole yet; True: it was made now.
+
+    `fill` makes and fills `tables` in one transaction. One full scan of each then sets the hint bits, so that no read writes later.
+    """
+    named = sql.Identifier(schema)
+    there = is_whole(conn, schema)
+    if not there:
+        with conn.transaction():
+            conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
+            conn.execute(sql.SQL("CREATE SCHEMA {}").format(named))
+            conn.execute(sql.SQL("SET LOCAL search_path = {}").format(named))
+            conn.execute(sql.SQL("SET LOCAL default_tablespace = {}").format(sql.Identifier(tier)))
+            fill(conn)
+    conn.execute(sql.SQL("SET search_path = {}").format(named))
+    if not there:
+        for table in map(sql.Identifier, tables):
+            conn.execute(sql.SQL("SELECT count(*) FROM {} AS t WHERE t IS NULL").format(table))
+            if vacuumed:
+                conn.execute(sql.SQL("VACUUM {}").format(table))
+        conn.execute(sql.SQL("COMMENT ON SCHEMA {} IS {}").format(named, sql.Literal(WHOLE)))
+    return not there
 
 
 def schema_of(tier: str, name: str, build: Build) -> str:

@@ -1,7 +1,8 @@
-"""Parquet into a table, in one stream and one transaction."""
+"""Loading: a server that is set for it, and Parquet into a table, in one stream and one transaction."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -10,7 +11,9 @@ import polars.selectors as cs
 from psycopg import sql
 
 from tierwise.core.progress import Progress
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.relations import create_tablespace
+from tierwise.postgres.settings import Connection, loading_settings
 
 Item = TypeVar("Item")
 
@@ -18,6 +21,25 @@ BATCH_ROWS: Final = 4096
 """About 1 MB of text, which stays in the processor's cache until it is sent: batches of 16,384 rows took a tenth longer."""
 ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 """Of COPY's text format, which the server reads some 10 % quicker than its CSV. Escaped so, no text can be taken for the NULL mark."""
+
+
+@contextmanager
+def loading(cluster: Cluster, tablespaces: Mapping[str, Path]) -> Iterator[Connection]:
+    """The server of `cluster`, which is down, set for loading, with `tablespaces` (name -> directory), made where absent.
+
+    A CHECKPOINT and a stop at the end.
+    """
+    cluster.start(loading_settings())
+    try:
+        with cluster.connect() as connection:
+            there = {name for (name,) in connection.execute("SELECT spcname FROM pg_tablespace")}
+            for name, directory in tablespaces.items():
+                if name not in there:
+                    create_tablespace(connection, name, directory)
+            yield connection
+            connection.execute("CHECKPOINT")
+    finally:
+        cluster.stop()
 
 
 def copy_parquet(conn: Connection, parquet: Path, table: str, columns: Sequence[str], progress: Progress | None = None) -> int:

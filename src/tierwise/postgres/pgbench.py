@@ -3,6 +3,7 @@
 import math
 import signal
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ SESSIONS: Final = 4
 """Sessions that fill the caches together."""
 
 LONGEST_S: Final = 24 * 3600
+POLL_S: Final = 0.001
 END_S: Final = 600
 """How long the last transactions may take: they wait for the tiers' delays."""
 
@@ -193,6 +195,7 @@ class Load:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
+        self._wait_for_its_clock()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -210,6 +213,12 @@ class Load:
         """Whether it has not ended by itself."""
         return self._process.poll() is None
 
+    def _wait_for_its_clock(self) -> None:
+        """Until it handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
+        status = Path(f"/proc/{self._process.pid}/status")
+        while self.running and not _handles(status, signal.SIGALRM):
+            time.sleep(POLL_S)
+
     def _write_scripts(self) -> list[str]:
         assert isinstance(self._script, Mix)
         options = []
@@ -225,6 +234,16 @@ class Load:
             raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
         if self._logged:
             self.transactions = _read_logs(self._folder)
+
+
+def _handles(status: Path, number: signal.Signals) -> bool:
+    """Whether the process of a ``/proc/PID/status`` catches the signal; it may be gone."""
+    try:
+        lines = status.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return False
+    caught = next((line for line in lines if line.startswith("SigCgt:")), "SigCgt: 0").split()[1]
+    return bool(int(caught, 16) >> (number - 1) & 1)
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:

@@ -1,17 +1,33 @@
-"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder."""
+"""The processes of a server, found by what they do: PostgreSQL's processes work inside their data folder.
 
+Also how those end that a killed run left, with their sockets.
+"""
+
+import os
+import signal
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import psutil
 
+from tierwise.core.errors import TierwiseError
+
 PID_FILE: Final = "postmaster.pid"
 READY: Final = "ready"
 APPEARS_S: Final = 2.0
 """Until then a server that was started may not have gone into its folder yet."""
 NAMES: Final = ("postgres", "postmaster")
+SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
+SOCKET_PREFIX: Final = "tierwise-pg-"
+PATIENCE_S: Final = 10.0
+"""How long a server may take to end by itself (SIGQUIT: without a checkpoint) before it is killed."""
+
+
+class ServerError(TierwiseError):
+    """A server that did not do what it was told; the message ends with the last lines of its log."""
 
 
 def serving(data: Path) -> list[psutil.Process]:
@@ -58,6 +74,40 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
     return False
 
 
+def remove_socket(folder: Path) -> None:
+    """Remove the socket folder that the cluster in `folder` recorded: only one of our own making, and nothing in it but sockets."""
+    record = folder / "socket"
+    try:
+        socket = Path(record.read_text(encoding="utf-8").strip())
+    except FileNotFoundError:
+        return
+    if socket.parent == SOCKET_PARENT and socket.name.startswith(SOCKET_PREFIX) and socket.is_dir() and not socket.is_symlink():
+        for entry in socket.glob(".s.PGSQL.*"):
+            entry.unlink()
+        with suppress(OSError):
+            socket.rmdir()
+    record.unlink()
+
+
+def reclaim(work: Path) -> list[str]:
+    """End every server whose data folder lies below `work` and remove its socket folder and pid file; one line for each.
+
+    Looks nowhere else: a server is ours only if its working directory is such a data folder.
+    """
+    told = []
+    for data in _data_folders(work):
+        found = serving(data)
+        if found:
+            _end(data)
+            told.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
+        if (data / PID_FILE).exists():
+            (data / PID_FILE).unlink()
+            if not found:
+                told.append(f"removed the pid file of a server that was killed in {data.relative_to(work)}")
+        remove_socket(data.parent)
+    return told
+
+
 def _serves(process: psutil.Process) -> bool:
     try:
         return process.status() != psutil.STATUS_ZOMBIE and process.name() in NAMES
@@ -70,3 +120,23 @@ def _works_in(process: psutil.Process, data: Path) -> bool:
         return process.status() != psutil.STATUS_ZOMBIE and Path(process.cwd()) == data.resolve()
     except psutil.Error:  # gone meanwhile, or not ours to look at
         return False
+
+
+def _data_folders(work: Path) -> Iterator[Path]:
+    """Data folders below `work`; neither symbolic links nor a data folder's own insides are followed."""
+    for folder, inside, files in os.walk(work.resolve()):
+        if "PG_VERSION" in files and "global" in inside:
+            inside.clear()
+            yield Path(folder)
+
+
+def _end(data: Path) -> None:
+    """A SIGQUIT to the postmaster ends it and its children and frees the shared memory; what is left then is killed."""
+    server = postmaster(data)
+    if server is not None:
+        with suppress(psutil.NoSuchProcess):
+            server.send_signal(signal.SIGQUIT)
+        if wait_down(data, PATIENCE_S):
+            return
+    if not wait_down(data, PATIENCE_S, kill=True):
+        raise ServerError(f"{data}: a server survives SIGKILL")

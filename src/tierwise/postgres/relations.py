@@ -1,6 +1,8 @@
-"""A table or an index, looked up by its name."""
+"""Tables and indexes, looked up by their names, and which tier each lies on: a tier is a tablespace of the same name."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from psycopg import sql
@@ -8,6 +10,7 @@ from psycopg import sql
 from tierwise.core.errors import InputError
 from tierwise.core.words import RelationClass
 from tierwise.postgres.settings import Connection
+from tierwise.postgres.workspace import server_account
 
 _KINDS: Final = {"r": RelationClass.TABLE, "i": RelationClass.INDEX}
 
@@ -40,3 +43,36 @@ def find_relation(conn: Connection, name: str) -> Relation:
     if row is None or row[2] not in _KINDS:
         raise InputError("relation", value=name, rule="must be a table or an index of this database")
     return Relation(row[0], row[1], _KINDS[row[2]], row[3])
+
+
+def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None:
+    """Make the tablespace `tier_name` in `directory`, an absolute path: made where absent, and given to the server's account."""
+    directory.mkdir(parents=True, exist_ok=True)
+    server_account().own(directory)
+    directory.chmod(0o700)
+    conn.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(sql.Identifier(tier_name), sql.Literal(str(directory))))
+
+
+def move(conn: Connection, relation: str, tier_name: str) -> None:
+    """Copy `relation`, block by block, to the tier; nothing at all where it is there already.
+
+    Raises:
+        InputError: there is no such table or index.
+        psycopg.errors.UndefinedObject: there is no such tier.
+    """
+    found = find_relation(conn, relation)
+    if found.tablespace == tier_name:
+        return
+    conn.execute(sql.SQL(moving({relation: found.relation_class}, tier_name)))
+
+
+def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
+    """The statements, to be sent as one, that copy `relations` to the tier: all are there when it returns, or none."""
+    kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
+    alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")
+    return "; ".join(alter.format(kind, sql.Identifier(name), sql.Identifier(tier_name)).as_string(None) for name, kind in kinds.items())
+
+
+def tier_of(conn: Connection, relation: str) -> str:
+    """Name of the tablespace, which is the tier's name (`pg_default`: on no tier)."""
+    return find_relation(conn, relation).tablespace

@@ -7,7 +7,7 @@ from statistics import geometric_mean
 from typing import Final
 
 from tierwise.analysis.judging import Judgement, Through
-from tierwise.analysis.rules import StateVerdict
+from tierwise.analysis.rules import StateVerdict, Verdict
 from tierwise.core.words import IoArm
 from tierwise.report.formats import DASH
 from tierwise.report.words import VARIANTS, arm_label
@@ -28,7 +28,7 @@ class Arm:
     """What one arm says of a claim; `name` as in ``tierwise claims``. What the published protocol says rests on all its I/O arms."""
 
     name: str
-    verdict: str
+    verdict: Verdict
     estimate: float | None
     states: tuple[StateVerdict, ...]
     through: Through | None

@@ -22,7 +22,7 @@ ANSWERS: Final = "show-summary"
 
 
 class ClaimFact(Strict):
-    """What a version says of one claim."""
+    """What a version says of one claim, its verdict in words."""
 
     verdict: str
     found: str
@@ -81,7 +81,7 @@ def plain(markdown: str) -> str:
 
 
 def _claim(claim: ClaimVerdict) -> ClaimFact:
-    return ClaimFact(verdict=claim.verdict, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
+    return ClaimFact(verdict=claim.verdict_text, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
 
 
 def _figure(body: Mapping[str, Any]) -> FigureFact:
@@ -102,7 +102,7 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
         "data": {
             "profile": str(manifest.profile.get("name")),
             "seed": str(manifest.seed),
-            **{record.name: f"{manifest.source_of(record)}, {record.rows:,} rows, {record.sha256[:12]}" for record in manifest.datasets},
+            **{name: "; ".join(told) for name, told in _data(manifest).items()},
         },
         "prices": _files("prices"),
         "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},
@@ -119,6 +119,15 @@ def _measuring(manifest: Manifest) -> dict[str, str]:
         f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
         for study, one in manifest.fingerprints.items()
     }
+
+
+def _data(manifest: Manifest) -> dict[str, list[str]]:
+    """Source, rows and digest of each data set by its name; studies may use different parts of one."""
+    told: dict[str, list[str]] = {}
+    for record in manifest.datasets:
+        digest = [] if record.sha256 is None else [record.sha256[:12]]
+        told.setdefault(record.name, []).append(", ".join([manifest.source_of(record), f"{record.rows:,} rows", *digest]))
+    return told
 
 
 def _files(folder: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ def judged_once(run: Path, judge: Callable[[], Sequence[ClaimVerdict]]) -> tuple
     if before is not None and before.inputs == inputs:
         return before.verdicts
     now = Kept(inputs=inputs, verdicts=tuple(judge()))
-    text = now.model_dump_json()
+    text = now.model_dump_json(round_trip=True)  # without what is computed from the fields
     if Kept.model_validate_json(text) == now:  # what JSON cannot hold (an infinite bound) is judged anew each time
         write_whole(place, text)
     return now.verdicts

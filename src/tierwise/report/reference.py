@@ -23,18 +23,19 @@ REFERENCE: Final = "reference"
 
 
 class Both(NamedTuple):
-    """What a run and the reference say of one claim: verdicts, and what was found."""
+    """What a run and the reference say of one claim."""
 
-    id: str
-    verdict: str
-    found: str
-    reference_verdict: str
-    reference_found: str
+    ours: ClaimVerdict
+    theirs: ClaimVerdict
 
     @property
     def differs(self) -> bool:
-        """Whether the verdicts do, whatever stands in brackets behind them."""
-        return self.verdict.partition(" (")[0] != self.reference_verdict.partition(" (")[0]
+        """Whether the verdicts do, whatever their reasons and conditions."""
+        return self.ours.verdict is not self.theirs.verdict
+
+    def as_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": told for name, told in _as_json(self.theirs).items()}}
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Beside:
             "reference_of": self.reference.origin,
             "caution": self.caution,
             "cells": self.cells.to_dicts(),
-            "claims": [claim._asdict() for claim in self.claims],
+            "claims": [claim.as_json() for claim in self.claims],
         }
 
     def as_text(self) -> str:
@@ -89,8 +90,8 @@ class Beside:
             lines.append(f"  {row['pair']}, {row['arm']}, {row['cell']}: {here} / {there} = {number(row['ratio'])} ({row['substrate']})")
         lines.append("claims with other verdicts:" if self.differing else "Each claim has the verdict that it has in the reference.")
         for one in self.differing:
-            lines += [f"  {one.id}", f"    run:       {one.verdict}, {one.found}"]
-            lines += [f"    reference: {one.reference_verdict}, {one.reference_found}"]
+            lines += [f"  {one.ours.id}", f"    run:       {one.ours.verdict_text}, {stamped(one.ours)}"]
+            lines += [f"    reference: {one.theirs.verdict_text}, {stamped(one.theirs)}"]
         return "\n".join(lines)
 
 
@@ -123,7 +124,7 @@ def beside_reference(run: Run) -> Beside | None:
     if reference is None:
         return None
     theirs = {claim.id: claim for claim in reference.verdicts}
-    claims = [_both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
+    claims = [Both(claim, theirs[claim.id]) for claim in run.verdicts if claim.id in theirs]
     return Beside(run, reference, beside(medians(run.connection), medians(reference.connection)), claims)
 
 
@@ -149,9 +150,10 @@ def valued(value: float, unit: str) -> str:
     return seconds(value) if unit == "s" else f"{count(round(value)) if value >= 100 else number(value)} {unit}"
 
 
-def _both(ours: ClaimVerdict, theirs: ClaimVerdict) -> Both:
-    return Both(ours.id, ours.verdict, _stamped(ours), theirs.verdict, _stamped(theirs))
-
-
-def _stamped(claim: ClaimVerdict) -> str:
+def stamped(claim: ClaimVerdict) -> str:
+    """What was found, with its substrate."""
     return estimated(claim) if claim.estimate is None else f"{estimated(claim)}, {claim.substrate}"
+
+
+def _as_json(claim: ClaimVerdict) -> dict[str, str]:
+    return {"verdict": str(claim.verdict), "verdict_text": claim.verdict_text, "found": stamped(claim)}

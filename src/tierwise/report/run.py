@@ -9,18 +9,16 @@ import duckdb
 import polars as pl
 
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.verdicts import ClaimVerdict, judge, newest_run
+from tierwise.analysis.verdicts import ClaimVerdict, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
+from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.judged import judged_once
-from tierwise.report.rooms import judge_money
+from tierwise.report.rooms import judge_all
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
-
-PUBLISHED_CENSUS_ROWS = 2_458_285
-"""Rows of the table of source M."""
 
 
 class NoRowsError(MissingError):
@@ -102,7 +100,7 @@ class Run:
         substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
         datasets = (
             f"{record.name}, {self.manifest.source_of(record)}, {count(record.rows)} rows"
-            + (f" ({percent(record.rows / PUBLISHED_CENSUS_ROWS)} of the published)" if record.name == "census" else "")
+            + (f" ({percent(record.rows / whole)} of the published)" if (whole := published_rows(record.name)) else "")
             for record in self.manifest.datasets
         )
         ours = {"run": self.run_id, "rows": f"of {self.origin}"}
@@ -126,7 +124,7 @@ def open_run(run_id: str = "", raw: Path | None = None) -> Run:
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_money(judge(raw, chosen), connection)))
+    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)))
 
 
 def source_pair(source: str) -> str:

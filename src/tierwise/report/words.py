@@ -5,8 +5,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from tierwise.analysis.judging import ArmVerdict, Judgement
-from tierwise.analysis.rules import StateVerdict
+from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
+from tierwise.analysis.rules import StateVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.report.formats import DASH, NBSP, count, interval, number, tied
 
@@ -55,10 +55,10 @@ def state_name(state: str) -> str:
     return STATES.get(state, state)
 
 
-def marked(verdict: str) -> str:
-    """The verdict's own word in bold, which both engines colour; the rest as it is."""
-    cut = min((at for at in (verdict.find(" ("), verdict.find(":")) if at >= 0), default=len(verdict))
-    return f"**{verdict[:cut]}**{verdict[cut:]}"
+def marked(said: Verdict | Ruling) -> str:
+    """A verdict in words, its own word in bold, which both engines colour."""
+    verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
+    return f"**{verdict.mark}**{text.removeprefix(verdict.mark)}"
 
 
 def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
@@ -92,11 +92,11 @@ def claim_sentence(claim: ClaimVerdict) -> str:
     """What was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
     if not claim.states:
-        return f"{head} Verdict: {marked(claim.verdict)}."
+        return f"{head} Verdict: {marked(claim)}."
     states = "; ".join(
         f"{state_name(state.state)} {estimated(state)}" + (f" with {ARMS[state.arm]}" if len(claim.rests_on) > 1 else "")
         for state in claim.states
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
     flagged = f" {count(claim.flagged)} rejected pairs were left out." if claim.flagged else ""
-    return f"{head} Here: {states}{published}. Verdict: {marked(claim.verdict)}.{flagged}"
+    return f"{head} Here: {states}{published}. Verdict: {marked(claim)}.{flagged}"

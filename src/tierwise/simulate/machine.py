@@ -23,6 +23,15 @@ class Machine(Strict):
         return Costs(self.hit.base, self.fault.base)
 
 
+class _StandIn(Strict):
+    processors: str
+
+
+def stand_in() -> Machine:
+    """The machine whose processors the published benchmark is simulated with where no pair is named (``data/machines/zipf.toml``)."""
+    return load_machine(read_toml(paths.data() / "machines" / "zipf.toml", _StandIn).processors)
+
+
 def load_machine(pair: str) -> Machine:
     """The machine of `pair`.
 

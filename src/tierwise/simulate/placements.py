@@ -11,7 +11,7 @@ from typing import Final
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Layout
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.simulate.heap import interleaved
 from tierwise.simulate.replay import EXTENT_BYTES, Access
 from tierwise.simulate.ssd_cache import SsdCache, SsdCachePolicy

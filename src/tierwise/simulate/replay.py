@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 from typing import Final
 
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation
 
 __all__ = ["EXTENT_BYTES", "Access", "DeviceModel", "Operation", "Replayed", "TierUse", "Trace", "lay_out", "replay"]
 

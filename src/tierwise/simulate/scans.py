@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 TABLE: Final = "table"

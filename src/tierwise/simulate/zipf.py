@@ -33,7 +33,7 @@ from tierwise.core.units import GIB, KIB, human_seconds
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
 from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
-from tierwise.simulate.machine import load_machine
+from tierwise.simulate.machine import stand_in
 from tierwise.simulate.page_cache import PageCache
 from tierwise.simulate.popularity import drawn_pages, merged_zipfian
 from tierwise.simulate.zipfian import zipfian_pages
@@ -47,8 +47,6 @@ WARM_UP_S: Final = 600.0
 MEASURED_S: Final = 600.0
 INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
-SOURCE_PAIR: Final = "source-r"
-"""Whose processors the command simulates."""
 QUICK_SCALE: Final = 64
 """That is advised where the full size takes long: the scale of the tests."""
 COARSEST: Final = 4096
@@ -146,7 +144,8 @@ def usable_bytes(device: DeviceSpec) -> int:
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
     """Simulate the benchmark with each of `SEEDS`; as many at a time as there are processors, where it takes longer than a process needs.
 
-    What takes long is said before: a thousand seconds of flash are 1e8 operations, and in an array each read is a model's work.
+    The processors are those that ``data/machines/zipf.toml`` names. What takes long is said before: a thousand seconds of flash are 1e8
+    operations, and in an array each read is a model's work.
 
     Raises:
         InputError: an unknown device, or a number that cannot be.
@@ -154,7 +153,7 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
         if not (math.isfinite(value) and value > 0):
             raise InputError(option, value=value, rule="must be above zero")
-    costs = load_machine(SOURCE_PAIR).costs
+    costs = stand_in().costs
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:
         _announce(benchmark)

@@ -15,7 +15,7 @@ import polars as pl
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import ClockKind, Substrate
-from tierwise.devices.model import Operation
+from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.meter import COLUMNS

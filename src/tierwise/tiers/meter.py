@@ -5,7 +5,7 @@ from pathlib import Path
 from struct import Struct
 from typing import Final
 
-from tierwise.devices.model import Operation
+from tierwise.devices.protocol import Operation
 
 RECORD: Final = Struct("=dqqIIffB7x")
 """One request in the log: `COLUMNS`, and bytes that pad it to 48."""

@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
-from tierwise.devices.model import DeviceModel, build, built_of
+from tierwise.devices.model import build, built_of
+from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import load_device
 from tierwise.tiers.daemon import Daemon

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from tierwise.core.units import KIB
-from tierwise.devices.model import DeviceModel, Operation
+from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.clock import AnyClock

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -24,8 +25,9 @@ class DatasetRecord(Strict):
 
     name: str
     rows: int
-    sha256: str
+    sha256: str | None  # none where the rows lie in no file, but were made in a server
     provenance: dict[str, Any]
+    studies: tuple[str, ...] = ()  # that used it; of runs from before, not known
 
 
 class StudyRecord(Strict):
@@ -39,7 +41,6 @@ class StudyRecord(Strict):
     settings: dict[str, str]
     server_version: str
     facts: dict[str, Any]  # what the study found out once: sizes of relations, plans, planner estimates
-    datasets: tuple[str, ...] = ()  # names of the records of the data that it was measured on
 
 
 class Fingerprint(Strict):
@@ -160,6 +161,20 @@ class Manifest(Strict):
     def source_of(self, data: DatasetRecord) -> str:
         """Where the rows of `data` came from."""
         return str(data.provenance.get("source") or self.sources.get(data.name) or self.dataset_source or SYNTHETIC)
+
+    def data(self, name: str, study: str) -> DatasetRecord | None:
+        """The rows of the data set `name` that `study` used; two studies may use different parts of one."""
+        same = [data for data in self.datasets if data.name == name]
+        return next((data for data in same if study in data.studies or not data.studies), None)
+
+    def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
+        """The run's data sets and `found`, each once, by all who used it."""
+        merged = {(data.name, data.rows, data.sha256): data for data in self.datasets}
+        for data in found:
+            known = merged.get((data.name, data.rows, data.sha256), data)
+            studies = tuple(sorted({*known.studies, *data.studies}))
+            merged[data.name, data.rows, data.sha256] = data.model_copy(update={"studies": studies})
+        return tuple(merged.values())
 
     def blocks_added(self, study: str, pair: str) -> int:
         """Blocks beyond the profile's."""

@@ -5,7 +5,7 @@ This table is the contract between the measuring side and the reading side; `SCH
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -147,7 +147,7 @@ class Origin:
     sequence: int
 
 
-def frame(origin: Origin, timings: list[Timing]) -> pl.DataFrame:
+def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
     """Rows of one trial in one block, in `SCHEMA`'s columns and types."""
     rows = [
         {

@@ -7,10 +7,11 @@ from typing import Final
 
 import pyarrow as pa
 
+from tierwise.core.data_sets import whole_rows
 from tierwise.datasets.dataset import Column, ColumnType
 
-ROWS: Final = 2_458_285
-"""Tuples in the source's table: the whole 1 % sample of persons, 1990 (source M)."""
+ROWS: Final = whole_rows("census")
+"""Tuples in the source's table."""
 
 STATES: Final = {"FL": 12, "PR": 72, "NV": 32}
 """The places of birth that the source queries, by their code in POB (source M)."""

@@ -7,10 +7,11 @@ Names, order and types: the release's PostgreSQL schema, and the archive's own d
 from dataclasses import replace
 from typing import Final
 
+from tierwise.core.data_sets import whole_rows
 from tierwise.datasets.tables import Table
 
-ROWS: Final = 470_992_970
-"""Sources in the All-Sky Point Source Catalog (its README_ftp: "positions and photometry for 470,992,970 objects")."""
+ROWS: Final = whole_rows("sky")
+"""Sources in the All-Sky Point Source Catalog."""
 
 PROFILE_SHARE: Final = 0.01
 """Of these a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""

@@ -24,8 +24,7 @@ _GROUP_ROWS: Final = 1 << 15
 
 ASSUMED: Final = (
     f"{SOURCES:,} sources in fields of {PER_FIELD:,}, {EPOCHS} exposures of each field in r and one in u, g, i and z; the real surveys' "
-    f"numbers are"
-    " larger (source H: a detection table of more than 10^10 rows)",
+    "numbers are larger (published: a detection table of more than 10^10 rows)",
     "magnitudes from 13 to 21 with counts rising by 10^(0.3 m), errors of a hundredth and of a tenth at 20 mag, detected down to about "
     "20.8 mag",
     "0.6 % of the sources vary (Cross et al. 2009, of stars in UKIDSS-DXS): a third each pulsating, eclipsing, of long period",

@@ -272,7 +272,7 @@ def _move_row(name: str, plan: MovePlan) -> list[str]:
         seconds(plan.back_s),
         f"{seconds(plan.saved_s)} ({plan.job_substrate})",
         pays + interval,
-        marked(str(plan.pays)),
+        marked(plan.pays),
     ]
 
 

@@ -22,7 +22,6 @@ from tierwise.report.words import estimated, marked
 __all__ = ["answer", "claims", "gather", "meetings", "sources", "strategies"]
 
 NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_PAIRS} clean jobs each."
-ABSENT: Final = str(Verdict.NOT_MEASURED)
 
 
 def claims(run: Run) -> Table:
@@ -42,19 +41,18 @@ def claims(run: Run) -> Table:
 def _found(run: Run, claim: str) -> list[str]:
     verdict = run.verdict(claim)
     if verdict is None:
-        return [DASH, DASH, DASH, marked(ABSENT)]
-    return [verdict.statement, estimated(verdict), str(verdict.substrate or DASH), marked(verdict.verdict)]
+        return [DASH, DASH, DASH, marked(Verdict.NOT_MEASURED)]
+    return [verdict.statement, estimated(verdict), str(verdict.substrate or DASH), marked(verdict)]
 
 
 def _tally(run: Run, asked: Questions) -> str:
     words = Counter(_outcome(run, claim) for question in asked.questions for claim in question.claims)
-    return f"Of {count(sum(words.values()))}, {listed(f'{count(words[word])} {word}' for word in map(str, Verdict) if words[word])}."
+    return f"Of {count(sum(words.values()))}, {listed(f'{count(words[word])} {word}' for word in Verdict if words[word])}."
 
 
-def _outcome(run: Run, claim: str) -> str:
-    """The verdict's own words, without what stands in brackets."""
-    verdict = run.verdict(claim)
-    return ABSENT if verdict is None else verdict.verdict.split(" (")[0]
+def _outcome(run: Run, claim: str) -> Verdict:
+    found = run.verdict(claim)
+    return Verdict.NOT_MEASURED if found is None else found.verdict
 
 
 def sources(run: Run) -> Table:
@@ -65,7 +63,7 @@ def sources(run: Run) -> Table:
     for letter in letters:
         words = Counter(_outcome(run, claim) for question in asked for claim in question.claims if claim.startswith(letter))
         author = known[letter].author if letter in known else DASH
-        counts = [words[str(word)] for word in Verdict]
+        counts = [words[word] for word in Verdict]
         rows.append([letter, author, *(count(one) if one else DASH for one in counts), count(sum(counts))])
     return Table(
         ["Source", "Author", *(str(word) for word in Verdict), "All"],
@@ -86,7 +84,7 @@ def meetings(found: Found) -> Table:
         ["Topic", "The texts", "Here", "What may explain it", "Rows"],
         rows,
         "Where statements meet. What may explain it is a conjecture; *Rows* is computed, and what this run has no rows of reads "
-        f"*{ABSENT}*. Run `{found.run.run_id}`. Input: `data/published/questions.toml`.",
+        f"*{Verdict.NOT_MEASURED}*. Run `{found.run.run_id}`. Input: `data/published/questions.toml`.",
     )
 
 

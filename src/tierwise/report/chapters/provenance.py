@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from typing import Any, Final
 
+from tierwise.core.data_sets import published_rows
 from tierwise.core.quiet import took_s
 from tierwise.core.units import MB, human_seconds
 from tierwise.core.words import Substrate
@@ -39,7 +40,6 @@ def run_table(run: Run) -> Table:
         "Pairs of tiers": ", ".join(f"`{name}` ({run.substrate(name) or 'nothing measured'})" for name in manifest.pairs),
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
         "Seed": str(manifest.seed),
-        "Data": ", ".join(f"{data.name}: `{manifest.source_of(data)}`" for data in manifest.datasets) or "none",
         "Code": f"`{manifest.code_version}`",
         **_fingerprints(manifest),
         **_elsewhere(manifest),
@@ -114,6 +114,31 @@ def host(run: Run) -> Table:
         **{f"Package {name}": version for name, version in sorted(run.manifest.packages.items())},
     }
     return _items(rows, f"Machine and software. {run.stamp}, from its manifest.")
+
+
+def data(run: Run) -> Table | Sentence:
+    """Every data set of the run: where its rows come from, how many they are, and the digest of their file, where they lie in one."""
+    manifest = run.manifest
+    if not manifest.datasets:
+        return Sentence("No study of this run used a data set.")
+    rows = [
+        [
+            record.name,
+            f"`{manifest.source_of(record)}`",
+            count(record.rows),
+            percent(record.rows / whole) if (whole := published_rows(record.name)) else DASH,
+            f"`{record.sha256[:16]}…`" if record.sha256 else DASH,
+            listed(f"`{study}`" for study in record.studies) or DASH,
+        ]
+        for record in manifest.datasets
+    ]
+    return Table(
+        ["Data", "Source", "Rows", "Of the published", "SHA-256", "Used by"],
+        rows,
+        "The data sets: rows that no file holds were made in the server, and have no digest. "
+        f"{run.stamp}, n = {count(len(rows))} tables; from its manifest.",
+        align="llrrll",
+    )
 
 
 def settings(run: Run) -> Table | Sentence:

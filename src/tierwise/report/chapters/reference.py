@@ -4,7 +4,7 @@ from statistics import median
 
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, listed, number
-from tierwise.report.reference import Beside, valued
+from tierwise.report.reference import Beside, stamped, valued
 from tierwise.report.run import Run
 from tierwise.report.words import marked
 
@@ -52,10 +52,7 @@ def verdicts(found: Beside | None) -> Table | Sentence:
     """The claims whose verdicts differ."""
     if found is None or not found.differing:
         return Sentence("")
-    rows = [
-        [one.id, f"{marked(one.verdict)}; {one.found}", f"{marked(one.reference_verdict)}; {one.reference_found}"]
-        for one in found.differing
-    ]
+    rows = [[one.ours.id, *(f"{marked(claim)}; {stamped(claim)}" for claim in (one.ours, one.theirs))] for one in found.differing]
     caption = (
         f"Claims with another verdict than in the reference, n = {count(len(rows))}, each estimate with its substrate. "
         f"{found.run.stamp}; {found.reference.name}."

@@ -4,7 +4,7 @@ from collections import Counter
 
 from tierwise.analysis.judging import Judgement
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, outcome_of
+from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
@@ -16,14 +16,14 @@ from tierwise.report.words import bounds, estimated, marked, pairs, state_name
 
 def confirming(claim: Judgement) -> str:
     """The other arms that confirm `claim`."""
-    return ", ".join(arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict == Verdict.CONFIRMED) or DASH
+    return ", ".join(arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED) or DASH
 
 
 def tally(run: Run) -> Sentence:
     """How many claims hold, in a sentence; a smoke run is called one."""
-    words = Counter(map(outcome_of, run.verdicts))
-    counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.split(':')[0]}" for word in Verdict if words[word])
-    simulated = Counter(outcome_of(claim) for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
+    words = Counter(claim.verdict for claim in run.verdicts)
+    counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.mark}" for word in Verdict if words[word])
+    simulated = Counter(claim.verdict for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
     alone = [f"{count(simulated[word])} of the {count(words[word])} {word}" for word in DECIDED if simulated[word]]
     models = f" On simulated rows alone rest {listed(alone)}." if alone else ""
     told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}.{models} {told_rejected(run)}"
@@ -65,10 +65,10 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
         bounds(claim),
         estimated(claim) + where + blocks,
         f"**{claim.substrate}**" if claim.substrate else DASH,
-        marked(claim.verdict),
+        marked(claim),
     ]
 
 
 def _here(judgement: Judgement) -> str:
-    verdict = marked(judgement.verdict)
+    verdict = marked(judgement)
     return verdict if judgement.estimate is None else f"{estimated(judgement)}; {verdict}"

@@ -6,12 +6,9 @@ from typing import Any
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import NBSP, count, difference, seconds
+from tierwise.report.formats import NBSP, count, difference
 
 PLACE = "data/validation/models.json"
-LOGGED_S = 250e-6
-"""Source L's mean read of 8 KiB."""
-LOGGED = seconds(LOGGED_S)
 PARTS = {
     "first_half": "first half (fitted on)",
     "second_half": "second half (judged)",
@@ -80,28 +77,4 @@ def caches() -> Table:
         rows,
         f"LRU on the OLTP page trace of the ARC paper [@megiddo2003], **published** and **simulated**. Input: `{PLACE}`.",
         align="rrrrr",
-    )
-
-
-def x25e() -> Table:
-    """The mean read of source L's drive by queue depth."""
-    rows = [[count(line["depth"]), seconds(line["one_drive_s"]), seconds(line["mirror_s"])] for line in load()["x25e_reads"]]
-    return Table(
-        ["Reads outstanding", "One X25-E", "Mirror of two"],
-        rows,
-        f"Mean time of a random 8 KiB read from source L's drive, **simulated** from its published latency. Input: `{PLACE}`.",
-        align="rrr",
-    )
-
-
-def x25e_verdict() -> Sentence:
-    """Whether source L's mean time follows."""
-    lines = load()["x25e_reads"]
-    enough = next((line["depth"] for line in lines if line["one_drive_s"] >= LOGGED_S), None)
-    alone = seconds(lines[0]["one_drive_s"])
-    needed = f"the drive needs about {enough} reads outstanding to come to it" if enough else "no depth tried comes to it"
-    return Sentence(
-        f"Source L read {LOGGED} from its drive. Alone a read takes {alone} here, and {needed}; the few thousand reads in "
-        f"minutes that L logged speak for about one. **The {LOGGED} are not explained by the drive and its queue**; no parameter was "
-        "moved towards them."
     )

@@ -64,12 +64,12 @@ class Constants(Measured):
     spreads: dict[str, float] = Field(description="standard deviation of the log ratio (index on ssd / on hdd) between blocks, quick")
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     """The forecast of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
     constants = load("index_placement", Constants)
     rows = expected_rows(prospect.sources.get("census", SYNTHETIC), prospect.profile.fraction)
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
-    copies = {(trial.cell["table"], study.variant_of(trial).build) for trial in prospect.trials}
+    copies = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials}
     copies |= {("hdd", "shuffled")}  # the planner's figures ask for it
     loaded = {tier for tier, _ in copies}
     blocks = prospect.profile.blocks
@@ -81,7 +81,7 @@ def forecast(prospect: Prospect) -> Forecast:
     for trial in prospect.trials:
         busy_s, devices_s = scene.trial(trial, prospect.profile.memory_fraction)
         host_s += blocks * busy_s
-        asked_s = blocks * prospect.real_s(devices_s, constants.real_share[str(trial.cell["table"])])
+        asked_s = blocks * prospect.real_s(devices_s, constants.real_share[trial.cell.table])
         host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, device_s + asked_s)
     for trial in prospect.waited:
         busy_s, devices_s = scene.trial(trial, prospect.profile.memory_fraction)
@@ -92,9 +92,9 @@ def forecast(prospect: Prospect) -> Forecast:
     return Forecast(host_s, device_s, disk_bytes, _spreads(prospect, constants))
 
 
-def _spreads(prospect: Prospect, constants: Constants) -> dict[str, float]:
+def _spreads(prospect: Prospect[study.Cell], constants: Constants) -> dict[str, float]:
     """The spreads of the ratios that are measured: a cold one of the start state, a cross one of the next."""
-    asked = {(str(trial.cell["variant"]), str(trial.cell["start"])) for trial in prospect.trials}
+    asked = {(trial.cell.variant, trial.cell.start) for trial in prospect.trials}
     names = {f"{variant} cold {start}" for variant, start in asked} | {f"{variant} cross {study.NEXT[start]}" for variant, start in asked}
     return {name: spread for name, spread in constants.spreads.items() if name in names}
 
@@ -129,9 +129,9 @@ class Scene:
         """Pages of the heap."""
         return round(self.rows * self.constants.heap_bytes_per_row / PAGE_BYTES)
 
-    def trial(self, trial: Trial, memory_fraction: float) -> tuple[float, float]:
+    def trial(self, trial: Trial[study.Cell], memory_fraction: float) -> tuple[float, float]:
         """Seconds of the host and of the devices in one execution."""
-        variant, start = study.variant_of(trial), str(trial.cell["start"])
+        variant, start = study.variant_of(trial), trial.cell.start
         following = study.NEXT[start]
         size_bytes = self.rows * (self.constants.heap_bytes_per_row + self.constants.index_bytes_per_row)
         room = variant.memory_bytes(memory_fraction, round(size_bytes)) / PAGE_BYTES
@@ -142,7 +142,7 @@ class Scene:
         heap_reads = [(start, len(first)), (following, len(np.setdiff1d(second, first)) if stays else len(second))] if asks_heap else []
         if asks_heap and not stays:
             heap_reads.append((start, len(first)))  # hot, and yet all again
-        table, index = str(trial.cell["table"]), str(trial.cell["index"])
+        table, index = trial.cell.table, trial.cell.index
         leaves = sum(self.share * self.constants.index_pages[state] for state in (start, following))
         reads = 2 * CLIMB + leaves + sum(count for _, count in heap_reads)
         seeks = 2 * CLIMB + (leaves / 2 if table == index and asks_heap else 0)  # from the heap to the next leaf and back; else in a row

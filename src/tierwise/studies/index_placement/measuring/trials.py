@@ -6,12 +6,15 @@ table, loaded in file order, and each copy has one index on ``pob``, which is mo
 published protocol, stand variants that change one factor each (`VARIANTS`), with the table on hdd.
 """
 
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 from tierwise.bench.lab import Lab
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Placement, Study, Trial, same_answers
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -23,21 +26,18 @@ from tierwise.core.words import CacheState, IoArm
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import METAPAGES, expected_pages, relation_files, visibility_pages
-from tierwise.postgres.copies import Build, CopiedTable, schema_of
+from tierwise.postgres.copies import CopiedTable, schema_of
 from tierwise.postgres.estimates import IndexScanCost, analysed, column_statistics, estimates, sampled
 from tierwise.postgres.loading import copy_parquet
-from tierwise.postgres.placement import move
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
-from tierwise.studies.index_placement.measuring.variants import PUBLISHED, Scan, Variant
-from tierwise.timings.schema import Timing
+from tierwise.studies.index_placement.measuring.variants import BUILDS, HEAP_CACHED, MAP, PUBLISHED, PUBLISHED_SCAN, VARIANTS, Variant
 
 TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
 """The source's order of cross tests: after cold and hot of the one, the other."""
 RELATIONS: Final = ("census", "pob", "census_pkey")
-MAP: Final = "census_vm"
-"""Blocks of the table's visibility map, which the server counts as the table's."""
 STATISTICS_TARGET: Final = 10
 """default_statistics_target of PostgreSQL 8.3."""
 TODAYS_TARGET: Final = 100
@@ -53,51 +53,38 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 """With the sizes that the source tells."""
 
 
-PUBLISHED_SCAN: Final = Scan(
-    (
-        "SET enable_indexonlyscan = off",  # PostgreSQL 8.3 had none
-        "SET enable_bitmapscan = off",  # the published plan is a plain index scan
-        "SET enable_seqscan = off",
-    ),
-    ("Aggregate", "Index Scan using pob on census"),
-    "census",
-)
-INDEX_ONLY_SCAN: Final = Scan(
-    ("SET enable_bitmapscan = off", "SET enable_seqscan = off"), ("Aggregate", "Index Only Scan using pob on census"), MAP
-)
-BITMAP_SCAN: Final = Scan(
-    ("SET enable_indexonlyscan = off", "SET enable_indexscan = off", "SET enable_seqscan = off"),
-    ("Aggregate", "Bitmap Heap Scan on census", "Bitmap Index Scan on pob"),
-    "census",
-)
-
-
-HEAP_CACHED: Final = "heap-cached"
-BUILDS: Final = {
-    PUBLISHED: Build(),
-    "deduplicated": Build(deduplicated=True),
-    "grown": Build(grown=True),
-    "shuffled": Build(shuffled=True),
-    "vacuumed": Build(vacuumed=True),
-}
-"""The published copy is loaded in file order and has the index as 8.3 built it."""
-
-
-VARIANTS: Final = {
-    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),
-    "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
-    "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
-    HEAP_CACHED: Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
-    "deduplicated": Variant(PUBLISHED_SCAN, "index", build="deduplicated"),
-    "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
-    "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
-    "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
-    "bitmap": Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # for which the kernel reads ahead
-}
 HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV"), Sweep.WHOLE: tuple(census.STATES)}
 """The first states of the one variant that may decide."""
 OTHER_STARTS: Final = ("PR", "NV")
 """The first states of every other variant: the two that take a third of the time of all three."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(AnyCell):
+    """Where table and index lie, and the state that is counted first."""
+
+    table: str
+    index: str
+    start: str
+    arm: IoArm
+    variant: str
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What does not change of a copy of the table when its index is moved: its size with the index, and the pages of `_pages` by state."""
+
+    size_bytes: int
+    pages: Mapping[str, Mapping[str, int]]
+
+
+@dataclass
+class State:
+    """The census, and by schema what was found out of each copy and where its files lie now."""
+
+    data: Dataset
+    copies: dict[str, Copy] = field(default_factory=dict)
+    files: dict[str, list[Path]] = field(default_factory=dict)
 
 
 def statement(state: str) -> str:
@@ -110,7 +97,7 @@ def counting(code: int) -> str:
     return f"select count(*) from census where pob = {code}"
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """{table, index} on {hdd, ssd} x start state x I/O arm, and the variants that the profile's sweep asks for, the table on hdd."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
@@ -122,7 +109,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
         )
     return tuple(
         Trial(
-            cell={"table": table, "index": index, "start": start, "arm": str(arm), "variant": variant},
+            cell=Cell(table, index, start, arm, variant),
             arm=arm,
             tiers=frozenset({table, index}),
             preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
@@ -143,9 +130,9 @@ def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
         yield from product(others, ["hdd"], OTHER_STARTS)
 
 
-def variant_of(trial: Trial) -> Variant:
+def variant_of(trial: Trial[Cell]) -> Variant:
     """What `trial` changes."""
-    return VARIANTS[str(trial.cell["variant"])]
+    return VARIANTS[trial.cell.variant]
 
 
 def dataset(lab: Lab) -> Dataset:
@@ -156,48 +143,51 @@ def dataset(lab: Lab) -> Dataset:
     return data
 
 
-def published_share(lab: Lab) -> float:
+def begin(lab: Lab) -> State:
+    """No copy yet."""
+    return State(dataset(lab))
+
+
+def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
     """Rows of this run over the published rows."""
-    return dataset(lab).rows / census.ROWS
+    return state.data.rows / census.ROWS
 
 
-def prepare(trial: Trial, lab: Lab) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
     """The trial's copy of the table made, its index on the trial's tier."""
-    table, index, build = str(trial.cell["table"]), str(trial.cell["index"]), variant_of(trial).build
+    table, build = trial.cell.table, variant_of(trial).build
     with lab.loading() as connection:
-        _use(connection, table, build, lab)
-        move(connection, "pob", index)
+        _use(connection, table, build, lab, state.data)
+        move(connection, "pob", trial.cell.index)
         schema = _schema(table, build)
-        known = lab.memory.get(schema) or _facts(connection)  # a move does not change them
-        lab.memory[schema] = {**known, "files": relation_files(connection, RELATIONS)}
+        if schema not in state.copies:
+            state.copies[schema] = _copy(connection)
+        state.files[schema] = relation_files(connection, RELATIONS)
 
 
 def _schema(tier: str, build: str) -> str:
     return schema_of(tier, build, BUILDS[build])
 
 
-def _use(connection: Connection, tier: str, build: str, lab: Lab) -> None:
+def _use(connection: Connection, tier: str, build: str, lab: Lab, data: Dataset) -> None:
     """Have the search path name the copy `build` on `tier`, made where it is not there yet."""
     columns = [column.name for column in census.COLUMNS]
 
     def load(empty: Connection) -> None:
-        data = dataset(lab)
         copy_parquet(empty, data.parquet, "census", columns, Progress(f"loading the census onto {tier}", data.rows))
 
     table = CopiedTable("census", census.ddl("census"), columns, "id", "pob", "pob", STATISTICS_TARGET, load)
     table.use(connection, tier, build, BUILDS[build], seed=lab.seed)
 
 
-def _facts(connection: Connection) -> dict[str, Any]:
-    """What `measure` needs to know of the copy that the search path names: its size, and pages that each scan must miss, cold."""
-    return {
-        "size_bytes": sum(relation_sizes(connection)[name] for name in ("census", "pob")),
-        "pages": {state: _pages(connection, code) for state, code in census.STATES.items()},
-    }
+def _copy(connection: Connection) -> Copy:
+    """What is to be known of the copy that the search path names."""
+    sizes_bytes = relation_sizes(connection)
+    return Copy(sizes_bytes["census"] + sizes_bytes["pob"], {state: _pages(connection, code) for state, code in census.STATES.items()})
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
-    """Planning looks at every index of the table, so the primary key's metapage is missed as well."""
+    """Those that each scan must miss, cold. Planning looks at every index of the table, so the primary key's metapage is missed as well."""
     predicate = f"pob = {code}"
     return {
         **expected_pages(connection, "census", "pob", predicate),
@@ -211,67 +201,69 @@ def relation_sizes(connection: Connection) -> dict[str, int]:
     return {name: connection.execute("SELECT pg_relation_size(%s::regclass)", [name]).fetchall()[0][0] for name in RELATIONS}
 
 
-def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
     """Cold and hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms nothing."""
-    variant, start = variant_of(trial), str(trial.cell["start"])
-    schema = _schema(str(trial.cell["table"]), variant.build)
-    facts = lab.memory[schema]
+    variant, start = variant_of(trial), trial.cell.start
+    schema = _schema(trial.cell.table, variant.build)
+    copy = state.copies[schema]
     with lab.cold(
         RELATIONS,
-        facts["files"],
+        state.files[schema],
         statement(start),
         arm=trial.arm,
-        shared_buffers_bytes=variant.memory_bytes(lab.profile.memory_fraction, facts["size_bytes"]),
+        shared_buffers_bytes=variant.memory_bytes(lab.profile.memory_fraction, copy.size_bytes),
         setup=(f"SET search_path = {schema}", *variant.scan.switches),
+        recorder=recorder,
         cached=variant.cached,
     ) as session:
-        cell = {**trial.cell, "state": start}
-        expected = _expected(facts["pages"][start], variant)
-        yield lab.timed(session, statement(start), cache=CacheState.COLD, cell=cell, expected=expected)
-        yield lab.timed(session, statement(start), cache=CacheState.HOT, cell=cell, again=HOT_AGAIN)
-        yield lab.timed(session, statement(NEXT[start]), cache=CacheState.CROSS, cell={**trial.cell, "state": NEXT[start]})
+        first, second = ({**trial.coordinates, "state": asked} for asked in (start, NEXT[start]))
+        expected = _expected(copy.pages[start], variant)
+        cold = lab.timed(session, statement(start), cache=CacheState.COLD, cell=first, expected=expected)
+        hot = lab.timed(session, statement(start), cache=CacheState.HOT, cell=first, again=HOT_AGAIN)
+        cross = lab.timed(session, statement(NEXT[start]), cache=CacheState.CROSS, cell=second)
         assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
+    return recorder.observed(cold, hot, cross)
 
 
-def _expected(pages: dict[str, int], variant: Variant) -> dict[str, int]:
+def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
     """Blocks that a cold query of `variant` must miss, by relation."""
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 
 
-def placement(trial: Trial) -> Placement | None:
+def placement(trial: Trial[Cell]) -> Placement | None:
     """Table with its primary key, and index; all are predicted from both on ssd, where waiting alters the host's own time least.
 
     None for a variant, which is measured with the table on hdd only.
     """
-    if trial.cell["variant"] != PUBLISHED:
+    if trial.cell.variant != PUBLISHED:
         return None
-    table, index = str(trial.cell["table"]), str(trial.cell["index"])
-    reference = replace(trial, cell={**trial.cell, "table": "ssd", "index": "ssd"})
+    table, index = trial.cell.table, trial.cell.index
+    reference = replace(trial, cell=replace(trial.cell, table="ssd", index="ssd"))
     return Placement({"census": table, "census_pkey": table, "pob": index}, reference.key)
 
 
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab, state: State) -> dict[str, Any]:
     """Sizes and pages of every copy on hdd, what each variant changes, and what the planner makes of the published queries."""
     asked = trials(lab.profile, lab.pair)
     with lab.loading() as connection:
         builds = {}
         for build in sorted({variant_of(trial).build for trial in asked} | {"shuffled"}):  # which the planner is asked about
-            _use(connection, "hdd", build, lab)
-            builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _facts(connection)["pages"]}
-        planner = _planner(connection, lab)
+            _use(connection, "hdd", build, lab, state.data)
+            builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
+        planner = _planner(connection, lab, state.data)
     return {
         **builds[PUBLISHED],
         "builds": builds,
-        "variants": {name: asdict(VARIANTS[name]) for name in sorted({str(trial.cell["variant"]) for trial in asked})},
+        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in asked})},
         "planner": planner,
     }
 
 
-def _planner(connection: Connection, lab: Lab) -> dict[str, Any]:
+def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
     """The planner's figures as published, and by today's defaults; how they move with statistics target and order; the source's."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
-    _use(connection, "hdd", PUBLISHED, lab)
+    _use(connection, "hdd", PUBLISHED, lab, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]
     with analysed(connection, "census", "pob", statistics_target=TODAYS_TARGET):
         today = estimates(connection, statements)
@@ -280,7 +272,7 @@ def _planner(connection: Connection, lab: Lab) -> dict[str, Any]:
     published = estimates(connection, statements)
     samples = []
     for order, build in (("state", PUBLISHED), ("random", "shuffled")):
-        _use(connection, "hdd", build, lab)
+        _use(connection, "hdd", build, lab, data)
         for target in SAMPLED_TARGETS:
             found = sampled(connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST)
             samples.append({"order": order, **found})
@@ -298,6 +290,7 @@ STUDY: Final = Study(
     name="index_placement",
     source="M",
     question="How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?",
+    begin=begin,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

@@ -5,11 +5,14 @@ from typing import Final
 
 from tierwise.core.units import MIB
 from tierwise.core.words import IoArm
+from tierwise.postgres.copies import Build
 
 PUBLISHED: Final = "published"
 """The variant that departs in nothing, and the build that it uses."""
 CATALOGUES_BYTES: Final = 4 * MIB
 """More than a session reads of the catalogues."""
+MAP: Final = "census_vm"
+"""Blocks of the table's visibility map, which the server counts as the table's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +39,46 @@ class Variant:
         """Bytes of shared_buffers, for a table and index of `size_bytes`; a heap that is to stay cached has room beside the catalogues."""
         wanted_bytes = round((self.memory_fraction or memory_fraction) * size_bytes)
         return max(wanted_bytes, size_bytes + CATALOGUES_BYTES) if self.cached else wanted_bytes
+
+
+PUBLISHED_SCAN: Final = Scan(
+    (
+        "SET enable_indexonlyscan = off",  # PostgreSQL 8.3 had none
+        "SET enable_bitmapscan = off",  # the published plan is a plain index scan
+        "SET enable_seqscan = off",
+    ),
+    ("Aggregate", "Index Scan using pob on census"),
+    "census",
+)
+INDEX_ONLY_SCAN: Final = Scan(
+    ("SET enable_bitmapscan = off", "SET enable_seqscan = off"), ("Aggregate", "Index Only Scan using pob on census"), MAP
+)
+BITMAP_SCAN: Final = Scan(
+    ("SET enable_indexonlyscan = off", "SET enable_indexscan = off", "SET enable_seqscan = off"),
+    ("Aggregate", "Bitmap Heap Scan on census", "Bitmap Index Scan on pob"),
+    "census",
+)
+
+
+HEAP_CACHED: Final = "heap-cached"
+BUILDS: Final = {
+    PUBLISHED: Build(),
+    "deduplicated": Build(deduplicated=True),
+    "grown": Build(grown=True),
+    "shuffled": Build(shuffled=True),
+    "vacuumed": Build(vacuumed=True),
+}
+"""The published copy is loaded in file order and has the index as 8.3 built it."""
+
+
+VARIANTS: Final = {
+    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),
+    "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
+    "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
+    HEAP_CACHED: Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
+    "deduplicated": Variant(PUBLISHED_SCAN, "index", build="deduplicated"),
+    "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
+    "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
+    "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
+    "bitmap": Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # for which the kernel reads ahead
+}

@@ -153,7 +153,7 @@ def here(run: Run) -> Sentence:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
     head = f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}):"
     lines = [
-        f"- {claim.id}: {marked(claim.here.verdict)}"
+        f"- {claim.id}: {marked(claim.here)}"
         + (
             f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} pairs"
             if claim.here.deciding_state

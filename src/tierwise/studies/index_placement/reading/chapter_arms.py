@@ -94,7 +94,7 @@ def _cell(claim: Judgement, arm: Arm) -> str:
     if same is None:
         return DASH
     estimate = number(same.estimate, 2) if same.estimate is not None else DASH
-    return f"{marked(same.verdict.split(' (')[0])} {estimate}"
+    return f"{marked(same.verdict)} {estimate}"
 
 
 def _blocks(arm: Arm, state: str) -> list[str]:
@@ -150,7 +150,7 @@ def _states(arm: Arm) -> str:
 
 def _condition(arm: Arm, shown: Sequence[Arm], usual: str, claim: ClaimVerdict) -> str:
     """One arm in which the sentence is true, and what made it so."""
-    exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {arm.verdict.split(' (')[0]}."
+    exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {arm.verdict}."
     line = f"- *{arm.label}* ({arm.differs}): it {leaves(arm, usual)}; {exactly} {_reads(arm)}"
     same = next((one for one in shown if one.variant == "heap-cached"), None)
     if arm.variant != "asymmetric" or same is None:
@@ -194,7 +194,7 @@ def _share(arm: Arm, state: str) -> str:
 
 def _after_another_state(shown: Sequence[Arm], claim: ClaimVerdict) -> str:
     """What the arms say of the cross test."""
-    word = {arm.label: arm.verdict.split(" (")[0] for arm in shown}
+    word = {arm.label: arm.verdict for arm in shown}
     told = (f"{one} in {listed(f'*{label}*' for label, said in word.items() if said == one)}" for one in dict.fromkeys(word.values()))
     return f"**After another state** (published: {bounds(claim)}; {claim.id}): {'; '.join(told)}." if word else ""
 

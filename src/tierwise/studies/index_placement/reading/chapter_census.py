@@ -3,14 +3,16 @@
 import json
 from typing import Any, Final
 
+from tierwise.core.data_sets import whole_rows
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, number, percent, size
-from tierwise.report.run import PUBLISHED_CENSUS_ROWS, Run
+from tierwise.report.run import Run
 from tierwise.report.words import state_name
 from tierwise.timings.manifest import DatasetRecord
 
 STUDY: Final = "index_placement"
+PUBLISHED_ROWS: Final = whole_rows("census")
 PUBLISHED_POB: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
 """Rows that each query found in source M."""
 PUBLISHED_BYTES: Final = {"census": 1_010 * MIB, "census_pkey": 52 * MIB, "pob": 52 * MIB}
@@ -23,8 +25,8 @@ def origin(run: Run) -> Sentence:
     record = _dataset(run)
     if record is None:
         return Sentence("This run's manifest names no census data.")
-    share = percent(record.rows / PUBLISHED_CENSUS_ROWS)
-    told = f"This run holds **{count(record.rows)} rows**, {share} of the published {count(PUBLISHED_CENSUS_ROWS)}."
+    share = percent(record.rows / PUBLISHED_ROWS)
+    told = f"This run holds **{count(record.rows)} rows**, {share} of the published {count(PUBLISHED_ROWS)}."
     source = run.manifest.source_of(record)
     if source != "synthetic":
         return Sentence(f"{told} They were read from the file that the run was given (`{source}`).")
@@ -37,7 +39,7 @@ def origin(run: Run) -> Sentence:
 def counts(run: Run, pair: str) -> Table:
     """Rows that each query found, beside the published count scaled to this run; pages that hold them where known."""
     record = _dataset(run)
-    share = record.rows / PUBLISHED_CENSUS_ROWS if record else float("nan")
+    share = record.rows / PUBLISHED_ROWS if record else float("nan")
     found = run.query(
         "select distinct state, result_rows from index_placement_observations where pair = ? and cache <> 'cross'",
         [pair],
@@ -75,7 +77,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
     record = _dataset(run)
     if not found or record is None:
         return Sentence("This run's manifest has no sizes of the relations.")
-    share = record.rows / PUBLISHED_CENSUS_ROWS
+    share = record.rows / PUBLISHED_ROWS
     rows = [
         [f"`{name}`", size(published), size(published * share), size(found[name])]
         for name, published in PUBLISHED_BYTES.items()
@@ -116,7 +118,7 @@ def provenance(run: Run) -> Table | Sentence:
 
 
 def _dataset(run: Run) -> DatasetRecord | None:
-    return next((record for record in run.manifest.datasets if record.name == "census"), None)
+    return run.manifest.data("census", STUDY)
 
 
 def _facts(run: Run, pair: str) -> dict[str, Any]:

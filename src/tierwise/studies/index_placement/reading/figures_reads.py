@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import altair as alt
@@ -14,9 +15,8 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, STATES, arm_label, state_name
-from tierwise.studies.index_placement.reading.distances import mean_distances
 from tierwise.studies.index_placement.reading.figures import QUERY, main_arm, nothing
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.traces import TraceKey, read_trace
 
 STUDY: Final = "index_placement"
 PARTS: Final = {"table": theme.BLUE, "index": theme.ORANGE, "primary key": theme.GREEN, "server": "#a9b2bd"}
@@ -180,3 +180,16 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
     )
     height = apart["arm"].n_unique() * (DOT_PX)
     return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Blocks from one read to the next")
+
+
+def mean_distances(run_folder: Path, key: TraceKey, step: int) -> dict[str, float]:
+    """Relation -> mean distance, in its blocks, from one read to the next in query `step` of a trial; 1: each reads the next block.
+
+    A relation with a single read has no distance. Empty where nothing was recorded.
+    """
+    trace = read_trace(run_folder, key)
+    if trace is None:
+        return {}
+    reads = trace.filter(step=step, operation="read")
+    distances = reads.select("relation", distance=pl.col("page").diff().over("relation").abs()).drop_nulls()
+    return dict(distances.group_by("relation", maintain_order=True).mean().iter_rows())

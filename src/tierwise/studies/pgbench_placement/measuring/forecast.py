@@ -8,6 +8,7 @@ from tierwise.bench.study import Trial
 from tierwise.core.units import PAGE_BYTES
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.studies.pgbench_placement.measuring import trials as study
+from tierwise.studies.pgbench_placement.measuring.cells import Cell
 from tierwise.studies.pgbench_placement.measuring.trials import Grid
 
 WAL_BYTES: Final = 1_000_000_000
@@ -35,28 +36,28 @@ class Constants(Measured):
     spreads: dict[str, float] = Field(description="standard deviation of the log gain over everything on hdd between blocks, by placement")
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[Cell]) -> Forecast:
     """The forecast of the study on `prospect.pair`."""
     constants = load("pgbench_placement", Constants)
     grid = study.grid(prospect.profile)
     asked = prospect.trials
     if not asked:
         return Forecast(0.0, 0.0, 0.0, {})
-    databases = {study.database_of(trial): grid.rows_of(str(trial.cell["size"])) for trial in asked}
+    databases = {trial.cell.database: grid.rows_of(trial.cell.size) for trial in asked}
     host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in databases.values())
     device_s = 0.0
 
-    def around_s(trial: Trial) -> float:
-        memory_bytes = float(trial.cell["memory"]) * study.PUBLISHED_MEMORY * grid.rows_of("large") * constants.row_bytes
+    def around_s(trial: Trial[Cell]) -> float:
+        memory_bytes = trial.cell.memory * study.PUBLISHED_MEMORY * grid.rows_of("large") * constants.row_bytes
         return (
             constants.trial_s
-            + databases[study.database_of(trial)] * constants.row_bytes * constants.restore_byte_s
+            + databases[trial.cell.database] * constants.row_bytes * constants.restore_byte_s
             + study.FILL * memory_bytes / PAGE_BYTES * constants.lookup_s
-            + grid.warming_s(float(trial.cell.get("skew", 0.0)))
+            + grid.warming_s(trial.cell.skew or 0.0)
         )
 
     for trial in asked:
-        window_s = grid.blocks * prospect.real_s(_window_s(trial, grid, constants), constants.real_share[str(trial.cell["table"])])
+        window_s = grid.blocks * prospect.real_s(_window_s(trial, grid, constants), constants.real_share[trial.cell.table])
         host_s += grid.blocks * around_s(trial) + (window_s if prospect.counted else 0.0)
         device_s += 0.0 if prospect.counted else window_s
     for trial in prospect.waited:
@@ -67,12 +68,12 @@ def forecast(prospect: Prospect) -> Forecast:
         host_s += simulated * placements * constants.map_s
     copies_bytes = (sum(databases.values()) + max(databases.values())) * constants.row_bytes
     disk_bytes = copies_bytes + (len(databases) + 1) * constants.server_bytes + WAL_BYTES
-    moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell["table"], trial.cell["index"]) for trial in asked}}
+    moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell.table, trial.cell.index) for trial in asked}}
     return Forecast(host_s, device_s, disk_bytes, {name: spread for name, spread in constants.spreads.items() if name in moved})
 
 
-def _window_s(trial: Trial, grid: Grid, constants: Constants) -> float:
+def _window_s(trial: Trial[Cell], grid: Grid, constants: Constants) -> float:
     """Seconds of one window by the clock of the tiers: but not before its checkpoint is done and as long again as before it has passed."""
     before_s = grid.window_s / 4
-    checkpoint_s = constants.checkpoint[str(trial.cell["table"])] * (grid.settle_s + before_s)
+    checkpoint_s = constants.checkpoint[trial.cell.table] * (grid.settle_s + before_s)
     return grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)

@@ -13,9 +13,9 @@ from tierwise.bench.lab import Lab
 from tierwise.core.files import write_whole
 from tierwise.core.progress import say
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.restore import TABLESPACES, restore
-from tierwise.postgres.settings import Connection, loading_settings
+from tierwise.postgres.cluster_files import TABLESPACES, restore
+from tierwise.postgres.loading import loading
+from tierwise.postgres.settings import Connection
 
 TEMPLATES: Final = ("template0", "template1")
 """Databases that nobody makes another from here."""
@@ -32,17 +32,11 @@ def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fi
     cluster.stop("immediate")
     shutil.rmtree(cluster.folder, ignore_errors=True)
     cluster.create()
-    cluster.start(loading_settings())
-    try:
-        with cluster.connect() as connection:
-            for tablespace in tablespaces:
-                create_tablespace(connection, tablespace, cluster.folder / TABLESPACES / tablespace)
-            facts = fill(cluster, connection)
-            for template in TEMPLATES:  # two thirds of a small cluster's files, each of which would be put back for every trial
-                connection.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE false").format(sql.Identifier(template)))
-                connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(template)))
-    finally:
-        cluster.stop()
+    with loading(cluster, {tablespace: cluster.folder / TABLESPACES / tablespace for tablespace in tablespaces}) as connection:
+        facts = fill(cluster, connection)
+        for template in TEMPLATES:  # two thirds of a small cluster's files, each of which would be put back for every trial
+            connection.execute(sql.SQL("ALTER DATABASE {} IS_TEMPLATE false").format(sql.Identifier(template)))
+            connection.execute(sql.SQL("DROP DATABASE {}").format(sql.Identifier(template)))
     write_whole(_facts_file(lab, name), json.dumps(facts))
 
 

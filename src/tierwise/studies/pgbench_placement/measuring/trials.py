@@ -8,7 +8,6 @@ holds a whole checkpoint, asked for in its midst.
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from typing import Any, Final, Literal, Self
 
@@ -16,8 +15,9 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from tierwise.bench.lab import PROCESSORS, Lab
-from tierwise.bench.study import Study, Trial
-from tierwise.bench.window import CPU_BOUND, Window, io_by_relation, serving
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Study, Trial, no_state
+from tierwise.bench.window import CPU_BOUND, Window, io_by_relation
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
@@ -26,14 +26,15 @@ from tierwise.core.progress import say
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Layout, Substrate
+from tierwise.datasets.pgbench import Bank
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
+from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size
 from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, flip_map
 from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
-from tierwise.timings.schema import Timing
 
 TIERS: Final = ("hdd", "ssd")
 WAL_TIER: Final = "wal"
@@ -61,13 +62,10 @@ FILL: Final = 3
 WARM_TPS: Final = 3400
 """Transactions a second while the delays are off, as the flip map assumes them: between the 1,500 and 7,700 (geometric mean) that nine
 windows on two cores began with, by their share of updates."""
-MIX: Final = "mix"
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0}
 """Where the claims are looked up: the source states neither script nor clients."""
 
-Size = Literal["small", "large"]
 PlacementName = Literal["all_hdd", "index_ssd", "table_ssd", "all_ssd", "hot_ssd"]
-Script = Literal["tpcb-like", "simple-update", "select-only"]
 
 
 class MixSpec(Strict):
@@ -128,13 +126,13 @@ def grid(profile: Profile) -> Grid:
     return profile.study("pgbench_placement", Grid)
 
 
-def accounts(profile: Profile) -> dict[str, int]:
-    """Rows of pgbench_accounts in each set that `profile` fills."""
-    sizes = {size for cells in grid(profile).cells for size in cells.sizes}
-    return {size: grid(profile).rows_of(size) for size in PUBLISHED_SCALES if size in sizes}
+def banks(profile: Profile) -> list[Bank]:
+    """Each set that `profile` fills."""
+    sizes, asked = {size for cells in grid(profile).cells for size in cells.sizes}, grid(profile)
+    return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run on."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
@@ -161,41 +159,41 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     return tuple(found.values())
 
 
-def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial]:
+def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cell]]:
     arms = [arm for arm in cells.arms if arm in profile.arms] or list(profile.arms)  # a server without direct I/O has one arm
-    scripts = [{"script": MIX, **mix.model_dump(mode="json")} for mix in cells.mixes] or [{"script": script} for script in cells.scripts]
+    scripts = [{"script": MIX, **mix.model_dump()} for mix in cells.mixes] or [{"script": script} for script in cells.scripts]
     for arm, size, name, clients, script, slowdown, memory in product(
         arms, cells.sizes, cells.placements, cells.clients, scripts, cells.slowdowns, cells.memories
     ):
         table, index = PLACEMENTS[name]
-        cell: dict[str, str | int | float] = {
-            "size": size,
-            "table": table,
-            "index": index,
-            "clients": clients,
+        cell = Cell(
+            size=size,
+            table=table,
+            index=index,
+            clients=clients,
             **script,
-            "arm": str(arm),
-            "slowdown": slowdown,
-            "memory": memory,
-        }
-        if cells.processors != PROCESSORS:
-            cell |= {"processors": cells.processors}
-        if cells.partitions:
-            cell |= {"partitions": cells.partitions, "hot": "ssd" if name == HOT else table}
+            arm=arm,
+            slowdown=slowdown,
+            memory=memory,
+            processors=None if cells.processors == PROCESSORS else cells.processors,
+            partitions=cells.partitions or None,
+            hot=("ssd" if name == HOT else table) if cells.partitions else None,
+        )
         tiers = frozenset({table, index, *([WAL_TIER] if own_wal else [])})
-        trial = Trial(cell=cell, arm=arm, tiers=tiers, preparation="", placed=name)
-        yield replace(trial, preparation=trial.key)  # each is put back first
+        yield Trial(cell, arm, tiers, preparation=cell.key, placed=name)  # each is put back first
 
 
-def published_share(lab: Lab) -> float:
-    """Rows of this run over the published rows, the same for both sets."""
+def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing was found out
+    """Rows of this run over the published rows, the same for both sets; the manifest names them."""
+    for bank in banks(lab.profile):
+        lab.note_dataset(bank)
     return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
 
 
-def prepare(trial: Trial, lab: Lab) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, state: None) -> None:  # noqa: ARG001 - facts lie beside the databases
     """The prepared database put back, on the trial's tiers."""
-    size, scattered = str(trial.cell["size"]), trial.cell.get("layout") == Layout.RANDOM_KEYS
-    asked, partitions = grid(lab.profile), int(trial.cell.get("partitions", 0))
+    cell, asked = trial.cell, grid(lab.profile)
+    size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
     def fill(cluster: Cluster, connection: Connection) -> dict[str, int]:
         pgbench.initialise(cluster, asked.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
@@ -208,57 +206,42 @@ def prepare(trial: Trial, lab: Lab) -> None:
         rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [names])
         return dict(rows.fetchall())
 
-    places = _places(trial)
-    prepare_database(lab, database_of(trial), tuple(places), fill)
-    put_back(lab, database_of(trial), places, wal=WAL_TIER)
+    prepare_database(lab, cell.database, tuple(cell.places), fill)
+    put_back(lab, cell.database, cell.places, wal=WAL_TIER)
 
 
-def _places(trial: Trial) -> dict[str, str]:
-    """Tablespace -> tier."""
-    table, index, hot = (str(trial.cell.get(name, "")) for name in ("table", "index", "hot"))
-    places = {"tables": table, "indexes": index}
-    return {**places, "hot_tables": hot, "hot_indexes": index if hot == table else hot} if hot else places
-
-
-def database_of(trial: Trial) -> str:
-    """Name of the prepared database that the trial begins with."""
-    scattered = ["scattered"] if trial.cell.get("layout") == Layout.RANDOM_KEYS else []
-    parted = [f"{trial.cell['partitions']}-parts"] if "partitions" in trial.cell else []
-    return "-".join([str(trial.cell["size"]), *scattered, *parted])
-
-
-def memory_bytes(trial: Trial, lab: Lab) -> int:
-    """The trial's memory: the source's share of the large set, whichever set is measured, times the trial's factor."""
-    size = str(trial.cell["size"])
+def memory_bytes(cell: Cell, lab: Lab) -> int:
+    """The memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
     scales = grid(lab.profile)
-    large_bytes: float = sum((database_facts(lab, database_of(trial)) or {}).values()) * scales.scale_of("large") / scales.scale_of(size)
-    return round(float(trial.cell["memory"]) * PUBLISHED_MEMORY * large_bytes)
+    large_bytes: float = sum((database_facts(lab, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
+    return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
-def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
     """One window: before its checkpoint, during it, after it."""
-    asked, clients, scale = grid(lab.profile), int(trial.cell["clients"]), grid(lab.profile).scale_of(str(trial.cell["size"]))
-    script = _script(trial)
-    memory = memory_bytes(trial, lab)
-    lab.processors = int(trial.cell.get("processors", PROCESSORS))
+    cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
+    memory = memory_bytes(cell, lab)
+    lab.processors = cell.processors or PROCESSORS
     buffered = trial.arm is IoArm.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
-    relations = pgbench.relations(int(trial.cell.get("partitions", 0)))
-    with serving(lab, settings, arm=trial.arm, memory_bytes=limit) as connection:
+    relations = pgbench.relations(cell.partitions or 0)
+    lab.down("immediate")  # what a server holds is not written down
+    for tier in lab.tiers.values():
+        tier.empty_cache(cached=buffered)
+    clock = lab.clock(alone=False)
+    with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
         pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
-        with pgbench.Load(lab.cluster, script, clients=clients, seed=lab.seed, scale=scale, logged=False):
-            time.sleep(asked.warming_s(float(trial.cell.get("skew", 0.0))))
+        with pgbench.Load(lab.cluster, cell.load, clients=clients, seed=lab.seed, scale=scale, logged=False):
+            time.sleep(asked.warming_s(cell.skew or 0.0))
         connection.execute("CHECKPOINT")
-        lab.go_by(lab.clock(alone=False))
+        lab.go_by(clock)
         for tier in lab.tiers.values():
-            tier.delays(True, slowdown=float(trial.cell["slowdown"]))
-        window = Window(lab, connection, relations, _places(trial))
-        load = pgbench.Load(
-            lab.cluster, script, clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(lab.clock(alone=False))
-        )
+            tier.delays(True, slowdown=cell.slowdown)
+        window = Window(lab, connection, relations, cell.places)
+        load = pgbench.Load(lab.cluster, cell.load, clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
         with load:
             lab.sleep(asked.settle_s)
             with window.phase("before"):
@@ -269,17 +252,11 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
             with window.phase("after"):
                 lab.sleep(max(asked.window_s / 4, asked.window_s - spent_s), hold=True)
         transactions = window.by_clock(load.transactions)
-        lab.recorder.transactions = transactions
-        yield from window.timings(transactions, script=str(trial.cell["script"]), clients=clients, cell=trial.cell)
+        timings = window.timings(transactions, script=cell.script, clients=clients, cell=trial.coordinates)
+        return Observed(tuple(timings), transactions=transactions)
 
 
-def _script(trial: Trial) -> str | pgbench.Mix:
-    if trial.cell["script"] == MIX:
-        return pgbench.Mix(float(trial.cell["writes"]), float(trial.cell["skew"]), Layout(str(trial.cell["layout"])))
-    return str(trial.cell["script"])
-
-
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab, state: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
     """Sizes of the prepared databases and the shape of a window."""
     asked = grid(lab.profile)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
@@ -325,6 +302,7 @@ STUDY: Final = Study(
     name="pgbench_placement",
     source="V",
     question="Which placement of tables and indexes on disks and flash gives the most transactions a second?",
+    begin=no_state,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

@@ -176,7 +176,7 @@ def here(run: Run) -> Sentence:
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
     lines = [
-        f"- {claim.id}: {marked(claim.here.verdict)}" + (f", {estimated(claim.here)}" if claim.here.estimate is not None else "")
+        f"- {claim.id}: {marked(claim.here)}" + (f", {estimated(claim.here)}" if claim.here.estimate is not None else "")
         for claim in run.verdicts
         if claim.source == "V" and claim.here
     ]

@@ -11,6 +11,7 @@ from tierwise.bench.study import Trial
 from tierwise.core.units import GIB, MIB
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.simulate.zipf import MEASURED_S, WARM_UP_S
+from tierwise.studies.ram_or_ssd.measuring.trials import HOW_LIVE, Cell, LiveCell
 
 SCALE: Final = 64
 """Of the simulations that were timed."""
@@ -36,7 +37,7 @@ class Constants(Measured):
     live: Live
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[Cell]) -> Forecast:
     """The forecast of the study on one of source R's pairs; a size that was not timed lies between its neighbours."""
     constants = load("ram_or_ssd", Constants)
     blocks = prospect.profile.blocks
@@ -44,16 +45,16 @@ def forecast(prospect: Prospect) -> Forecast:
         return _live(prospect.trials, blocks, constants.live)
     once_s = 0.0
     for trial in prospect.trials:
-        known = constants.seconds[str(trial.cell["tier"])]
-        at_64_s = float(np.interp(int(trial.cell["dataset_gib"]), list(known), list(known.values())))
-        once_s += at_64_s * SCALE / int(trial.cell["scale"])
-    counted = {trial.cell["dataset_gib"] for trial in prospect.trials if int(trial.cell["scale"]) > 1}
+        known = constants.seconds[trial.cell.tier]
+        at_64_s = float(np.interp(trial.cell.dataset_gib, list(known), list(known.values())))
+        once_s += at_64_s * SCALE / trial.cell.scale
+    counted = {trial.cell.dataset_gib for trial in prospect.trials if trial.cell.scale > 1}
     return Forecast(constants.open_s + constants.size_s * len(counted) + blocks * once_s, 0.0, 0.0, constants.spreads)
 
 
-def _live(trials: Sequence[Trial], blocks: int, constants: Live) -> Forecast:
-    files = [trial.cell for trial in trials if trial.cell["how"] == "live"]
+def _live(trials: Sequence[Trial[Cell]], blocks: int, constants: Live) -> Forecast:
+    files = [cell for trial in trials if isinstance(cell := trial.cell, LiveCell) and cell.how == HOW_LIVE]
     once_s = constants.turn_s * len(files) + constants.model_s * (len(trials) - len(files))
-    reading_s = sum((WARM_UP_S + MEASURED_S) / int(cell["scale"]) for cell in files)
-    sizes = {(cell["tier"], cell["dataset_gib"]): int(cell["dataset_gib"]) * GIB / int(cell["scale"]) for cell in files}
+    reading_s = sum((WARM_UP_S + MEASURED_S) / cell.scale for cell in files)
+    sizes = {(cell.tier, cell.dataset_gib): cell.dataset_gib * GIB / cell.scale for cell in files}
     return Forecast(constants.open_s + blocks * once_s, blocks * reading_s, CALIBRATION_BYTES + sum(sizes.values()), constants.spreads)

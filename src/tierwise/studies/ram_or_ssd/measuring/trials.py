@@ -11,6 +11,7 @@ device's own, and what a real disk does with direct reads.
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -23,6 +24,7 @@ from pydantic import Field
 
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Trial
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError, InputError
@@ -55,8 +57,29 @@ VALUES_OVER_INDEX: Final = 10
 ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
 """By tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on the SSD."""
 THREADS: Final = 8
+HOW_LIVE: Final = "live"
+HOW_MODEL: Final = "model"
 LIVE_INTERVALS: Final = 6
 """Rows of each phase of a live trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(AnyCell):
+    """The size of the data and the drive before which they lie."""
+
+    tier: str
+    dataset_gib: int
+    scale: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCell(Cell):
+    """What is read live, or by the model of that (`how`), which reads `window_pages` around a fault."""
+
+    cache_gib: int
+    advice: str
+    how: str
+    window_pages: int | None = None
 
 
 class LiveGrid(Strict):
@@ -76,14 +99,14 @@ class Grid(Strict):
     live: LiveGrid = LiveGrid()
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
     return tuple(
         Trial(
-            cell={"tier": tier, "dataset_gib": size_gib, "scale": grid.scale},
+            cell=Cell(tier, size_gib, grid.scale),
             arm=IoArm.BUFFERED,
             tiers=frozenset({tier}),
             preparation="none",
@@ -93,21 +116,20 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     )
 
 
-def simulate(trial: Trial, pair: Pair, seed: int) -> Iterator[Timing]:
+def simulate(trial: Trial[Cell], pair: Pair, seed: int) -> Iterator[Timing]:
     """A row for every ten seconds, from dropped caches on."""
-    tier = str(trial.cell["tier"])
-    benchmark = _benchmark(pair, tier, int(trial.cell["dataset_gib"]), int(trial.cell["scale"]))
-    return _rows(trial, benchmark, seed, _device(pair, tier))
+    cell = trial.cell
+    return _rows(trial, _benchmark(pair, cell.tier, cell.dataset_gib, cell.scale), seed, _device(pair, cell.tier))
 
 
-def _rows(trial: Trial, benchmark: Benchmark, seed: int, device: str | None) -> Iterator[Timing]:
-    tier = str(trial.cell["tier"])
+def _rows(trial: Trial[Cell], benchmark: Benchmark, seed: int, device: str | None) -> Iterator[Timing]:
+    tier = trial.cell.tier
     started_at = datetime.now(UTC)
     series = benchmark.run(seed)
     for number, (operations, misses, reads) in enumerate(zip(series.operations, series.misses, series.device_reads, strict=True), 1):
         end_s = INTERVAL_S * number
         yield Timing(
-            cell={**trial.cell, "phase": "warm_up" if end_s <= WARM_UP_S else "measured", "end_s": end_s},
+            cell={**trial.coordinates, "phase": "warm_up" if end_s <= WARM_UP_S else "measured", "end_s": end_s},
             cache=CacheState.COLD,
             operation=OPERATION,
             started_at=started_at,
@@ -138,27 +160,28 @@ def _is_live(pair: Pair) -> bool:
     return any(isinstance(spec, DirectoryTier) for spec in pair.tiers.values())
 
 
-def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial]:
+def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial[LiveCell]]:
     for tier, spec in sorted(pair.tiers.items()):
         if isinstance(spec, SimulatedTier):
             continue
         for size_gib in grid.dataset_gib:
             for advice in (ADVICE[tier], *({"normal", "random"} - {ADVICE[tier]} if grid.swap_advice else ())):
-                where = {"tier": tier, "dataset_gib": size_gib, "cache_gib": grid.cache_gib, "scale": grid.scale, "advice": advice}
+                live_cell = LiveCell(tier, size_gib, grid.scale, grid.cache_gib, advice, HOW_LIVE)
                 windows = (WINDOW_PAGES, 1) if advice == "normal" else (1,)
-                cells = ({"how": "live", **where}, *({"how": "model", "window_pages": window, **where} for window in windows))
+                cells = (live_cell, *(replace(live_cell, how=HOW_MODEL, window_pages=window) for window in windows))
                 yield from (Trial(cell, IoArm.BUFFERED, frozenset({tier}), LIVE) for cell in cells)
 
 
-def live(trial: Trial, lab: LiveLab, seed: int) -> Iterator[Timing]:
+def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
     """Yield a row for each interval of a live trial; of its model the same rows as of any simulation."""
-    tier, scale = str(trial.cell["tier"]), int(trial.cell["scale"])
-    size_bytes = int(trial.cell["dataset_gib"]) * GIB
-    if trial.cell["how"] == "model":
+    cell = trial.cell
+    assert isinstance(cell, LiveCell), "those of a pair with a real disk"
+    tier, scale = cell.tier, cell.scale
+    size_bytes = cell.dataset_gib * GIB
+    if cell.window_pages is not None:
         costs = Costs(lab.hit_s, lab.calibrations[f"{lab.pair.name}/{tier}"]["fault_s"])
-        window = int(trial.cell["window_pages"])
-        drive = _drive(lab, tier)
-        benchmark = Benchmark(drive, size_bytes, int(trial.cell["cache_gib"]) * GIB, costs, scale=scale, window_pages=window, strewn=True)
+        drive, cache_bytes = _drive(lab, tier), cell.cache_gib * GIB
+        benchmark = Benchmark(drive, size_bytes, cache_bytes, costs, scale=scale, window_pages=cell.window_pages, strewn=True)
         yield from _rows(trial, benchmark, seed, lab.tiers[tier].device)
         return
     phase_s = WARM_UP_S / scale
@@ -167,19 +190,19 @@ def live(trial: Trial, lab: LiveLab, seed: int) -> Iterator[Timing]:
         items=size_bytes // scale // ITEM_BYTES + 1,
         scale=scale,
         threads=THREADS,
-        random=trial.cell["advice"] == "random",
+        random=cell.advice == "random",
         intervals=2 * LIVE_INTERVALS,
         interval_s=phase_s / LIVE_INTERVALS,
         seed=seed,
     )
-    found = lab.observe(tier, asked, int(trial.cell["cache_gib"]) * GIB // scale)
+    found = lab.observe(tier, asked, cell.cache_gib * GIB // scale)
     for number, (begin, end) in enumerate(pairwise(found.samples), 1):
         requests = found.requests_between(begin, end)
         overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
-        cell = {**trial.cell, "phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * asked.interval_s * scale}
+        phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * asked.interval_s * scale}
         reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
         yield Timing(
-            cell=cell,
+            cell={**trial.coordinates, **phase},
             cache=CacheState.COLD,
             operation=OPERATION,
             started_at=found.started_at + timedelta(seconds=begin.time_s - found.samples[0].time_s),

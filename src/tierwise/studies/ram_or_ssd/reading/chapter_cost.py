@@ -205,7 +205,7 @@ def summary(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == "R10"), None)
     case = _beyond_memory(run)[0]
     then, now = _then_and_now(run, case)
-    verdict = f" Source R's headline, that SSDs replace RAM and not disks: {marked(claim.verdict)}." if claim else ""
+    verdict = f" Source R's headline, that SSDs replace RAM and not disks: {marked(claim)}." if claim else ""
     return Sentence(
         f"**What an I/O costs.** Over data {case.data_to_ram:g} times the RAM, doing without the SSD cost {number(then.least)} times as "
         f"much in {THEN.year}, by more {then.instead}, and costs {number(now.least)} times as much at the prices of {now.book.on:%B %Y}, "

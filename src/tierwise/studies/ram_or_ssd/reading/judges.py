@@ -4,19 +4,23 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from tierwise.analysis.verdicts import ClaimVerdict
+import duckdb
+
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import Grounds, Judge, Judgement
 from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.band import States, judge_band
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
 from tierwise.costs.sensitivity import ratio_over_band
-from tierwise.report.rooms import Connection, MoneyJudge
 from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, ways
 
+Connection = duckdb.DuckDBPyConnection
 
-def judge(found: Callable[[Connection | None], States], verdict: ClaimVerdict, connection: Connection | None) -> ClaimVerdict:
-    """`verdict` by the ratios that `found` has; its reads go through the page cache."""
-    return judge_band(verdict, found(connection), arm=IoArm.BUFFERED)
+
+def judge(found: Callable[[Connection | None], States], claim: Claim, on: Grounds) -> Judgement:
+    """What the ratios that `found` has say of `claim`; its reads go through the page cache."""
+    return judge_band(claim, on.pair, found(on.rows.connection if on.rows else None), arm=IoArm.BUFFERED)
 
 
 def replaces_memory(connection: Connection | None) -> States:
@@ -38,4 +42,4 @@ def sequential(_: Connection | None) -> States:
     return {"lead in random over lead in sequential reads": (Substrate.SIMULATED, (ratio, ratio))}
 
 
-MONEY: Final[Mapping[str, MoneyJudge]] = {"R10": partial(judge, replaces_memory), "R11": partial(judge, sequential)}
+MONEY: Final[Mapping[str, Judge]] = {"R10": partial(judge, replaces_memory), "R11": partial(judge, sequential)}

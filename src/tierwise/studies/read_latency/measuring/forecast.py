@@ -6,7 +6,7 @@ from pydantic import Field
 
 from tierwise.core.units import MIB
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
-from tierwise.studies.read_latency.measuring.trials import CACHED_MIB, NAME, Grid
+from tierwise.studies.read_latency.measuring.trials import CACHED_MIB, NAME, Cell, Grid
 
 OTHER_SHARE: Final = 0.25
 """Of the table on hdd: the table on any other tier."""
@@ -25,7 +25,7 @@ class Constants(Measured):
     spreads: dict[str, float] = Field(description="standard deviation of the log of L4's ratio between windows")
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[Cell]) -> Forecast:
     """The forecast of the study on one pair; nothing where it has no trial."""
     if not prospect.trials:
         return Forecast(0.0, 0.0, 0.0, {})

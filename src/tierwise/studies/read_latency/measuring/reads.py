@@ -17,17 +17,19 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import CacheState, ClockKind, IoArm
-from tierwise.postgres import cold, settings
+from tierwise.postgres import cold
+from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.processes import serving as serving_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
-from tierwise.postgres.wal import WAL
 from tierwise.recorders.choice import RECORDERS
 from tierwise.recorders.reads import find_server
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.reads import READS, buckets
 from tierwise.timings.schema import RelationIo, Timing
 
+Obstacles = dict[str, str | None]
+"""By recorder, why it can record nothing here; None where it can."""
 EMULATOR: Final = "emulator"
 CONSERVED: Final = 0.01
 """Share of the server's reads by which what was traced may differ before the row gives no verdict."""
@@ -47,46 +49,33 @@ def mount_for(lab: Lab, arm: IoArm) -> None:
         tier.empty_cache(cached=arm is IoArm.BUFFERED)
 
 
-@contextmanager
-def serving(lab: Lab, *, arm: IoArm, shared_buffers_bytes: int, extra: Mapping[str, str]) -> Iterator[Connection]:
-    """A server with empty caches, delays off, whose processes can be counted; the tiers are mounted for `arm` already (`mount_for`).
+def empty_caches(lab: Lab) -> None:
+    """Have the server down and the kernel hold nothing of the tiers, which stay mounted as they are (`mount_for`).
 
     Raises:
         EvidenceError: the kernel kept pages of the tiers' files.
     """
-    lab.cluster.stop()
+    lab.down()
     for tier in lab.tiers.values():
-        tier.delays(False)
         files = [path for path in tier.directory.rglob("*") if path.is_file() and WAL not in path.parts]
         cold.evict(files)
         if kept := cold.residency(files):
             raise EvidenceError(f"tier {tier.name}: {kept} pages were still in the page cache")
-    lab.settings = {**settings.measuring_settings(lab.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), **extra}
-    with lab.started_by(lab.clock(alone=False)):
-        lab.cluster.start(lab.settings)
-    try:
-        with lab.cluster.connect() as connection:
-            yield connection
-    finally:
-        for tier in lab.tiers.values():
-            tier.delays(False)
-        lab.go_by(ClockKind.WAITED)
-        lab.cluster.stop()
 
 
-def obstacle(lab: Lab, recorder: str) -> str | None:
-    """Why `recorder` can record nothing here, found out once; None where it can."""
-    known: dict[str, str | None] = lab.memory.setdefault("obstacles", {})
-    if recorder not in known:
-        known[recorder] = RECORDERS[recorder].obstacle()
-    return known[recorder]
+def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> str:
+    """The first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a device.
 
-
-def choose_recorder(lab: Lab, wanted: Sequence[str]) -> str:
-    """The first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a device."""
+    What stands in the way of each is found out once, and noted in `obstacles`.
+    """
     if lab.clock(alone=False) is not ClockKind.WAITED:
         return EMULATOR
-    return next((name for name in wanted if obstacle(lab, name) is None), EMULATOR)
+    for name in wanted:
+        if name not in obstacles:
+            obstacles[name] = RECORDERS[name].obstacle()
+        if obstacles[name] is None:
+            return name
+    return EMULATOR
 
 
 @dataclass

@@ -5,8 +5,7 @@ cache holds; the log lies on the ssd, as at the source. Every read of the server
 one such window; the kernel's page cache is empty before it but for the small table and the indexes, and has no limit of its own.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import polars as pl
@@ -14,6 +13,8 @@ from psycopg import sql
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
@@ -21,13 +22,11 @@ from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Substrate
-from tierwise.postgres.placement import create_tablespace
-from tierwise.postgres.settings import Connection
-from tierwise.postgres.wal import place_wal
+from tierwise.postgres.cluster_files import place_wal
+from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.studies.read_latency.measuring.clients import Client, connected
 from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
-from tierwise.studies.read_latency.measuring.reads import ReadWindow, choose_recorder, mount_for, serving
-from tierwise.timings.schema import Timing
+from tierwise.studies.read_latency.measuring.reads import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
 
 NAME: Final = "read_latency"
 TIERS: Final = ("hdd", "ssd")
@@ -77,7 +76,25 @@ class Grid(Strict):
     )
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+@dataclass(frozen=True, slots=True)
+class Cell(AnyCell):
+    """The load, for how long and on how much."""
+
+    arm: IoArm
+    load: str
+    window_s: float
+    table_mib: int
+
+
+@dataclass
+class State:
+    """Why recorders could not record here, and what the last one recorded that tells the sessions apart."""
+
+    obstacles: Obstacles = field(default_factory=dict)
+    reads: pl.DataFrame | None = None
+
+
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """The published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
 
     None where a tier is simulated, since no model has that cache.
@@ -88,12 +105,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     grid = profile.study(NAME, Grid)
     if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
         return ()
-    cell: dict[str, str | int | float] = {
-        "arm": str(IoArm.BUFFERED),
-        "load": "mixed",
-        "window_s": grid.window_s,
-        "table_mib": grid.table_mib,
-    }
+    cell = Cell(IoArm.BUFFERED, "mixed", grid.window_s, grid.table_mib)
     trial = Trial(cell=cell, arm=IoArm.BUFFERED, tiers=frozenset(pair.tiers), preparation="loaded")
     return (trial, trial.also_waited())
 
@@ -109,20 +121,22 @@ def pages_of(lab: Lab, tablespace: str) -> int:
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 
 
-def published_share(lab: Lab) -> float:
+def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
+    """Nothing recorded."""
+    return State()
+
+
+def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the grid says it
     """The table on hdd over the span that is assumed of the published disks."""
     return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
-def prepare(trial: Trial, lab: Lab) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:  # noqa: ARG001 - nothing of it is needed later
     """A table with its index in every tablespace, and the log on the ssd."""
     mount_for(lab, trial.arm)
     place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
-    with lab.loading() as connection:
-        there = {name for (name,) in connection.execute("SELECT spcname FROM pg_tablespace")}
-        for tablespace, tier in tablespaces(lab).items():
-            if tablespace not in there:
-                create_tablespace(connection, tablespace, lab.tiers[tier].directory / tablespace)
+    with lab.loading({CACHED: lab.tiers[tablespaces(lab)[CACHED]].directory / CACHED}) as connection:
+        for tablespace in tablespaces(lab):
             if connection.execute("SELECT to_regclass(%s)", [index_of(tablespace)]).fetchone() == (None,):
                 _load(connection, tablespace, pages_of(lab, tablespace))
 
@@ -156,16 +170,14 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
         connection.execute(sql.SQL(command).format(**names))
 
 
-def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
     """The load for the length of a window, after indexes, catalogues and the small table were read without delays."""
-    spaces, window_s = tablespaces(lab), float(trial.cell["window_s"])
+    spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
-    with serving(
-        lab,
-        arm=trial.arm,
-        shared_buffers_bytes=SHARED_BUFFERS_BYTES,
-        extra=SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {},
-    ) as connection:
+    settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
+    settings |= SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {}
+    empty_caches(lab)
+    with lab.serving(settings, lab.clock(alone=False)) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
         asked = [
             Client(
@@ -174,22 +186,21 @@ def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
             for space in spaces
             for number, session in enumerate(SESSIONS.get(space, SESSIONS[AUX]))
         ]
-        recorder = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders)
+        chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, state.obstacles)
         with connected(lab, asked) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
                 connection.execute("SET enable_seqscan = off")
                 connection.execute(count)  # by the index alone, which is then in memory
-            window = ReadWindow(lab, connection, relations, spaces, window_s, recorder)
+            window = ReadWindow(lab, connection, relations, spaces, window_s, chosen)
             with window.open():
                 clients.run(lab, window_s)
-        lab.recorder.reads = window.reads
         if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
-            lab.memory["reads"] = window.reads
-        yield window.timing(OPERATION, trial.cell)
+            state.reads = window.reads
+        return Observed((window.timing(OPERATION, trial.coordinates),), reads=window.reads)
 
 
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab, state: State) -> dict[str, Any]:
     """What the source does not state and was chosen, and who recorded."""
     return {
         "assumed": {
@@ -201,10 +212,8 @@ def describe(lab: Lab) -> dict[str, Any]:
         },
         "log_on": LOG_ON,
         "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
-        "elsewhere": elsewhere(lab, lab.memory["reads"], {name: pages_of(lab, name) for name in lab.tiers})
-        if "reads" in lab.memory
-        else [],
-        "recorders": lab.memory.get("obstacles", {}),
+        "elsewhere": [] if state.reads is None else elsewhere(lab, state.reads, {name: pages_of(lab, name) for name in lab.tiers}),
+        "recorders": state.obstacles,
     }
 
 
@@ -218,6 +227,7 @@ STUDY: Final = Study(
     name=NAME,
     source="L",
     question="How long does a read of 8 KiB take, by tablespace, while a mixed load runs?",
+    begin=begin,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

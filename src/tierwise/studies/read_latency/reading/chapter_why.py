@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.rules import Verdict
 from tierwise.core.units import KIB
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
@@ -50,10 +51,11 @@ def ssd_explained(run: Run, pair: str) -> Sentence:
         else "No size of read that was tried takes that long."
     )
     there = percent(held(published().filter(tablespace="ssd"), SSD_BUCKET) / total(published().filter(tablespace="ssd")))
-    verdict = next((claim.verdict for claim in run.verdicts if claim.id == "L2"), "")
+    judged = run.verdict("L2")
+    verdict = judged.verdict if judged else Verdict.NOT_MEASURED
     explained = {
-        "confirmed": "The source's 250 µs come out of the data sheet and the queueing of this load",
-        "contradicted": "The source's 250 µs are not explained by the data sheet and the queueing of this load",
+        Verdict.CONFIRMED: "The source's 250 µs come out of the data sheet and the queueing of this load",
+        Verdict.CONTRADICTED: "The source's 250 µs are not explained by the data sheet and the queueing of this load",
     }.get(verdict, "Whether the source's 250 µs come out of the data sheet and the queueing of this load is not decided")
     sizes_s = {line["size_bytes"]: line["latency_s"] for line in lone}
     transfer_s = sizes_s.get(16 * KIB, alone_s) - alone_s
@@ -67,19 +69,19 @@ def ssd_explained(run: Run, pair: str) -> Sentence:
 def spike_explained(run: Run, pair: str) -> Sentence:
     """Whether the sub-spike at 1 ms comes out of queueing behind other reads, writes and the log."""
     found, there = counted(run, pair).filter(tablespace="ssd"), published().filter(tablespace="ssd")
-    verdict = next((claim for claim in run.verdicts if claim.id == "L6"), None)
-    if found.is_empty() or verdict is None:
+    judged = run.verdict("L6")
+    if found.is_empty() or judged is None:
         return nothing(run, pair)
     here, print_share = held(found, *SPIKE_BUCKETS) / total(found), held(there, *SPIKE_BUCKETS) / total(there)
-    seen = {"confirmed": "It is seen in every window", "contradicted": "No window has a mode there"}.get(
-        verdict.verdict, "Not every window has a mode there"
+    seen = {Verdict.CONFIRMED: "It is seen in every window", Verdict.CONTRADICTED: "No window has a mode there"}.get(
+        judged.verdict, "Not every window has a mode there"
     )
     return Sentence(
         f"Of the SSD's reads {percent(here)} took 0.52 to 2.1 ms here, {percent(print_share)} at the source. {seen}. The author's guess is "
         "that commands queue; here they may queue behind other reads, behind changed rows and behind the log with its flushes, as "
         f"the load has all three on the same two drives. On average {number(outstanding(run, pair)['ssd'])} of its reads were outstanding; "
         "a load that keeps more of them waiting may show what this one does not, and the source states none."
-        + ("" if verdict.verdict == "confirmed" else " **The sub-spike is not explained.** What the source's log wrote is not known.")
+        + ("" if judged.verdict is Verdict.CONFIRMED else " **The sub-spike is not explained.** What the source's log wrote is not known.")
     )
 
 

@@ -24,7 +24,7 @@ class Constants(Measured):
     spreads: dict[str, float] = Field(description="standard deviation of the log gain over hdd between blocks, by query and tier")
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     """The forecast of the study on `prospect.pair`, with synthetic rows."""
     constants = load("survey_arrays", Constants)
     grid = study.grid(prospect.profile)
@@ -38,12 +38,10 @@ def forecast(prospect: Prospect) -> Forecast:
     device_s = 0.0
     if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
 
-        def devices_s(trial: Trial) -> float:
-            return rows * constants.device_row_s[str(trial.cell["query"])][str(trial.cell["tier"])]
+        def devices_s(trial: Trial[study.Cell]) -> float:
+            return rows * constants.device_row_s[trial.cell.query][trial.cell.tier]
 
-        asked_s = grid.blocks * sum(
-            prospect.real_s(devices_s(trial), constants.real_share[str(trial.cell["tier"])]) for trial in prospect.trials
-        )
+        asked_s = grid.blocks * sum(prospect.real_s(devices_s(trial), constants.real_share[trial.cell.tier]) for trial in prospect.trials)
         host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, asked_s)
         host_s += len(prospect.waited) * constants.trial_s
         device_s += sum(map(devices_s, prospect.waited))

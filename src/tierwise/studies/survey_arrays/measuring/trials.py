@@ -6,7 +6,7 @@ with the same statistics: a cold query must miss the very same blocks on all. At
 devices are simulated (`published_size`).
 """
 
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -15,6 +15,8 @@ from pydantic import Field
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, take_statistics, touched
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
@@ -29,7 +31,6 @@ from tierwise.datasets.sky.queries import Form
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published_size
-from tierwise.timings.schema import Timing
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
@@ -59,6 +60,25 @@ class Grid(Strict):
     hunt: Hunt = Hunt()
 
 
+@dataclass(frozen=True, slots=True)
+class Cell(AnyCell):
+    """Which query, in which form, on which subsystem."""
+
+    tier: str
+    query: str
+    form: Form
+    arm: IoArm
+
+
+@dataclass
+class State:
+    """The catalog; by tier, the files of the copy on it; what each query reads, once that was found out."""
+
+    data: Dataset
+    files: dict[str, list[Path]] = field(default_factory=dict)
+    touched: dict[tuple[str, Form], Touched] = field(default_factory=dict)
+
+
 def grid(profile: Profile) -> Grid:
     """The study's table of `profile`."""
     return profile.study(NAME, Grid)
@@ -75,7 +95,7 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
     return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
@@ -84,7 +104,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
         )
     return tuple(
         Trial(
-            cell={"tier": tier, "query": query, "form": form, "arm": str(arm)},
+            cell=Cell(tier, query, form, arm),
             arm=arm,
             tiers=frozenset({tier}),
             preparation=f"tier={tier}",
@@ -109,32 +129,29 @@ def statement(query: str, form: Form) -> str:
     return sky.load_queries().queries[query].form(form).statement
 
 
-def published_share(lab: Lab) -> float:
+def begin(lab: Lab) -> State:
+    """The catalog, looked up once: to see that it is whole, all of it is read."""
+    data = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
+    lab.note_dataset(data)
+    return State(data)
+
+
+def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
     """Rows of this run over those of the whole catalog."""
-    return _dataset(lab).rows / sky.ROWS
+    return state.data.rows / sky.ROWS
 
 
-def _dataset(lab: Lab) -> Dataset:
-    """Looked up once: to see that it is whole, all of it is read."""
-    if "dataset" not in lab.memory:
-        lab.memory["dataset"] = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
-        lab.note_dataset(lab.memory["dataset"])
-    data: Dataset = lab.memory["dataset"]
-    return data
-
-
-def prepare(trial: Trial, lab: Lab) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
     """The copy on the trial's tier, made where it is not there yet; what each query must read, found out once."""
-    tier, data = str(trial.cell["tier"]), _dataset(lab)
-    files: dict[str, list[Path]] = lab.memory.setdefault("files", {})
-    if tier not in files:
+    tier = trial.cell.tier
+    if tier not in state.files:
         with lab.loading() as connection:
             for copy in dict.fromkeys((FIRST, tier)):
-                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, data.parquet, data.rows)])
+                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
             if tier != FIRST:
                 take_statistics(connection, [sky.PSC], schema_of(tier), of=schema_of(FIRST))
-            files[tier] = relation_files(connection, RELATIONS)
-    _touched(lab, tier)
+            state.files[tier] = relation_files(connection, RELATIONS)
+    _find_touched(lab, state, tier)
 
 
 def schema_of(tier: str) -> str:
@@ -147,42 +164,46 @@ def setup(tier: str) -> tuple[str, ...]:
     return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
 
 
-def _touched(lab: Lab, tier: str) -> dict[tuple[str, Form], Touched]:
+def _find_touched(lab: Lab, state: State, tier: str) -> None:
     """What each query reads, from empty caches: found out on the first tier that is asked, and the same on all."""
-    if "touched" not in lab.memory:
+    if not state.touched:
         asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        lab.memory["touched"] = {key: touched(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
-    known: dict[tuple[str, Form], Touched] = lab.memory["touched"]
-    return known
+        state.touched = {key: touched(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
 
 
-def memory_bytes(lab: Lab) -> int:
+def memory_bytes(lab: Lab, state: State) -> int:
     """The source's RAM, shrunk as the data are, and the room that does not shrink."""
-    return round(PUBLISHED_MEMORY_BYTES * published_share(lab)) + ROOM_BYTES
+    return round(PUBLISHED_MEMORY_BYTES * published_share(lab, state)) + ROOM_BYTES
 
 
-def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
     """The query, cold; its plan is looked at afterwards."""
-    query = str(trial.cell["query"])
-    form: Form = "meant" if trial.cell["form"] == "meant" else "printed"
-    tier = str(trial.cell["tier"])
-    known = _touched(lab, tier)[query, form]
+    query, form, tier = trial.cell.query, trial.cell.form, trial.cell.tier
+    known = state.touched[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     asked = statement(query, form)
-    before, files = planned_before(setup(tier), asked), lab.memory["files"][tier]
-    with lab.cold(RELATIONS, files, asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=before) as session:
-        yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=known.blocks, listing=True)
+    with lab.cold(
+        RELATIONS,
+        state.files[tier],
+        asked,
+        arm=trial.arm,
+        shared_buffers_bytes=memory_bytes(lab, state),
+        setup=planned_before(setup(tier), asked),
+        recorder=recorder,
+    ) as session:
+        cold = lab.timed(session, asked, cache=CacheState.COLD, cell=trial.coordinates, expected=known.blocks, listing=True)
         assert_plan(planned(session.connection, asked), known.nodes)
+    return recorder.observed(cold)
 
 
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab, state: State) -> dict[str, Any]:
     """Sizes, blocks and plans of every query; by query, what the devices take at the published size."""
     with lab.loading() as connection:
-        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, _dataset(lab).parquet, _dataset(lab).rows)])
+        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
-    known = _touched(lab, FIRST)
-    share = published_share(lab)
+    _find_touched(lab, state, FIRST)
+    share = published_share(lab, state)
     clauses = sky.load_queries().queries
     asked = [
         Query(
@@ -193,16 +214,18 @@ def describe(lab: Lab) -> dict[str, Any]:
             index_blocks=sum(count for name, count in found.blocks.items() if name != TABLE) / share,
             rows=clauses[query].form(form).published_rows,
         )
-        for (query, form), found in known.items()
+        for (query, form), found in state.touched.items()
     ]
     table_bytes = size_bytes[TABLE] / share
     simulated = published_size(lab, asked, grid(lab.profile).hunt, table_bytes=table_bytes)
     return {
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,
-        "memory_bytes": memory_bytes(lab),
-        "touched": {f"{query}, {form}": {"blocks": found.blocks, "plan": list(found.nodes)} for (query, form), found in known.items()},
-        "row_bytes": size_bytes[TABLE] / _dataset(lab).rows,
+        "memory_bytes": memory_bytes(lab, state),
+        "touched": {
+            f"{query}, {form}": {"blocks": found.blocks, "plan": list(found.nodes)} for (query, form), found in state.touched.items()
+        },
+        "row_bytes": size_bytes[TABLE] / state.data.rows,
         "pages": size_bytes[TABLE] // PAGE_BYTES,
         **{name: [one for one in simulated if one["query"] == name] for name in sky.NAMES},
     }
@@ -212,6 +235,7 @@ STUDY: Final = Study(
     name=NAME,
     source="H",
     question="What do arrays of disks and of SSDs do to queries on indexed, on non-indexed and on mixed columns?",
+    begin=begin,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

@@ -8,24 +8,13 @@ from statistics import fmean
 from typing import Any, Final
 
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import (
-    ARRAYS,
-    FORMS,
-    NOT_HUNTED,
-    PLACES,
-    QUERIES,
-    SCAN,
-    arm_of,
-    hunted,
-    medians,
-    nothing,
-    query_of,
-    survey_seconds,
-)
+from tierwise.report.figures.places import arm_of, medians, nothing
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence
+from tierwise.studies.survey_arrays.reading.figures import NOT_HUNTED, hunted
+from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN
 
 CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12")
 ALIKE: Final = 1.25
@@ -39,25 +28,25 @@ SSDS: Final = 6
 
 def answer(run: Run, pair: str) -> Sentence:
     """Median gains of the SSDs over the array of disks; where too few pairs are clean, why, and the reference's answer."""
-    return answered(run, ARRAYS, pair, partial(_answer, pair=pair))
+    return answered(run, ARRAYS.study, pair, partial(_answer, pair=pair))
 
 
 def _answer(run: Run, pair: str) -> str:
     gains = medians(run, pair, ARRAYS, "gain")
     if not gains:
         return ""
-    told = [f"on {words.lower()} {listed(found)}" for query, words in QUERIES[ARRAYS].items() if (found := _gains(gains, query))]
+    told = [f"on {words.lower()} {listed(found)}" for query, words in ARRAYS.queries.items() if (found := _gains(gains, query))]
     if not told:
         return f"The pair `{pair}` has no SSD whose clean queries could be held against its disks."
     return (
-        f"Against {PLACES[ARRAYS]['hdd']}, the query is {'; '.join(told)} "
+        f"Against {ARRAYS.places['hdd']}, the query is {'; '.join(told)} "
         f"(medians over the blocks, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
     )
 
 
 def _gains(gains: Mapping[tuple[str, str], float], query: str) -> list[str]:
     return [
-        f"{number(gains[query, place])} times as fast on {PLACES[ARRAYS][place]}"
+        f"{number(gains[query, place])} times as fast on {ARRAYS.places[place]}"
         for place in ("ssd", "ssd_raid5")
         if (query, place) in gains
     ]
@@ -68,7 +57,7 @@ def one_or_six(run: Run, pair: str) -> Sentence:
     elapsed = medians(run, pair, ARRAYS, "elapsed_s")
     found = {
         words.lower(): elapsed[query, "ssd"] / elapsed[query, "ssd_raid5"]
-        for query, words in QUERIES[ARRAYS].items()
+        for query, words in ARRAYS.queries.items()
         if {(query, "ssd"), (query, "ssd_raid5")} <= elapsed.keys()
     }
     if not found:
@@ -99,7 +88,9 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         [pair, arm_of(run, pair, ARRAYS)],
     ).rows(named=True)
     known = {(row["query"], row["form"], row["tier"]): row for row in rows}
-    keys = [(query, form, tier) for query in QUERIES[ARRAYS] for form in FORMS for tier in PLACES[ARRAYS] if (query, form, tier) in known]
+    keys = [
+        (query, form, tier) for query in ARRAYS.queries for form in ARRAYS.forms for tier in ARRAYS.places if (query, form, tier) in known
+    ]
     if not keys:
         return nothing(run, ARRAYS, pair)
     first = {(query, form): tier for query, form, tier in reversed(keys)}
@@ -107,8 +98,8 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         ["Query", "Subsystem", "Rows found", "Blocks of table", "of indexes", "Requests", "MB/s", "Median, s"],
         [
             [
-                f"{QUERIES[ARRAYS][query]}, {FORMS[form]}" if tier == first[query, form] else "",
-                PLACES[ARRAYS][tier],
+                f"{ARRAYS.queries[query]}, {ARRAYS.forms[form]}" if tier == first[query, form] else "",
+                ARRAYS.places[tier],
                 count(known[query, form, tier]["found"]),
                 count(round(known[query, form, tier]["heap"])),
                 count(round(known[query, form, tier]["index_blocks"])),
@@ -122,7 +113,7 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         "alone, where there are enough. A query on "
         "indexed columns finds its blocks by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
         "the table from end to end. "
-        f"{run.note(pair, sum(known[key]['n'] for key in keys), 'queries', query_of(ARRAYS))}",
+        f"{run.note(pair, sum(known[key]['n'] for key in keys), 'queries', ARRAYS.query)}",
         align="llrrrrrr",
     )
 
@@ -133,16 +124,16 @@ def _or_dash(value: float | None, told: Any) -> str:
 
 def published_size(run: Run, pair: str) -> Table | Sentence:
     """Each query at the published size: what the devices take for this server's reads, beside the inferred seconds."""
-    bars = survey_seconds(ARRAYS)
+    bars = ARRAYS.published_seconds()
     rows = []
-    for (query, words), form in product(QUERIES[ARRAYS].items(), FORMS):
+    for (query, words), form in product(ARRAYS.queries.items(), ARRAYS.forms):
         arms = hunted(run, pair, query, form)
-        places = {tier: place for tier, place in PLACES[ARRAYS].items() if arms and tier in arms[0]["seconds"]}
+        places = {tier: place for tier, place in ARRAYS.places.items() if arms and tier in arms[0]["seconds"]}
         for position, (tier, place) in enumerate(places.items()):
             ours, ideal = (fmean(arm["seconds"][tier]) for arm in arms[:2])
             bar = bars.get((query, tier))
             told = (number(bar), number(ours / bar)) if bar else (DASH, DASH)
-            named = "" if position else f"{words}, {FORMS[form]}"
+            named = "" if position else f"{words}, {ARRAYS.forms[form]}"
             rows.append([named, place, number(ours), number(ideal), *told])
     if not rows:
         return Sentence(NOT_HUNTED.format(pair))
@@ -164,9 +155,9 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
     arms, bars = hunted(run, pair, query), _bars(query)
     if not arms:
         return Sentence(NOT_HUNTED.format(pair))
-    tiers = [tier for tier in PLACES[ARRAYS] if tier in arms[0]["seconds"] and tier in bars]
+    tiers = [tier for tier in ARRAYS.places if tier in arms[0]["seconds"] and tier in bars]
     return Table(
-        ["Way of reading", *(PLACES[ARRAYS][tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
+        ["Way of reading", *(ARRAYS.places[tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
         [
             [
                 arm["arm"],
@@ -176,7 +167,7 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
             ]
             for arm in arms
         ],
-        f"{QUERIES[ARRAYS][query]}, at the published size: **simulated** seconds over the **published** (inferred) ones, for each way of "
+        f"{ARRAYS.queries[query]}, at the published size: **simulated** seconds over the **published** (inferred) ones, for each way of "
         "reading. Each arm changes one thing of the ideal reading (the whole table in requests of 512 KiB, eight outstanding, in order); "
         f"none was fitted. {run.stamp}, pair `{pair}`, n = {len(arms)} ways, means over the seeds "
         f"({len(arms[0]['seconds'][tiers[0]])}); "
@@ -215,7 +206,7 @@ def hunt_found(run: Run, pair: str) -> Sentence:
 def _bar_by_bar(arms: Sequence[dict[str, Any]], bars: Mapping[str, float]) -> str:
     """Which arms come near each subsystem's time, whatever they give for the others."""
     told = []
-    for tier, place in PLACES[ARRAYS].items():
+    for tier, place in ARRAYS.places.items():
         ratios = {arm["arm"]: fmean(arm["seconds"][tier]) / bars[tier] for arm in arms if tier in arm["seconds"] and tier in bars}
         if not ratios:
             continue
@@ -247,7 +238,7 @@ def furthest(arm: dict[str, Any], bars: dict[str, float]) -> float:
 
 
 def _bars(query: str) -> dict[str, float]:
-    return {place: seconds for (asked, place), seconds in survey_seconds(ARRAYS).items() if asked == query}
+    return {place: seconds for (asked, place), seconds in ARRAYS.published_seconds().items() if asked == query}
 
 
 def _raid_ratio(arm: dict[str, Any]) -> float | None:
@@ -261,5 +252,5 @@ def _raid(arm: dict[str, Any]) -> str:
 
 
 def _published_bytes(run: Run, pair: str) -> float:
-    record = run.record(ARRAYS, pair)
+    record = run.record(ARRAYS.study, pair)
     return float(record.facts["published_bytes"]) if record else math.nan

@@ -4,20 +4,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
-from tierwise.analysis.views import ROWS
-from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, members
 from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import ARRAYS, PLACEMENT, PLACES, QUERIES, SURVEY, hunted, medians, survey_seconds
+from tierwise.report.figures.places import Shown, medians
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
 from tierwise.report.instead import in_place
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence, estimated, marked
+from tierwise.studies.survey_arrays.reading.figures import hunted
 from tierwise.studies.survey_arrays.reading.money import (
     DISKS,
     FLASHES,
@@ -31,18 +30,18 @@ from tierwise.studies.survey_arrays.reading.money import (
     holding,
     priced,
 )
+from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SURVEY
 
 CLAIM: Final = "H13"
-DEVICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {ARRAYS: SUBSYSTEMS, PLACEMENT: PLACEMENTS}
-COMPARED: Final = {ARRAYS: JUDGED, PLACEMENT: ("all_hdd", "detection_ssd")}
-"""Of the last column: the second over the first."""
+DEVICES: Final[Mapping[str, tuple[str, ...]]] = {**SUBSYSTEMS, **PLACEMENTS}
+"""What is bought, by place: a subsystem, or a placement of files on two."""
 DRIVES: Final = "Drives, power and wear are counted; controller, server and memory are not"
 TODAY: Final = "each terabyte at the price of today's drives for servers (which are larger: none so small is asked for)"
 
 
 def money(run: Run) -> Table:
     """What a year of each subsystem takes, of a usable terabyte and of an IOPS of it, at the source's prices and today's."""
-    bought = {PLACES[ARRAYS][tier]: devices for tier, devices in SUBSYSTEMS.items()} | {"disks and SSDs, both RAID5": (DISKS, FLASHES)}
+    bought = {ARRAYS.places[tier]: devices for tier, devices in SUBSYSTEMS.items()} | {"disks and SSDs, both RAID5": (DISKS, FLASHES)}
     days = _days(run)
     rows = []
     for name, devices in bought.items():
@@ -88,11 +87,14 @@ def held(run: Run) -> Table:
     )
 
 
-def queries(run: Run, pair: str, study: str = ARRAYS) -> Table | Sentence:
-    """What it costs to run each query once an hour, by place, at both times' prices, by each kind of seconds that there is."""
+def queries(run: Run, pair: str, shown: Shown = ARRAYS, compared: tuple[str, str] = JUDGED) -> Table | Sentence:
+    """What it costs to run each query once an hour, by place, at both times' prices, by each kind of seconds that there is.
+
+    The last column has the second place of `compared` over the first.
+    """
     rows, seen = [], 0
-    for query, words in QUERIES[study].items():
-        for position, (how, seconds) in enumerate(_seconds(run, pair, study, query)):
+    for query, words in shown.queries.items():
+        for position, (how, seconds) in enumerate(_seconds(run, pair, shown, query)):
             seen += len(seconds)
             for day, (book, now) in enumerate(_days(run)):
                 rows.append(
@@ -100,46 +102,46 @@ def queries(run: Run, pair: str, study: str = ARRAYS) -> Table | Sentence:
                         words if position == day == 0 else "",
                         how if day == 0 else "",
                         f"{book.on:%Y-%m}",
-                        *_by_place(study, seconds, book, now=now),
+                        *_by_place(shown, compared, seconds, book, now=now),
                     ]
                 )
     if not rows:
-        return in_place(run, study, pair, "No query is priced.")
-    slow, fast = (PLACES[study][place] for place in COMPARED[study])
+        return in_place(run, shown.study, pair, "No query is priced.")
+    slow, fast = (shown.places[place] for place in compared)
     return Table(
-        ["Query", "Seconds", "Prices of", *PLACES[study].values(), f"{fast} over {slow}"],
+        ["Query", "Seconds", "Prices of", *shown.places.values(), f"{fast} over {slow}"],
         rows,
         "USD a year for the means to run a query once an hour: a year of the place times the query's hours. Seconds: "
-        f"**{Substrate.EMULATED}** on scaled data (medians){_other_seconds(study)}; **{Substrate.PUBLISHED}** from the source's bars, as "
+        f"**{Substrate.EMULATED}** on scaled data (medians){_other_seconds(shown)}; **{Substrate.PUBLISHED}** from the source's bars, as "
         f"they are inferred (`{SURVEY}`). Places may be compared within a row, rows may not. The last column is over the price band; "
         f"{DRIVES[0].lower()}{DRIVES[1:]}. "
-        f"{run.stamp}, pair `{pair}`, n = {count(seen)} times. {devices_note()} Query: `{studies.path(study, ROWS)}`.",
-        align="lll" + "r" * (len(PLACES[study]) + 1),
+        f"{run.stamp}, pair `{pair}`, n = {count(seen)} times. {devices_note()} Query: `{shown.query}`.",
+        align="lll" + "r" * (len(shown.places) + 1),
     )
 
 
-def _other_seconds(study: str) -> str:
-    return f"; **{Substrate.SIMULATED}** at the published size, the devices alone" if study == ARRAYS else ""
+def _other_seconds(shown: Shown) -> str:
+    return f"; **{Substrate.SIMULATED}** at the published size, the devices alone" if shown == ARRAYS else ""
 
 
-def _seconds(run: Run, pair: str, study: str, query: str) -> Iterator[tuple[str, dict[str, float]]]:
+def _seconds(run: Run, pair: str, shown: Shown, query: str) -> Iterator[tuple[str, dict[str, float]]]:
     """(substrate, place -> seconds) of `query`, of each kind that has any."""
-    middle = medians(run, pair, study, "elapsed_s")
-    kinds = {str(run.substrate(pair)): {place: middle[query, place] for place in PLACES[study] if (query, place) in middle}}
-    if study == ARRAYS:
+    middle = medians(run, pair, shown, "elapsed_s")
+    kinds = {str(run.substrate(pair)): {place: middle[query, place] for place in shown.places if (query, place) in middle}}
+    if shown == ARRAYS:
         arms = hunted(run, pair, query)
         kinds[f"{Substrate.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in arms[0]["seconds"].items()} if arms else {}
-    bars = survey_seconds(study)
+    bars = shown.published_seconds()
     if any(kinds.values()):
-        kinds[str(Substrate.PUBLISHED)] = {place: bars[query, place] for place in PLACES[study] if (query, place) in bars}
+        kinds[str(Substrate.PUBLISHED)] = {place: bars[query, place] for place in shown.places if (query, place) in bars}
     yield from ((how, seconds) for how, seconds in kinds.items() if seconds)
 
 
-def _by_place(study: str, seconds: Mapping[str, float], book: Book, *, now: bool) -> list[str]:
-    costs = {place: priced(DEVICES[study][place], book, now=now).per_query_an_hour(time_s) for place, time_s in seconds.items()}
-    slow, fast = COMPARED[study]
+def _by_place(shown: Shown, compared: tuple[str, str], seconds: Mapping[str, float], book: Book, *, now: bool) -> list[str]:
+    costs = {place: priced(DEVICES[place], book, now=now).per_query_an_hour(time_s) for place, time_s in seconds.items()}
+    slow, fast = compared
     ratio = interval(*ratio_over_band(costs[fast], costs[slow], book)) if {slow, fast} <= costs.keys() else DASH
-    return [*(number(costs[place].cost(book)) if place in costs else DASH for place in PLACES[study]), ratio]
+    return [*(number(costs[place].cost(book)) if place in costs else DASH for place in shown.places), ratio]
 
 
 def verdict(run: Run) -> Sentence:
@@ -147,7 +149,7 @@ def verdict(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")
-    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm.verdict)}" for name, arm in claim.arms.items())
+    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm)}" for name, arm in claim.arms.items())
     beside = f"\n\nBy other measures and at today's prices, SSDs over disks, by the case that decides: {others}."
     return Sentence(claim_sentence(claim) + (beside if others else ""))
 

@@ -8,12 +8,12 @@ from tierwise.advisor.strategies import Strategy
 from tierwise.analysis.statistics import enough, geometric_estimate
 from tierwise.core.words import Substrate
 from tierwise.costs.book import Book
-from tierwise.report.figures import survey
 from tierwise.report.run import source_pair
 from tierwise.studies.survey_arrays.reading.money import SUBSYSTEMS, priced
+from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 
 CATALOG: Final = "Source H's queries on a catalog"
-PLACES: Final = {place: f"all on {words}" for place, words in survey.PLACES[survey.ARRAYS].items()}
+PLACES: Final = {place: f"all on {words}" for place, words in ARRAYS.places.items()}
 """Name of a strategy -> what a reader calls it."""
 QUERIES: Final = """
 select query, tier, block, substrate, elapsed_s from survey_arrays where pair = ? and form = 'printed'

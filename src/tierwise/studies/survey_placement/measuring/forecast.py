@@ -30,13 +30,13 @@ class Constants(Measured):
     spreads: dict[str, float] = Field(description="standard deviation of the log ratio to all_hdd between blocks, by placement")
 
 
-def forecast(prospect: Prospect) -> Forecast:
+def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     """The forecast of the study on `prospect.pair`."""
     constants = load("survey_placement", Constants)
     grid = study.grid(prospect.profile)
     sources = survey.SOURCES * prospect.profile.fraction * grid.share
     size_bytes = sources * constants.source_bytes
-    placements = {str(trial.cell["placement"]) for trial in prospect.trials}
+    placements = {trial.cell.placement for trial in prospect.trials}
     host_s = constants.open_s + sources * constants.load_source_s + len(grid.queries) * constants.touched_s
     host_s += grid.blocks * len(placements) * (constants.prepare_s + size_bytes / 2 * constants.move_byte_s)
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
@@ -44,14 +44,14 @@ def forecast(prospect: Prospect) -> Forecast:
     if prospect.pair.substrate is not Substrate.SIMULATED:  # nobody waits for what is replayed
         counts = {"light_curves": grid.light_curves, "variable_light_curves": 1, "join_single": sources, "join_several": grid.joined}
 
-        def devices_s(trial: Trial) -> float:
-            query, placement = str(trial.cell["query"]), str(trial.cell["placement"])
+        def devices_s(trial: Trial[study.Cell]) -> float:
+            query, placement = trial.cell.query, trial.cell.placement
             if query == study.MOVE:
                 return sources * constants.moved_bytes[placement] * constants.there_and_back_byte_s
             return counts[query] * constants.each_s[query][placement]
 
-        def real_s(trial: Trial) -> float:
-            return prospect.real_s(devices_s(trial), constants.real_share["move" if trial.cell["query"] == study.MOVE else "query"])
+        def real_s(trial: Trial[study.Cell]) -> float:
+            return prospect.real_s(devices_s(trial), constants.real_share["move" if trial.cell.query == study.MOVE else "query"])
 
         asked_s = grid.blocks * sum(map(real_s, prospect.trials))
         host_s, device_s = (host_s + asked_s, device_s) if prospect.counted else (host_s, asked_s)

@@ -5,16 +5,18 @@ SSDs. The source does not print its queries; ours follow its names and the archi
 of nested loops, each step through one index.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, Final, Literal
+from pathlib import Path
+from typing import Any, Final
 
 import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -26,13 +28,12 @@ from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
-from tierwise.postgres.placement import moving
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.relations import moving
 from tierwise.postgres.settings import Connection
-from tierwise.timings.schema import Timing
+from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, Facts, QueryName
 
 NAME: Final = "survey_placement"
-SCHEMA: Final = "survey"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
 RELATIONS: Final = tuple(relations_of(list(survey.load_tables().values())))
 INDEXES: Final = tuple(name for name in RELATIONS if name not in TABLES)
@@ -52,91 +53,34 @@ PUBLISHED_DETECTIONS: Final = 1e8
 other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
 ROOM_BYTES: Final = 16 * MIB
 """Beside the profile's share of the data, for catalogues (assumed)."""
-MATCH_DEG: Final = 1 / 3600
-BY_INDEX: Final = (
-    f"SET search_path = {SCHEMA}",
-    "SET join_collapse_limit = 1",
-    "SET enable_hashjoin = off",
-    "SET enable_mergejoin = off",
-    "SET enable_material = off",
-    "SET enable_memoize = off",
-    "SET enable_bitmapscan = off",
-    "SET enable_indexonlyscan = off",
-    "SET enable_seqscan = off",
-)
-"""The joins in the order of the text, each step through an index."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
-LIGHT_CURVE: Final = (
-    "SELECT s.sourceID, m.filterID, m.mjdObs, d.aperMag3, d.aperMag3err FROM {sources} "
-    "JOIN BestMatch AS b ON b.sourceID = s.sourceID "
-    "JOIN Detection AS d ON d.multiframeID = b.multiframeID AND d.extNum = b.extNum AND d.seqNum = b.seqNum "
-    "JOIN Multiframe AS m ON m.multiframeID = d.multiframeID WHERE {which}"
-)
-
-
-QueryName = Literal["light_curves", "variable_light_curves", "join_single", "join_several"]
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """A statement in which names in braces are filled in from `_facts`, and the plan that it must have."""
+class Cell(AnyCell):
+    """Which query, or the move, on which placement."""
 
-    text: str
-    nodes: tuple[str, ...]
+    placement: str
+    query: str
+    ssd: str  # the tier of that side
+    arm: IoArm
 
 
-QUERIES: Final[dict[str, Query]] = {
-    "light_curves": Query(
-        LIGHT_CURVE.format(sources="Source AS s", which="s.ra BETWEEN {ra} AND {curves_ra}"),
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using source_ra on source",
-            "Index Scan using bestmatch_pkey on bestmatch",
-            "Index Scan using detection_pkey on detection",
-            "Index Scan using multiframe_pkey on multiframe",
-        ),
-    ),
-    "variable_light_curves": Query(
-        LIGHT_CURVE.format(
-            sources="Variability AS v JOIN Source AS s ON s.sourceID = v.sourceID",
-            which="v.variableClass = 1 AND v.frameSetID = {variable_set}",
-        ),
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using variability_variableclass on variability",
-            "Index Scan using source_pkey on source",
-            "Index Scan using bestmatch_pkey on bestmatch",
-            "Index Scan using detection_pkey on detection",
-            "Index Scan using multiframe_pkey on multiframe",
-        ),
-    ),
-    "join_single": Query(
-        "SELECT s.sourceID, d.objID, d.mjd, d.psfMag FROM Detection AS d "
-        "JOIN Source AS s ON s.ra BETWEEN d.ra - {match_deg} AND d.ra + {match_deg} "
-        "AND abs(s.dec - d.dec) <= {match_deg} WHERE d.filterID = 1 AND d.psfMag < 17",
-        # no index knows of filters and magnitudes, so that Detection is read from end to end all the same
-        ("Nested Loop", "Seq Scan on detection", "Index Scan using source_ra on source"),
-    ),
-    "join_several": Query(
-        "SELECT s.sourceID, d.objID, d.mjd, d.psfMag FROM Source AS s "
-        "JOIN MergeLog AS l ON l.frameSetID = s.frameSetID "
-        "JOIN Detection AS d ON d.multiframeID = l.umfID AND d.extNum = l.ueNum AND d.seqNum = s.uSeqNum "
-        "WHERE s.ra BETWEEN {ra} AND {joined_ra}",
-        (
-            "Nested Loop",
-            "Nested Loop",
-            "Index Scan using source_ra on source",
-            "Index Scan using mergelog_pkey on mergelog",
-            "Index Scan using detection_pkey on detection",
-        ),
-    ),
-}
+@dataclass
+class State:
+    """The tables' data; where files lie now and how large relations are; what the queries ask for, and what each reads."""
+
+    datasets: dict[str, Dataset]
+    files: list[Path] = field(default_factory=list)
+    size_bytes: dict[str, int] = field(default_factory=dict)
+    facts: Facts | None = None
+    touched: dict[str, Touched] = field(default_factory=dict)
+
+    def statement(self, query: str) -> str:
+        """The text of a query."""
+        assert self.facts is not None, "the survey is loaded first"
+        return self.facts.statement(query)
 
 
 class Grid(Strict):
@@ -165,7 +109,7 @@ def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
     return survey.acquire(fraction=profile.fraction * grid(profile).share, seed=seed, folder=paths.data() / "external" / "survey")
 
 
-def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """Each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
@@ -173,7 +117,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
     return tuple(
         Trial(
-            cell={"placement": placement, "query": query, "ssd": ssd, "arm": str(arm)},
+            cell=Cell(placement, query, ssd, arm),
             arm=arm,
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
             preparation=f"placement={'all_hdd' if query == MOVE else placement}",
@@ -183,116 +127,108 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial, ...]:
     )
 
 
-def published_share(lab: Lab) -> float:
+def begin(lab: Lab) -> State:
+    """The data sets, looked up once: to see that they are whole, all of them are read."""
+    data = acquire(profile=lab.profile, seed=lab.seed)
+    for one in data.values():
+        lab.note_dataset(one)
+    return State(data)
+
+
+def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
     """Detections of this run over those that the source's database is taken to have."""
-    return _datasets(lab)["Detection"].rows / PUBLISHED_DETECTIONS
+    return state.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
-def _datasets(lab: Lab) -> dict[str, Dataset]:
-    """Looked up once: to see that they are whole, all of them are read."""
-    if "datasets" not in lab.memory:
-        lab.memory["datasets"] = acquire(profile=lab.profile, seed=lab.seed)
-        for one in lab.memory["datasets"].values():
-            lab.note_dataset(one)
-    data: dict[str, Dataset] = lab.memory["datasets"]
-    return data
-
-
-def prepare(trial: Trial, lab: Lab) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
     """Every relation on its tier; what each query must read, found out once."""
-    ssd = str(trial.cell["ssd"])
-    on_ssd = () if trial.cell["query"] == MOVE else PLACEMENTS[str(trial.cell["placement"])]
+    on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
     with lab.loading() as connection:
-        _load(connection, lab)
-        place(connection, {name: ssd if name in on_ssd else "hdd" for name in RELATIONS})
-        lab.memory["files"] = relation_files(connection, RELATIONS)
-    _touched(lab)
+        _load(connection, lab, state)
+        place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
+        state.files = relation_files(connection, RELATIONS)
+    _find_touched(lab, state)
 
 
-def _load(connection: Connection, lab: Lab) -> None:
+def _load(connection: Connection, lab: Lab, state: State) -> None:
     """The survey, loaded on the disks where it is not there yet, and what the queries ask for."""
-    tables, data = survey.load_tables(), _datasets(lab)
+    tables, data = survey.load_tables(), state.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    lab.memory["size_bytes"] = sizes_bytes(connection, RELATIONS)
-    if "facts" not in lab.memory:
-        lab.memory["facts"] = _facts(connection, grid(lab.profile))
+    state.size_bytes = sizes_bytes(connection, RELATIONS)
+    state.facts = state.facts or _facts(connection, grid(lab.profile))
 
 
-def _facts(connection: Connection, asked: Grid) -> dict[str, Any]:
-    """Where in the sky there are as many sources as asked for, from the median right ascension on, and a set of frames with a variable."""
+def _facts(connection: Connection, asked: Grid) -> Facts:
+    """The sources from the median right ascension on, and the first variable's frames."""
     positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
     first = len(positions) // 2
     found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()
-    return {
-        "ra": positions[first],
-        "curves_ra": positions[min(first + asked.light_curves, len(positions)) - 1],
-        "joined_ra": positions[min(first + asked.joined, len(positions)) - 1],
-        "variable_set": found[0] if found else 0,
-        "match_deg": MATCH_DEG,
-    }
+    return Facts(
+        ra=positions[first],
+        curves_ra=positions[min(first + asked.light_curves, len(positions)) - 1],
+        joined_ra=positions[min(first + asked.joined, len(positions)) - 1],
+        variable_set=found[0] if found else 0,
+    )
 
 
-def statement(query: str, facts: Mapping[str, Any]) -> str:
-    """The text of a query."""
-    return QUERIES[query].text.format_map(facts)
-
-
-def _touched(lab: Lab) -> dict[str, Touched]:
+def _find_touched(lab: Lab, state: State) -> None:
     """What each query reads, from empty caches; no move changes it."""
-    if "touched" not in lab.memory:
-        facts = lab.memory["facts"]
-        asked = {name: statement(name, facts) for name in grid(lab.profile).queries}
-        lab.memory["touched"] = {name: touched(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
-    known: dict[str, Touched] = lab.memory["touched"]
-    return known
+    if not state.touched:
+        asked = {name: state.statement(name) for name in grid(lab.profile).queries}
+        state.touched = {name: touched(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
 
 
-def memory_bytes(lab: Lab) -> int:
+def memory_bytes(lab: Lab, state: State) -> int:
     """Enough that a block is read once: the profile's share of the data, and room."""
-    sizes: dict[str, int] = lab.memory["size_bytes"]
-    return round(lab.profile.memory_fraction * sum(sizes.values())) + ROOM_BYTES
+    return round(lab.profile.memory_fraction * sum(state.size_bytes.values())) + ROOM_BYTES
 
 
-def measure(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
     """The query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
-    name = str(trial.cell["query"])
+    name = trial.cell.query
     if name == MOVE:
-        yield from _moved(trial, lab)
-        return
-    asked = statement(name, lab.memory["facts"])
-    setup = planned_before(BY_INDEX, asked)
-    with lab.cold(RELATIONS, lab.memory["files"], asked, arm=trial.arm, shared_buffers_bytes=memory_bytes(lab), setup=setup) as session:
-        yield lab.timed(session, asked, cache=CacheState.COLD, cell=trial.cell, expected=_touched(lab)[name].blocks, listing=True)
+        return _moved(trial, lab, state, recorder)
+    asked = state.statement(name)
+    setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab, state)
+    with lab.cold(RELATIONS, state.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
+        expected = state.touched[name].blocks
+        cold = lab.timed(session, asked, cache=CacheState.COLD, cell=trial.coordinates, expected=expected, listing=True)
         assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
+    return recorder.observed(cold)
 
 
-def _moved(trial: Trial, lab: Lab) -> Iterator[Timing]:
+def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
     """What the placement has on the SSDs, copied there from the disks and then back, by a server that holds none of it."""
-    kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[str(trial.cell["placement"])]}
+    kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
     with lab.cold(
         RELATIONS,
-        lab.memory["files"],
+        state.files,
         "SELECT 1",
         arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab),
+        shared_buffers_bytes=memory_bytes(lab, state),
         setup=FLUSHED,
+        recorder=recorder,
         alone=False,
     ) as session:
-        for way, tier in (("there", str(trial.cell["ssd"])), ("back", "hdd")):
-            yield lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.cell, "way": way})
-        lab.memory["files"] = relation_files(session.connection, RELATIONS)
+        ways = [
+            lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.coordinates, "way": way})
+            for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
+        ]
+        state.files = relation_files(session.connection, RELATIONS)
+    return recorder.observed(*ways)
 
 
-def describe(lab: Lab) -> dict[str, Any]:
+def describe(lab: Lab, state: State) -> dict[str, Any]:
     """Sizes, statements, and the blocks that each query reads of each relation."""
     with lab.loading() as connection:
-        _load(connection, lab)
+        _load(connection, lab, state)
+    _find_touched(lab, state)
     return {
-        "size_bytes": lab.memory["size_bytes"],
-        "memory_bytes": memory_bytes(lab),
+        "size_bytes": state.size_bytes,
+        "memory_bytes": memory_bytes(lab, state),
         "on_ssd": {name: list(relations) for name, relations in PLACEMENTS.items()},
-        "touched": {name: {relation: count for relation, count in found.blocks.items() if count} for name, found in _touched(lab).items()},
-        "statements": {name: statement(name, lab.memory["facts"]) for name in _touched(lab)},
+        "touched": {name: {relation: count for relation, count in found.blocks.items() if count} for name, found in state.touched.items()},
+        "statements": {name: state.statement(name) for name in state.touched},
     }
 
 
@@ -317,6 +253,7 @@ STUDY: Final = Study(
     name=NAME,
     source="H",
     question="Which files of a survey's database gain most on SSDs: indexes, the sources, or the detections?",
+    begin=begin,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

@@ -7,27 +7,18 @@ from typing import Any, Final
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import (
-    ARRAYS,
-    PLACEMENT,
-    PLACES,
-    QUERIES,
-    SCAN,
-    SURVEY,
-    arm_of,
-    hunted,
-    medians,
-    nothing,
-    query_of,
-    survey_seconds,
-)
+from tierwise.report.figures.places import arm_of, medians, nothing, simulated_arms
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, claim_sentence
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT, SURVEY
 
 CLAIMS: Final = ("H4", "H5", "H6", "H7", "H9", "H10", "H14")
 INDEXES: Final = "index_ssd"
+SCANNED: Final = ("survey_arrays", "non_indexed")
+"""The study and its query that simulate a scan of each subsystem at the published size."""
+SUBSYSTEMS: Final = {"ssd": "one SSD", "ssd_raid5": "6 SSDs, RAID5"}
 FEW: Final = 3
 """Ways of reading that are named one by one."""
 PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"}
@@ -36,7 +27,7 @@ PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"
 
 def answer(run: Run, pair: str) -> Sentence:
     """What is left of each query's time, by placement; where too few pairs are clean, why, and the reference's answer."""
-    return answered(run, PLACEMENT, pair, partial(_answer, pair=pair))
+    return answered(run, PLACEMENT.study, pair, partial(_answer, pair=pair))
 
 
 def _answer(run: Run, pair: str) -> str:
@@ -45,8 +36,8 @@ def _answer(run: Run, pair: str) -> str:
         return ""
     told = [
         f"{percents(left)} with {words}"
-        for place, words in PLACES[PLACEMENT].items()
-        if place != "all_hdd" and (left := [ratios[query, place] for query in QUERIES[PLACEMENT] if (query, place) in ratios])
+        for place, words in PLACEMENT.places.items()
+        if place != "all_hdd" and (left := [ratios[query, place] for query in PLACEMENT.queries if (query, place) in ratios])
     ]
     return (
         f"Compared with everything on the disks, the queries take {listed(told)} of the time "
@@ -64,16 +55,16 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
     elapsed, ratios = (medians(run, pair, PLACEMENT, value) for value in ("elapsed_s", "ratio"))
     if not elapsed:
         return nothing(run, PLACEMENT, pair)
-    bars = survey_seconds(PLACEMENT)
+    bars = PLACEMENT.published_seconds()
     where = "pair = ? and arm = ? and not flagged"
     n = run.query(f"select count(*) as n from survey_placement where {where}", [pair, arm_of(run, pair, PLACEMENT)])["n"][0]
-    keys = [(query, place) for query in QUERIES[PLACEMENT] for place in PLACES[PLACEMENT] if (query, place) in elapsed]
+    keys = [(query, place) for query in PLACEMENT.queries for place in PLACEMENT.places if (query, place) in elapsed]
     return Table(
         ["Query", "Placement", "Median, s", "Left of the time", "Published, s", "Left of the published"],
         [
             [
-                QUERIES[PLACEMENT][query],
-                PLACES[PLACEMENT][place],
+                PLACEMENT.queries[query],
+                PLACEMENT.places[place],
                 number(elapsed[query, place]),
                 percent(ratios[query, place]) if (query, place) in ratios else DASH,
                 number(bars[query, place]) if (query, place) in bars else DASH,
@@ -84,7 +75,7 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
         "Medians of unflagged queries by placement, beside the source's bars as they are inferred "
         f"(`{SURVEY}`; those of the light curves cannot be told apart). The data are scaled down and the queries are ours: only what is "
         "left of the time can be compared. "
-        f"{run.note(pair, n, 'queries', query_of(PLACEMENT))}",
+        f"{run.note(pair, n, 'queries', PLACEMENT.query)}",
         align="llrrrr",
     )
 
@@ -117,12 +108,12 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
                     for part in PARTS
                 ),
             ]
-            for query, words in QUERIES[PLACEMENT].items()
+            for query, words in PLACEMENT.queries.items()
             if query in known
         ],
         "Whose reads they are, with everything on the disks: blocks, and shares of the storage's time in clean queries (the rest are other "
         "tables). A placement can spare little more than the share of what it moves. "
-        f"{run.note(pair, sum(row['n'] for row in rows), 'queries', query_of(PLACEMENT))}",
+        f"{run.note(pair, sum(row['n'] for row in rows), 'queries', PLACEMENT.query)}",
         align="lrrrrrrr",
     )
 
@@ -144,7 +135,7 @@ def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
         [pair, arm_of(run, pair, PLACEMENT)],
     ).rows(named=True)
     known = {row["query"]: row for row in rows}
-    return {query: known[query] for query in QUERIES[PLACEMENT] if query in known}
+    return {query: known[query] for query in PLACEMENT.queries if query in known}
 
 
 def index_orders(run: Run, pair: str) -> Table | Sentence:
@@ -163,7 +154,7 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
         ],
         [
             [
-                QUERIES[PLACEMENT][query],
+                PLACEMENT.queries[query],
                 DASH if row["index_share"] is None else percent(row["index_share"]),
                 _estimated(row["cold"]),
                 _estimated(row["cached"]),
@@ -176,13 +167,13 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
         "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same block. *To be "
         "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
         f"Geometric means of pairs of one block, with 95{NBSP}% intervals. "
-        f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'pairs', query_of(PLACEMENT))}",
+        f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'pairs', PLACEMENT.query)}",
         align="lrrrrr",
     )
 
 
 def _published_orders() -> dict[str, float]:
-    bars = survey_seconds(PLACEMENT)
+    bars = PLACEMENT.published_seconds()
     return {query: seconds / bars[query, "all_hdd"] for (query, place), seconds in bars.items() if place == INDEXES}
 
 
@@ -205,14 +196,14 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
     found, bars = _orders(run, pair), _published_orders()
     if not found:
         return nothing(run, PLACEMENT, pair)
-    slower = [QUERIES[PLACEMENT][query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
+    slower = [PLACEMENT.queries[query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
     blocks = (
         "Both places are asked for the same blocks in every pair, by one asserted plan"
         if all(row["same_blocks"] for row in found.values())
         else "The two places are not asked for the same blocks in every pair"
     )
     few = [
-        f"{QUERIES[PLACEMENT][query].lower()} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
+        f"{PLACEMENT.queries[query].lower()} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
         for query, row in found.items()
         if query in bars and row["index_share"] is not None and _spared(row["cold"], bars[query]) > row["index_share"]
     ]
@@ -237,7 +228,7 @@ def _low(ratios: Sequence[float]) -> float:
 
 def _in_sequence(run: Run, pair: str) -> str:
     """The author's own guess, that disks are good at reading in sequence: the simulated ways of reading a whole table, disks over SSDs."""
-    arms = [arm for arm in hunted(run, pair, SCAN) if {"hdd", "ssd"} <= arm["seconds"].keys()]
+    arms = [arm for arm in simulated_arms(run, pair, *SCANNED) if {"hdd", "ssd"} <= arm["seconds"].keys()]
     if not arms:
         return "*Reading in sequence*, the author's own guess, was not simulated."
     ahead = dict[str, str]()
@@ -254,14 +245,14 @@ def _in_sequence(run: Run, pair: str) -> str:
     return (
         f"*Reading in sequence*, the author's own guess: of the {count(len(arms))} ways to read a whole table that were simulated "
         f"(@sec-survey-arrays-hunt; in brackets, the time of the SSDs over that of the disks), the disks are quicker than "
-        f"{PLACES[ARRAYS]['ssd']} in {ahead['ssd'] or 'none'}, and than {PLACES[ARRAYS]['ssd_raid5']} in "
+        f"{SUBSYSTEMS['ssd']} in {ahead['ssd'] or 'none'}, and than {SUBSYSTEMS['ssd_raid5']} in "
         f"{ahead['ssd_raid5'] or 'none'}. {meaning}"
     )
 
 
 def _few_index_blocks(run: Run, pair: str) -> str:
     """What the gain of indexes rests on in the join that reads a whole table."""
-    record = run.record(PLACEMENT, pair)
+    record = run.record(PLACEMENT.study, pair)
     reads = record.facts.get("touched", {}).get("join_single") if record else None
     if not reads or record is None:
         return ""

@@ -6,12 +6,12 @@ from typing import Final
 from tierwise.advisor.moving import MovePlan
 from tierwise.core.words import Substrate, Way
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.survey import QUERIES, SURVEY, query_of
 from tierwise.report.formats import DASH, MINUS, count, difference, interval, number, seconds, size
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT, SURVEY
 
 CLAIM: Final = "H11"
 WAYS: Final = {Way.SERVER: "page by page", Way.BANDWIDTH: "at bandwidth"}
@@ -34,7 +34,7 @@ def answer(run: Run, pair: str) -> Sentence:
             f"{'between ' if least != most else ''}{ends} jobs."
             + (f" {count(never)} of {count(len(plans))} save nothing in some repeat." if never else "")
         )
-    return Sentence(f"**{CLAIM}.** {claim.statement} Verdict: {marked(claim.verdict)}.{told}")
+    return Sentence(f"**{CLAIM}.** {claim.statement} Verdict: {marked(claim)}.{told}")
 
 
 def moves(run: Run, pair: str) -> Table | Sentence:
@@ -69,7 +69,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
         f"none of them: **{_moved_substrate(found)}**, geometric means, with what the devices took of both ways; and the same moves "
         f"**{Substrate.SIMULATED}** from the devices' models, page by page, with nothing of this run in them but the sizes. The host's "
         "time and the free space maps are not simulated: what is missing from the whole is theirs. "
-        f"{run.note(pair, sum(len(moved.there.by_block) for moved in found), 'moves there and back', query_of(STUDY))}",
+        f"{run.note(pair, sum(len(moved.there.by_block) for moved in found), 'moves there and back', PLACEMENT.query)}",
         align="lrrrrrrr",
     )
 
@@ -84,18 +84,18 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
         [
             [
                 MOVED[placement],
-                QUERIES[STUDY][query],
+                PLACEMENT.queries[query],
                 seconds(plan.there_s + plan.back_s),
                 seconds(plan.saved_s).replace("-", MINUS),
                 _pays(plan),
-                marked(str(plan.pays)) + (f" ({plan.reason})" if plan.reason else ""),
+                marked(plan.pays) + (f" ({plan.reason})" if plan.reason else ""),
             ]
             for (placement, query), plan in plans.items()
         ],
         "The time of the move there and back over what a job saves, both as the server took them, from pairs of the same block. A dash: a "
         "job saves nothing in some repeat. The data are scaled down: moves shrink with them, and so does the join by a single index, but "
         "not the light curves, so that at the published size those moves pay later. "
-        f"{run.note(pair, _pairs(plans.values()), 'pairs', query_of(STUDY))}",
+        f"{run.note(pair, _pairs(plans.values()), 'pairs', PLACEMENT.query)}",
         align="llrrrl",
     )
 
@@ -111,7 +111,7 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
             [
                 MOVED[placement],
                 size(sum(plan.relations.values())),
-                QUERIES[STUDY][query],
+                PLACEMENT.queries[query],
                 WAYS[way],
                 seconds(plan.there_s + plan.back_s),
                 seconds(plan.saved_s).replace("-", MINUS),
@@ -132,7 +132,7 @@ def _nothing(run: Run, pair: str) -> Sentence:
 
 
 def _case(placement: str, query: str) -> str:
-    return f"{MOVED[placement]} for *{QUERIES[STUDY][query]}*"
+    return f"{MOVED[placement]} for *{PLACEMENT.queries[query]}*"
 
 
 def _pays(plan: MovePlan) -> str:

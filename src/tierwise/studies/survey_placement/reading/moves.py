@@ -15,7 +15,7 @@ from tierwise.analysis.heat import Record
 from tierwise.analysis.statistics import enough
 from tierwise.core.words import IoArm, Substrate, Way
 from tierwise.devices.spec import load_device
-from tierwise.report.figures.survey import survey_seconds
+from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 STUDY: Final = "survey_placement"
 BASE: Final = "all_hdd"
@@ -115,7 +115,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
     """(placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are inferred."""
-    record, bars, found = record_of(connection, pair), survey_seconds(STUDY), {}
+    record, bars, found = record_of(connection, pair), PLACEMENT.published_seconds(), {}
     if record is None:
         return {}
     for moved in moves:

@@ -1,0 +1,99 @@
+"""The trial loop: what a run still lacks of a study on a pair is observed turn by turn, whoever observes, and recorded; resumable."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+
+from tierwise.bench.order import Turn
+from tierwise.core.pairs import Pair
+from tierwise.core.progress import Progress
+from tierwise.core.words import Substrate
+from tierwise.timings.parts import done_parts, read_parts, without_checks, write_part
+from tierwise.timings.schema import Origin, Timing, frame
+
+if TYPE_CHECKING:
+    from tierwise.bench.book import Book
+    from tierwise.bench.lab import DatasetLike
+
+
+class Question(Protocol):
+    """What the loop knows of a study."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def check(self) -> Callable[[pl.DataFrame], None]: ...
+
+
+class Observer(Protocol):
+    """Executes turns of one study on one pair: on a server, on files, or by models alone."""
+
+    @property
+    def settings(self) -> Mapping[str, str]:
+        """The server's; empty without one."""
+
+    @property
+    def server_version(self) -> str:
+        """Likewise."""
+
+    @property
+    def datasets(self) -> "Sequence[DatasetLike]":
+        """What was loaded."""
+
+    def observe(self, turn: Turn) -> Sequence[Timing]:
+        """Execute `turn` once."""
+
+    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:
+        """How the times of `turn` came to be."""
+
+    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
+        """What is found out once, when every turn is done; `rows`: the raw ones of the study, on any pair."""
+
+
+OpenObserver = Callable[[Sequence[Turn]], AbstractContextManager[Observer]]
+"""Opens whoever observes the turns that are left."""
+
+
+def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", opened: OpenObserver, *, how: str) -> None:
+    """Get what the run of `book` still lacks of `turns`, check the complete rows and record the study; nothing where all that is done.
+
+    `how` tells the reader what observes.
+    """
+    done = done_parts(book.folder)
+    left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
+    if not left and book.has(study.name, pair.name):
+        return
+    progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
+    with opened(left) as observer:
+        for turn in left:
+            timings = observer.observe(turn)
+            origin = Origin(
+                run_id=book.folder.name,
+                study=study.name,
+                pair=pair.name,
+                substrate=observer.substrate(turn, timings),
+                arm=turn.trial.arm,
+                trial=turn.trial.key,
+                block=turn.block,
+                sequence=turn.sequence,
+            )
+            write_part(book.folder, frame(origin, timings))
+            progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
+        _record(study, pair, turns, book, observer)
+
+
+def _record(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", observer: Observer) -> None:
+    """Check the complete rows and add the study to the manifest."""
+    rows = without_checks(read_parts(book.folder, study.name))
+    study.check(rows)
+    book.record(
+        study.name,
+        pair.name,
+        turns,
+        facts=observer.facts(rows),
+        settings=observer.settings,
+        server_version=observer.server_version,
+        datasets=observer.datasets,
+    )

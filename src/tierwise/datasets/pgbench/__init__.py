@@ -1,0 +1,30 @@
+"""pgbench's bank: pgbench fills it itself, on the server of a study, so that nothing is fetched; a run keeps its scale and its rows."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+NAME: Final = "pgbench"
+
+
+@dataclass(frozen=True)
+class Bank:
+    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` tells it from others of the same run."""
+
+    size: str
+    scale: int
+    rows: int
+
+    @property
+    def name(self) -> str:
+        """What a manifest calls it."""
+        return f"{NAME} {self.size}"
+
+    @property
+    def sha256(self) -> None:
+        """There is no file: the rows are in the server alone."""
+        return
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Where the rows come from."""
+        return {"source": "pgbench", "what": "accounts, as pgbench --initialize makes them", "scale": self.scale, "rows": self.rows}

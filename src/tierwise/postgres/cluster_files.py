@@ -1,0 +1,110 @@
+"""The files of a cluster that is down: its write-ahead log kept elsewhere, and the whole put back as it was prepared.
+
+Tablespaces and log then lie wherever they are wanted.
+"""
+
+import os
+import shutil
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Final
+
+from tierwise.core.errors import InputError
+from tierwise.core.units import MIB
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.processes import ServerError
+
+TABLESPACES: Final = "tablespaces"
+"""Folder of a prepared cluster in which each tablespace has a folder of its name."""
+WAL: Final = "pg_wal"
+LINKS: Final = "pg_tblspc"
+
+
+def place_wal(cluster: Cluster, directory: Path) -> None:
+    """Have `cluster`, which must be down, keep its log in a folder `WAL` of `directory`; nothing where it does already.
+
+    Raises:
+        ServerError: it runs.
+    """
+    if cluster.running:
+        raise ServerError(f"{cluster.data}: a server runs there, so its log cannot be moved")
+    link, before, target = cluster.data / WAL, cluster.data / f"{WAL}.before", directory / WAL
+    if before.exists() and not link.exists():  # a move that was killed half-way
+        before.rename(link)
+    if link.is_symlink() and link.readlink() == target:
+        return
+    shutil.rmtree(target, ignore_errors=True)  # of a move that was killed
+    shutil.copytree(link, target)
+    for path in (target, *target.rglob("*")):
+        cluster.account.own(path)
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    made = link.with_name(f".{WAL}")
+    made.unlink(missing_ok=True)
+    made.symlink_to(target)
+    if os.geteuid() == 0:
+        os.lchown(made, cluster.account.uid, cluster.account.gid)
+    link.rename(before)
+    made.rename(link)
+    if before.is_symlink():
+        before.unlink()
+    else:
+        shutil.rmtree(before)
+
+
+def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path], wal: Path | None = None) -> None:
+    """Make `cluster` what `prepared` is, and both must be down.
+
+    Args:
+        prepared: a cluster whose tablespaces lie in its own folder `TABLESPACES`; it is only read.
+        tablespaces: name -> directory that will hold its files, in a folder of that name; what a folder holds already goes.
+        wal: likewise for the WAL, in a folder `WAL`; None: in the data folder.
+
+    Raises:
+        ServerError: one of them runs.
+        InputError: a tablespace of the prepared cluster has no directory here.
+    """
+    for there in (prepared, cluster):
+        if there.running:
+            raise ServerError(f"{there.data}: a server runs there, so its files cannot be copied")
+    links = {link: link.readlink() for link in (prepared.data / LINKS).iterdir()}
+    if missing := {target.name for target in links.values()} - tablespaces.keys():
+        raise InputError("tablespaces", value=sorted(tablespaces), rule=f"must say where these lie: {', '.join(sorted(missing))}")
+    shutil.rmtree(cluster.data, ignore_errors=True)  # PG_VERSION goes with it: a copy that is cut short is no cluster
+    places = {target.name: tablespaces[target.name] / target.name for target in links.values()}
+    for target in links.values():
+        _copy_tree(target, places[target.name], cluster)
+    if wal is not None:
+        _copy_tree(prepared.data / WAL, wal / WAL, cluster)
+    part = cluster.data.with_name("data.part")
+    _copy_tree(prepared.data, part, cluster, leave_out=() if wal is None else (prepared.data / WAL,))
+    for link, target in links.items():
+        _link(part / LINKS / link.name, places[target.name], cluster)
+    if wal is not None:
+        _link(part / WAL, wal / WAL, cluster)
+    part.rename(cluster.data)
+
+
+def _copy_tree(source: Path, target: Path, cluster: Cluster, *, leave_out: Collection[Path] = ()) -> None:
+    """Folders and regular files below `source`, owned by the server's account; links are left out."""
+    shutil.rmtree(target, ignore_errors=True)
+    for folder, folders, files in os.walk(source):
+        folders[:] = [name for name in folders if Path(folder, name) not in leave_out and not Path(folder, name).is_symlink()]
+        there = target / Path(folder).relative_to(source)
+        there.mkdir(mode=0o700, parents=True)
+        cluster.account.own(there)
+        for name in files:
+            _copy_file(Path(folder, name), there / name, cluster)
+
+
+def _copy_file(source: Path, target: Path, cluster: Cluster) -> None:
+    """Copy a file in large pieces, which a mount without a page cache needs."""
+    with source.open("rb", buffering=0) as there, target.open("xb", buffering=0) as here:
+        shutil.copyfileobj(there, here, length=MIB)
+    target.chmod(0o600)
+    cluster.account.own(target)
+
+
+def _link(link: Path, target: Path, cluster: Cluster) -> None:
+    link.symlink_to(target)
+    if os.geteuid() == 0:
+        os.lchown(link, cluster.account.uid, cluster.account.gid)

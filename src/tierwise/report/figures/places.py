@@ -1,0 +1,137 @@
+"""What a study shows that asks queries of files on several places: times by place, medians, what was simulated at the published size."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.analysis.published import published_series
+from tierwise.analysis.statistics import MINIMUM_PAIRS, enough
+from tierwise.analysis.views import ROWS
+from tierwise.core import studies
+from tierwise.report import theme
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.instead import in_place
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A study that asks queries of files on several places, as it is shown.
+
+    `column` of its view has the place; `queries` and `places` are their words, by the names that rows have. `published` is the file of the
+    source's bars (study, query, place, seconds). `forms` are the words of the forms of a query, the source's own first; none: there is one.
+    """
+
+    study: str
+    column: str
+    queries: Mapping[str, str]
+    places: Mapping[str, str]
+    published: str
+    forms: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def query(self) -> str:
+        """Path of the study's SQL in the package."""
+        return studies.path(self.study, ROWS)
+
+    def published_seconds(self) -> dict[tuple[str, str], float]:
+        """Seconds that the source's chart is taken to show, by (query, place)."""
+        rows = published_series(self.published).filter(study=self.study)
+        return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}
+
+
+COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
+ROW_PX: Final = 26
+ONLY_FORM: Final = "printed"
+"""The form of a query that is asked in no other."""
+
+
+def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
+    """What stands in place of a figure that has no rows, or too few clean ones."""
+    return in_place(run, shown.study, pair)
+
+
+def times(run: Run, pair: str, shown: Shown) -> Figure | Sentence:
+    """Every observation, by place; a panel for each query, form and way of I/O."""
+    form = "form" if shown.forms else f"'{ONLY_FORM}' as form"
+    rows = run.query(
+        f"select query, {form}, arm, {shown.column} as place, block + 1 as block, elapsed_s, flags from {shown.study} where pair = ?",
+        [pair],
+    )
+    if rows.is_empty():
+        return nothing(run, shown, pair)
+    rows = rows.with_columns(row=pl.col("place").replace_strict(shown.places))
+    order = [name for place, name in shown.places.items() if place in set(rows["place"])]
+    width_px = parts.label_px(order)
+    panels = [
+        _times_panel(part, ", ".join([words, *([shown.forms[form]] if shown.forms else []), ARMS[arm]]), order, width_px)
+        for arm in ARMS
+        for form in shown.forms or (ONLY_FORM,)
+        for query, words in shown.queries.items()
+        if not (part := rows.filter(query=query, form=form, arm=arm)).is_empty()
+    ]
+    caption = (
+        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median "
+        f"of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. The data are scaled down, so "
+        "times are to be compared within a panel alone. "
+        f"{run.note(pair, len(rows), 'queries', shown.query)}"
+    )
+    return Figure(parts.stacked(panels, "Times of each query by place of the files."), caption, width_px + parts.BESIDE_PX, rows)
+
+
+def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int) -> alt.LayerChart:
+    low, high = log_range(rows["elapsed_s"])
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    unit = "datum.value >= 1 ? format(datum.value, '~g') + ' s' : format(1000 * datum.value, '~g') + ' ms'"
+    x = alt.X("elapsed_s:Q", title=None, scale=scale, axis=alt.Axis(values=parts.log_ticks(low, high), labelExpr=unit))
+    y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
+    tips = [alt.Tooltip("row:N", title="place"), "block:Q", alt.Tooltip("elapsed_s:Q", format=".3~g", title="seconds"), "flags:N"]
+    colour = alt.Color("row:N", scale=alt.Scale(domain=order, range=COLOURS[: len(order)]), legend=None)
+    dots = alt.Chart(rows).mark_circle(size=36, opacity=0.85).encode(x=x, y=y, color=colour, tooltip=tips)
+    medians = parts.medians(rows, ["row"], "elapsed_s", pl.col("flags") == "none")
+    tick = alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("elapsed_s:Q", scale=scale), y=y)
+    middle = [tick] if medians.height else []
+    rings = alt.Chart(rows).transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK)
+    layers = [*middle, rings.encode(x=x, y=y), dots]
+    return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
+
+
+def log_range(values: Iterable[float]) -> tuple[float, float]:
+    """The range of a log axis that holds `values`, with a tick on either side of them."""
+    known = list(values)
+    decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
+    ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]
+    low, high = max(tick for tick in ticks if tick < min(known)), min(tick for tick in ticks if tick > max(known))
+    return low / 1.02, high * 1.02
+
+
+def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str, str], float]:
+    """The median of column `value`, by (query in its first form, place), over the unflagged blocks of the first way of I/O that was
+    measured, where there are enough of them."""
+    where = f" and form = '{next(iter(shown.forms))}'" if shown.forms else ""
+    rows = run.query(
+        f"select query, {shown.column} as place, median({value}) as middle from {shown.study} "
+        f"where pair = ? and arm = ? and not flagged{where} group by all having enough({value})",
+        [pair, arm_of(run, pair, shown)],
+    ).drop_nulls()
+    return {(query, place): middle for query, place, middle in rows.rows()}
+
+
+def arm_of(run: Run, pair: str, shown: Shown) -> str:
+    """Direct I/O where it was measured."""
+    found = set(run.query(f"select distinct arm from {shown.study} where pair = ?", [pair])["arm"])
+    return next((arm for arm in ARMS if arm in found), "direct")
+
+
+def simulated_arms(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
+    """What the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry an arm of which enough seeds
+    were simulated on each place; empty where there is none."""
+    record = run.record(study, pair)
+    known = (arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == form and arm["seconds"])
+    return [arm for arm in known if all(enough(len(seeds)) for seeds in arm["seconds"].values())]

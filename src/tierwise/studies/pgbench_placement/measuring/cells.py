@@ -1,0 +1,65 @@
+"""One window of pgbench: on which tiers its database lies, and the load."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from tierwise.bench.study import Cell as AnyCell
+from tierwise.core.words import IoArm, Layout
+from tierwise.postgres import pgbench
+
+Size = Literal["small", "large"]
+Script = Literal["tpcb-like", "simple-update", "select-only"]
+MIX: Final = "mix"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell(AnyCell):
+    """Tiers of tables and indexes (`hot`: of the first partition), the load on them, the tiers' pace, and the memory.
+
+    `memory` is the source's share of the data times it. A script of the name `MIX` has `writes`, `skew` and `layout`. None: the accounts
+    are in one piece, a counted clock assumes as many processors as ever.
+    """
+
+    size: Size
+    table: str
+    index: str
+    clients: int
+    script: str
+    writes: float | None = None
+    skew: float | None = None
+    layout: Layout | None = None
+    arm: IoArm
+    slowdown: float
+    memory: float
+    processors: int | None = None
+    partitions: int | None = None
+    hot: str | None = None
+
+    @property
+    def places(self) -> dict[str, str]:
+        """Tablespace -> tier."""
+        places = {"tables": self.table, "indexes": self.index}
+        if self.hot is None:
+            return places
+        return {**places, "hot_tables": self.hot, "hot_indexes": self.index if self.hot == self.table else self.hot}
+
+    @property
+    def scattered(self) -> bool:
+        """Whether keys are handed out in random order."""
+        return self.layout is Layout.RANDOM_KEYS
+
+    @property
+    def database(self) -> str:
+        """Name of the prepared database that a window begins with."""
+        parted = [] if self.partitions is None else [f"{self.partitions}-parts"]
+        return "-".join([self.size, *(["scattered"] if self.scattered else []), *parted])
+
+    @property
+    def load(self) -> str | pgbench.Mix:
+        """What its sessions do."""
+        if self.script != MIX:
+            return self.script
+        assert self.writes is not None
+        assert self.skew is not None
+        assert self.layout is not None
+        return pgbench.Mix(self.writes, self.skew, self.layout)

@@ -1,0 +1,64 @@
+"""The hunt for the published scan, drawn: which way of reading gives the source's seconds."""
+
+from statistics import fmean
+from typing import Any, Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.figures.places import COLOURS, ROW_PX, log_range, simulated_arms
+from tierwise.report.run import Run
+from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN, SURVEY
+
+NOT_HUNTED: Final = "The published size was simulated with too few seeds for an answer, or not at all, on the pair `{}`."
+
+
+def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[str, Any]]:
+    """What was simulated of `query` in `form` at the published size, one entry an arm."""
+    return simulated_arms(run, pair, ARRAYS.study, query, form)
+
+
+def hunt(run: Run, pair: str) -> Figure | Sentence:
+    """Simulated seconds of the scan on each subsystem, by arm, beside the published ones."""
+    arms = hunted(run, pair, SCAN)
+    if not arms:
+        return Sentence(NOT_HUNTED.format(pair))
+    simulated = [
+        {"row": arm["arm"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
+        for arm in arms
+        for tier, values in arm["seconds"].items()
+    ]
+    published = [
+        {"row": "published", "place": ARRAYS.places[place], "seconds": seconds, "how": "published", "seeds": None}
+        for (query, place), seconds in ARRAYS.published_seconds().items()
+        if query == SCAN
+    ]
+    points = pl.DataFrame([*published, *simulated])
+    order = ["published", *(arm["arm"] for arm in arms)]
+    places = list(ARRAYS.places.values())
+    width_px = parts.label_px(order)
+    low, high = log_range(points["seconds"])
+    chart = (
+        alt.Chart(points, width=parts.PLOT_PX, height=ROW_PX * len(order))
+        .mark_point(size=60, filled=True, opacity=0.9)
+        .encode(
+            x=alt.X(
+                "seconds:Q",
+                title="seconds",
+                scale=alt.Scale(type="log", domain=[low, high], nice=False),
+                axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"),
+            ),
+            y=alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px)),
+            color=alt.Color("place:N", title=None, scale=alt.Scale(domain=places, range=COLOURS)),
+            shape=alt.Shape("place:N", title=None, scale=alt.Scale(domain=places, range=["circle", "diamond", "square", "triangle-up"])),
+            tooltip=["row:N", "place:N", alt.Tooltip("seconds:Q", format=",.0f"), "how:N"],
+        )
+    ).properties(description="Seconds of the scan by way of reading, on four subsystems, simulated, beside the published ones.")
+    caption = (
+        "Seconds of the query on non-indexed columns at the published size: the devices **simulated** for each way of reading, means of "
+        f"the seeds; in the first row the **published** ones, inferred from a chart (`{SURVEY}`). Each arm changes one thing of the ideal "
+        f"reading. {run.stamp}, pair `{pair}`, n = {len(points)} points; from the manifest's facts."
+    )
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, points)

@@ -1,0 +1,142 @@
+"""A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import typer
+
+from report_run import rich_run
+from tierwise.bench.rooms import load_study
+from tierwise.bench.study import Study
+from tierwise.cli import app
+from tierwise.core import data_sets, paths
+from tierwise.core.errors import InputError
+from tierwise.core.profiles import load_profile
+from tierwise.datasets.pgbench import Bank
+from tierwise.report.chapters import provenance
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH
+from tierwise.report.run import Run, open_run
+from tierwise.studies.pgbench_placement.measuring.trials import banks
+from tierwise.timings.manifest import DatasetRecord, Manifest
+
+ROOMS = ["census", "pgbench", "sky", "survey"]
+
+
+def record(name: str = "census", rows: int = 100, sha256: str | None = "1" * 64, studies: tuple[str, ...] = ()) -> DatasetRecord:
+    return DatasetRecord(name=name, rows=rows, sha256=sha256, provenance={"source": "synthetic"}, studies=studies)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return open_run(rich_run(tmp_path / "raw").name, tmp_path / "raw")
+
+
+def with_records(run: Run, *records: DatasetRecord) -> Run:
+    return replace(run, manifest=run.manifest.model_copy(update={"datasets": records}))
+
+
+def shown(table: Table | Sentence) -> list[list[str]]:
+    assert isinstance(table, Table)
+    return [[str(cell) for cell in row] for row in table.rows]
+
+
+def test_rooms_are_found_by_their_folders_and_each_is_acquired_by_its_notebook() -> None:
+    assert data_sets.names() == ROOMS
+    notebooks = {path.stem for path in (paths.home() / "notebooks").glob("acquire-*.ipynb")}
+    assert notebooks == {f"acquire-{name}" for name in ROOMS}
+
+
+def test_a_reader_may_choose_where_there_is_a_choice() -> None:
+    assert list(data_sets.options()) == ["census", "sky"]
+    command = typer.main.get_command(app)
+    for name in ("report", "plan"):
+        options = {option.name: option for option in command.commands[name].params}  # type: ignore[attr-defined]
+        assert {each: options[each].envvar for each in data_sets.options()} == {"census": "CENSUS", "sky": "SKY"}
+        assert not {"survey", "pgbench", "sources"} & options.keys()
+
+
+def test_what_is_not_the_default_is_kept_and_what_there_is_not_is_refused() -> None:
+    assert data_sets.chosen({"census": "synthetic", "sky": "download"}) == {"sky": "download"}
+    with pytest.raises(InputError, match=r"'stars': no such data set; there are: census, pgbench, sky, survey"):
+        data_sets.chosen({"stars": "synthetic"})
+    with pytest.raises(InputError, match=r"survey is 'download': this one comes from one place alone"):
+        data_sets.chosen({"survey": "download"})
+
+
+def test_the_published_number_of_rows_is_known_without_loading_what_makes_them() -> None:
+    asked = "import sys; import tierwise.report.run; from tierwise.core.data_sets import published_rows as rows;" + (
+        "print(rows('census'), rows('sky'), rows('survey Detection'), rows('of a study that is gone'));"
+        "print([name for name in sys.modules if name.startswith(('tierwise.datasets', 'tierwise.postgres'))])"
+    )
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert told.splitlines() == ["2458285 470992970 None None", "[]"]
+
+
+def test_pgbenchs_banks_are_a_data_set_of_the_run_by_scale_and_rows() -> None:
+    small, large = banks(load_profile("full"))
+    assert (small.name, large.name) == ("pgbench small", "pgbench large")
+    assert (small.scale, small.rows) == (1, 100_000)
+    assert (large.scale, large.rows) == (12, 1_200_000)
+    kept = DatasetRecord(name=large.name, rows=large.rows, sha256=large.sha256, provenance=large.provenance)
+    assert kept.provenance["source"] == "pgbench"
+    assert kept.provenance["scale"] == large.scale
+
+
+def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_stands_once(run: Run) -> None:
+    before = run.manifest.model_copy(update={"datasets": (record(studies=("one",)), record("sky", 7, "2" * 64, ("one",)))})
+    after = Manifest.model_validate(
+        before.model_dump() | {"datasets": before.with_data([record(studies=("two",)), record("sky", 9, "3" * 64, ("two",))])}
+    )
+    assert [(data.name, data.rows, data.studies) for data in after.datasets] == [
+        ("census", 100, ("one", "two")),
+        ("sky", 7, ("one",)),
+        ("sky", 9, ("two",)),
+    ]
+    assert [after.data("sky", study) for study in ("one", "two", "three")] == [after.datasets[1], after.datasets[2], None]
+
+
+def test_a_run_from_before_does_not_say_who_used_its_data_and_anybody_finds_them(run: Run) -> None:
+    old = run.manifest.model_copy(update={"datasets": (record(),)})
+    assert old.data("census", "index_placement") == record()
+
+
+def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
+    bank = Bank("large", 30, 3_000_000)
+    told = with_records(
+        run,
+        record(rows=245_828, studies=("index_placement",)),
+        DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
+    )
+    assert shown(provenance.data(told)) == [
+        ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}…`", "`index_placement`"],
+        ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
+    ]
+    assert isinstance(provenance.data(with_records(run)), Sentence)
+
+
+def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:
+    told = with_records(run, record(rows=245_828), record("sky", 470_992, "2" * 64), record("survey Source", 500, "3" * 64)).facts()["data"]
+    assert told == (
+        "census, synthetic, 245,828 rows (10.0\xa0% of the published), sky, synthetic, 470,992 rows (0.100\xa0% of the published) and "
+        "survey Source, synthetic, 500 rows"
+    )
+
+
+def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:
+    study = load_study("pgbench_placement")
+    assert isinstance(study, Study)
+    noted: list[Bank] = []
+
+    class Noting:
+        profile = load_profile("smoke")
+
+        def note_dataset(self, bank: Bank) -> None:
+            noted.append(bank)
+
+    study.published_share(Noting(), None)  # type: ignore[arg-type]
+    assert noted == banks(Noting.profile)
+    assert noted

@@ -1,0 +1,201 @@
+"""Another study on an existing data set touches its own files alone: a toy, put into a copy of the checkout, is planned, measured, judged
+and rendered there."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from bs4 import BeautifulSoup
+
+from checkout import Home, new_home
+from tierwise.core import data_sets, paths, studies
+from tierwise.report.formats import number
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.store import connect
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
+    ),
+]
+TOY = Path(__file__).parent / "toy_study"
+NAME, PAIR, BLOCKS = "toy_x", "toy-x", 5
+CHAPTER = "show-toy_x.qmd"
+NEW = {
+    "data/tiers/toy-x.toml",
+    "notebooks/run-toy_x.ipynb",
+    "notebooks/show-toy_x.ipynb",
+    *(
+        f"src/tierwise/studies/toy_x/{file}"
+        for file in (
+            "__init__.py",
+            "measuring/__init__.py",
+            "measuring/forecast.py",
+            "measuring/forecast.toml",
+            "measuring/profiles.toml",
+            "measuring/trials.py",
+            "reading/__init__.py",
+            "reading/chapter.py",
+            "reading/rows.sql",
+        )
+    ),
+}
+"""Files that the toy adds."""
+LONGER = {"data/published/claims.toml", "report/_quarto.yml"}
+"""Files that it adds lines to."""
+
+RENDER = """
+import sys
+from pathlib import Path
+import yaml
+from tierwise.core import paths
+from tierwise.pipeline import execute
+from tierwise.report.plain import PlainEngine
+from tierwise.report.project import assemble
+from tierwise.report.run import open_run
+run_id, folder = sys.argv[1], Path(sys.argv[2])
+execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id, {"RUN_ID": run_id})
+told = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
+others = {name: f"# {name}" for name in told if name != "show-toy_x.qmd"}
+variables = {**open_run(run_id).facts(), "engine": "plain", "date": "today", "version": "toy"}
+book = assemble(folder / "book", paths.raw() / run_id / "notebooks", variables, others)
+PlainEngine().build(book, folder / "site")
+"""
+
+
+def tracked() -> list[str]:
+    told = subprocess.run(["git", "ls-files", "-z"], cwd=paths.home(), capture_output=True, text=True, check=True).stdout
+    return [name for name in told.split("\0") if name and (paths.home() / name).is_file()]
+
+
+def lay_out(copy: Path) -> None:
+    """The checkout with the toy in it."""
+    for name in tracked():
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(paths.home() / name, copy / name)
+    for name in NEW:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(TOY / name, copy / name)
+    claims = copy / "data" / "published" / "claims.toml"
+    claims.write_text(claims.read_text(encoding="utf-8") + (TOY / "data" / "published" / "claims.toml").read_text(encoding="utf-8"))
+    quarto = copy / "report" / "_quarto.yml"
+    before = "    - show-cost.qmd\n"
+    assert before in quarto.read_text(encoding="utf-8")
+    quarto.write_text(quarto.read_text(encoding="utf-8").replace(before, f"    - {CHAPTER}\n{before}"), encoding="utf-8")
+
+
+class Checkout:
+    """A copy of the checkout; what it writes lies in the folders of `home`."""
+
+    def __init__(self, home: Home):
+        self.home, self.folder = home, home.folder / "checkout"
+        lay_out(self.folder)
+
+    def run(self, *arguments: str) -> str:
+        """What Python says that runs `arguments` with the copy's code."""
+        environment = self.home.environment(PYTHONPATH=str(self.folder / "src"), PYTHONDONTWRITEBYTECODE="1")
+        environment.pop("TIERWISE_HOME", None)
+        done = subprocess.run([sys.executable, *arguments], env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def tierwise(self, *arguments: str) -> str:
+        return self.run("-m", "tierwise", *arguments)
+
+
+@pytest.fixture(scope="module")
+def checkout() -> Iterator[Checkout]:
+    with new_home() as home:
+        yield Checkout(home)
+
+
+@pytest.fixture(scope="module")
+def run(checkout: Checkout) -> Manifest:
+    """Measured in the copy by its notebook, on emulated tiers and a real server."""
+    checkout.tierwise("run", NAME)
+    (made,) = checkout.home.runs().values()
+    return made
+
+
+@pytest.fixture(scope="module")
+def page(checkout: Checkout, run: Manifest) -> BeautifulSoup:
+    checkout.run("-c", RENDER, run.run_id, str(checkout.home.folder))
+    return BeautifulSoup((checkout.home.folder / "site" / "index.html").read_text(encoding="utf-8"), "html.parser")
+
+
+def observed(checkout: Checkout, run: Manifest, sql: str) -> list[tuple[float, ...]]:
+    """What `sql` finds in the store's own view of the run's rows, without any code of the toy's."""
+    with connect(checkout.home.folder / "raw", run.run_id) as store:
+        return store.execute(sql).fetchall()
+
+
+def test_the_toy_adds_its_own_files_and_lines_to_two_others(checkout: Checkout) -> None:
+    there = {path.relative_to(TOY).as_posix() for path in TOY.rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    assert there == NEW | {"data/published/claims.toml"}
+    known = set(tracked())
+    assert not NEW & known
+    changed = {name for name in known if (checkout.folder / name).read_bytes() != (paths.home() / name).read_bytes()}
+    assert changed == LONGER
+    assert NAME not in studies.names()
+    assert "sky" in data_sets.names()
+
+
+def test_it_is_planned(checkout: Checkout) -> None:
+    planned = json.loads(checkout.tierwise("plan", "--format", "json"))
+    (line,) = (line for line in planned["lines"] if line["study"] == NAME)
+    assert (line["pair"], line["substrate"], line["cells"], line["blocks"]) == (PAIR, "emulated", 2, BLOCKS)
+    assert line["minutes"] > 0
+
+
+def test_it_is_measured_with_its_data_set_named(run: Manifest) -> None:
+    assert run.status == "partial"
+    (record,) = run.studies
+    assert (record.name, record.pair, record.blocks) == (NAME, PAIR, BLOCKS)
+    (data,) = run.datasets
+    assert (data.name, data.studies, data.rows) == ("sky", (NAME,), 4_710)
+
+
+def test_every_search_was_cold_and_found_the_same(checkout: Checkout, run: Manifest) -> None:
+    sql = "select count(*), count(distinct result_rows), min(result_rows), count(*) filter (cache = 'cold') from timings"
+    ((rows, answers, found, cold),) = observed(checkout, run, sql)
+    assert (rows, answers, cold) == (2 * BLOCKS, 1, 2 * BLOCKS)
+    assert found > 0
+
+
+def test_its_statement_is_judged_and_no_other(checkout: Checkout, run: Manifest) -> None:
+    told = json.loads(checkout.tierwise("claims", "--run", run.run_id, "--format", "json"))["claims"]
+    judged = {claim["id"]: claim["verdict"] for claim in told if claim["verdict"] != "not measured"}
+    assert judged.keys() >= {"X1"}
+    assert judged["X1"] == "confirmed"
+
+
+def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout, run: Manifest, page: BeautifulSoup) -> None:
+    chapter = page.select_one("#sec-toy-x")
+    assert chapter is not None
+    assert "Source X: does a search gain on flash?" in chapter.get_text()
+    figure = page.select_one("#fig-toy-x-times")
+    assert figure is not None
+    assert f"n = {2 * BLOCKS} searches" in " ".join(figure.get_text().split())
+    cells = [[cell.get_text() for cell in row.select("td")] for row in page.select("#tbl-toy-x-seconds tbody tr")]
+    sql = "select cell ->> 'tier' as tier, median(elapsed_s), min(result_rows) from timings group by all order by tier"
+    expected = [(number(middle_s), int(found)) for _, middle_s, found in observed(checkout, run, sql)]
+    assert [row[0] for row in cells] == ["on disks", "on flash"]
+    assert [(row[3], int(row[2].replace(",", ""))) for row in cells] == expected
+    assert "X1." in page.get_text()
+    assert "confirmed" in page.get_text()
+
+
+def test_the_page_lies_beside_its_pdf_and_its_query(checkout: Checkout, page: BeautifulSoup) -> None:
+    site = checkout.home.folder / "site"
+    assert (site / "tierwise.pdf").stat().st_size > 10_000
+    assert (site / "sql" / "studies" / NAME / "reading" / "rows.sql.txt").is_file()
+    told = yaml.safe_load((checkout.folder / "report" / "_quarto.yml").read_text(encoding="utf-8"))
+    assert CHAPTER in told["book"]["chapters"]
+    assert page.title is not None

@@ -1,0 +1,1 @@
+"""The room of a toy: the smallest study that is whole. CONTRIBUTING.md names its files."""
