@@ -53,9 +53,10 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
         trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
         assert trace is not None
         timed = run.rows.filter(trial=trial, block=0).sort("step")
-        for step, elapsed_s, relations in timed.select("step", "elapsed_s", "relation_io").iter_rows():
+        for step, cache, elapsed_s, relations in timed.select("step", "cache", "elapsed_s", "relation_io").iter_rows():
             query = trace.filter(step=step)
-            assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(elapsed_s, rel=1e-4)
+            if cache != "hot":  # the time of a hot query is that of fifteen more executions, which the log has not
+                assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(elapsed_s, rel=1e-4)
             asked = dict(query.filter(operation="read")["relation"].value_counts().rows())
             assert asked == {io["relation"]: io["reads"] for io in relations if io["reads"]}
 
