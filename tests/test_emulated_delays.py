@@ -67,7 +67,8 @@ def test_reads_take_what_the_model_intends(tier: Emulated) -> None:
     io = tier.io()["data"]
     assert io.reads == 150
     mean_s = io.intended_s / 150
-    assert mean_s == pytest.approx(100e-6 + PAGE_BYTES / 100e6) if tier.device == "mtron-3025" else 4e-3 < mean_s < 9e-3
+    # Over 64 MiB the heads of six disks hardly move: the model alone gives 4.1 ms, with 0.08 ms between draws of the pauses.
+    assert mean_s == pytest.approx(100e-6 + PAGE_BYTES / 100e6) if tier.device == "mtron-3025" else 3.5e-3 < mean_s < 9e-3
     assert -50e-6 < overshoot_s(io) < 1e-3
     # A program sees what the daemon says it does, and what a busy machine adds before the program runs again.
     beyond_s = sorted(map(float.__sub__, took_s, tier.requests()["actual_s"]))

@@ -49,7 +49,7 @@ def beside(run: Run) -> Table | Sentence:
         "Cells that were counted in every block and, drawn by the run's seed, also waited for in the first one. Of a query what its "
         "requests asked of the device models (counted: median of the blocks); of a window its transactions or reads a second. "
         f"One repetition is waited for, and platters stand elsewhere in each. {run.stamp}, **emulated**, n = {len(lines)} cells. "
-        f"Query: `analysis/{QUERY}`.",
+        f"Query: `{QUERY}`.",
         align="llrrrl",
     )
 

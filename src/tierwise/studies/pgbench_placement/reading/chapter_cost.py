@@ -40,7 +40,7 @@ def placements(run: Run, pair: str) -> Table | Sentence:
         "a million transactions of the large set and of each request a second that the tiers served; rates at the tiers' own speed, "
         "geometric means. Beside it the cost of a transaction over that with everything on HDD, over the price band. "
         f"{run_note(run, Substrate.of({one.substrate for one in found}), sum(one.windows for one in found), 'windows')} {devices_note()} "
-        "Query: `costs/source_v.py`.",
+        "Computed in `studies/pgbench_placement/reading/money.py`.",
         align="lrrrrrr",
     )
 

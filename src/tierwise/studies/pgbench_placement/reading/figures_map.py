@@ -80,7 +80,7 @@ def flip(run: Run, pair: str) -> Figure | Sentence:
         f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates), crosses "
         f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
-        f"**{Substrate.EMULATED}**. Query: `analysis/{QUERY}`."
+        f"**{Substrate.EMULATED}**. Query: `{QUERY}`."
     )
     return Figure(
         parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX, table

@@ -38,7 +38,7 @@ def beside_its_model(run: Run) -> Table | Sentence:
         f"with direct reads, were calibrated apart. {run.stamp}, pair `{PAIR}`, **measured**, **emulated** and **simulated** as "
         f"stamped, n = {count(live['block'].n_unique())} blocks. "
         + (f"Of {count(len(live))} live runs {count(flagged)} are flagged and left out of the means. " if flagged else "")
-        + f"Query: `analysis/{QUERY}`.",
+        + f"Query: `{QUERY}`.",
         align="llrlrrrrrr",
     )
 

@@ -63,7 +63,8 @@ def money(run: Run) -> Table:
         rows,
         f"USD a year of each subsystem, of each usable terabyte and of each random 4 KiB read a second that it serves (simulated). Prices "
         f"of about {THEN.year}: the source's; of {now}: {TODAY}. {DRIVES}. The last row is what a part of the files on SSDs needs. "
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'subsystems')} {devices_note()} Computed in `costs/source_h.py`.",
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'subsystems')} {devices_note()} "
+        "Computed in `studies/survey_arrays/reading/money.py`.",
         align="llrrrrrrrr",
     )
 
@@ -82,7 +83,8 @@ def held(run: Run) -> Table:
         rows,
         f"The fewest drives in RAID5 that hold a database, in arrays as the source has them, what they cost a year, and the ratio over the "
         f"price band (half to twice of what was read only once). {DRIVES}. "
-        f"{run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} {devices_note()} Computed in `costs/source_h.py`.",
+        f"{run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} {devices_note()} "
+        "Computed in `studies/survey_arrays/reading/money.py`.",
         align="llrrrrr",
     )
 
