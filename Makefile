@@ -46,9 +46,9 @@ check: $(ENV)/.ready
 	$(BIN)/python scripts/check_docstrings.py
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
-# Open the notebooks in JupyterLab
+# Open the notebooks in JupyterLab, first explore.ipynb, which starts from the newest run
 lab: $(ENV)/.ready
-	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/explore.ipynb
 
 # Run every benchmark of benchmarks/, one after the other; those of benchmarks/by_name take over ten minutes, and are run by name
 bench: $(ENV)/.ready
