@@ -38,6 +38,8 @@ class Run:
     verdicts: tuple[ClaimVerdict, ...]
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Pair -> tier -> the device in place of the run's own."""
 
     @property
     def run_id(self) -> str:
@@ -96,7 +98,8 @@ class Run:
 
     def _counted(self, pair: str, n: int, what: str) -> str:
         substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
-        return f"{self.stamp}, pair `{pair}`, {substrate}, n = {count(n)} {what}"
+        others = listed(f"`{device}` as {tier}" for tier, device in self.devices.get(pair, {}).items())
+        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {substrate}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
         """What the front page says of the run."""
@@ -145,7 +148,7 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
     if not devices:
         return run
     connection = open_views(run.folder.parent, run.run_id, lambda rows: retime(rows, run.folder, pair, devices))
-    return replace(run, connection=connection)
+    return replace(run, connection=connection, devices={**run.devices, pair: devices})
 
 
 def source_pair(source: str) -> str:

@@ -1,5 +1,6 @@
 """Charts of source M's question: times of every placement, and ratios beside what was published."""
 
+import warnings
 from typing import Final
 
 import altair as alt
@@ -138,7 +139,10 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
         f"median of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
-    return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX, shown)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")  # wanted: one legend for all panels
+        chart = chart.add_params(picked)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, shown)
 
 
 def ratios(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
