@@ -126,8 +126,9 @@ def points_of(executed: Path) -> dict[str, Any]:
 
 
 def drawn_points(spec: Mapping[str, Any]) -> list[str]:
-    """All that a chart draws, in whatever order it stands there."""
-    return sorted(json.dumps(row, sort_keys=True) for rows in spec["datasets"].values() for row in rows)
+    """All that a chart draws, in whatever order it stands there, and where its sliders stand."""
+    sliders = [param for param in spec.get("params", ()) if isinstance(param.get("bind"), dict)]
+    return sorted(json.dumps(row, sort_keys=True) for rows in (*spec["datasets"].values(), sliders) for row in rows)
 
 
 CHANGES: Final[dict[str, tuple[dict[str, Any], set[str]]]] = {
