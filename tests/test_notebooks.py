@@ -133,7 +133,7 @@ def drawn_points(spec: Mapping[str, Any]) -> list[str]:
 
 CHANGES: Final[dict[str, tuple[dict[str, Any], set[str]]]] = {
     "summary": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-placements"}),
-    "index_placement": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-times", "fig-ratios", "fig-arm-reads"}),
+    "index_placement": ({"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-times", "fig-ratios", "fig-arm-reads"}),
     "pgbench_placement": ({"BLOCK": 2}, {"fig-pgbench-timeline"}),
     "read_latency": ({"MEMORY": False}, {"fig-read-histograms"}),
     "ram_or_ssd": ({"SSD": "kingston-dc600m"}, {"fig-zipf-throughput"}),
