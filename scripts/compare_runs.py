@@ -16,7 +16,7 @@ import polars.selectors as cs
 
 from tierwise.timings import reads
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import rows_so_far
+from tierwise.timings.parts import rows_so_far
 
 KEY: Final = ["study", "pair", "trial", "block", "step"]
 NESTED: Final = {"relation_io": "relation", "tier_io": "tier"}

@@ -22,7 +22,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.datasets import census
 from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest, load_manifest
-from tierwise.timings.store import read_parts
+from tierwise.timings.parts import read_parts
 
 STUDY = "index_placement"
 

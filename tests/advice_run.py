@@ -13,7 +13,8 @@ from rows import STARTED, make_manifest, save_run
 from survey_rows import RELATION_BYTES, placement_rows
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import CacheState, IoArm, Substrate
-from tierwise.timings.manifest import MANIFEST, StudyRecord, load_manifest
+from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 from tierwise.timings.traces import TRACE, TraceKey, write_trace
 

@@ -18,7 +18,7 @@ import psutil
 
 from tierwise.core import paths
 from tierwise.timings.manifest import Manifest, load_manifest
-from tierwise.timings.store import validate_rows
+from tierwise.timings.parts import validate_rows
 
 PATIENCE_S = 300.0
 

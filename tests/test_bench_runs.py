@@ -1,15 +1,28 @@
-"""Which run a command works on: the newest of the same inputs, or a new one."""
+"""Which run a command works on: the newest of the same fingerprints, or a new one that takes from older ones what nothing has changed."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from rows import make_rows
+from tierwise.bench.book import update
+from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.runs import open_run, shown_source
-from tierwise.core import paths
+from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.runs import complete, finish, foresee, lacking, open_run, shown_source, told
+from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
+from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
+from tierwise.timings.parts import read_rows, write_part
+
+EVERY = set(studies.names())
+WITHOUT_SERVER = {"ram_or_ssd"}
+Changed = Callable[[Inputs], Inputs]
 
 
 @pytest.fixture
@@ -19,39 +32,189 @@ def inputs(tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
 
 
+def measured(run: Manifest, inputs: Inputs, *names: str) -> Manifest:
+    """`run` as it is once the studies `names` (none: those that it lacks) were measured on each of their pairs, a row a block."""
+    folder = paths.raw() / run.run_id
+    for name in names or lacking(run, inputs):
+        for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair):
+            rows = make_rows(run_id=run.run_id, blocks=2, pair=pair.name).filter(pl.col("trial").str.contains("start=FL/table=hdd"))
+            rows = rows.with_columns(study=pl.lit(name))
+            for _, part in rows.group_by("trial", "block"):
+                write_part(folder, part)
+            trials = tuple(sorted(rows["trial"].unique()))
+            known = load_manifest(folder)
+            record = StudyRecord(name=name, pair=pair.name, trials=trials, blocks=2, settings={}, server_version="", facts={})
+            used = [
+                DatasetRecord(name=data, rows=1, sha256="0" * 64, provenance={}, studies=(name,)) for data in (f"of {name}", "of everybody")
+            ]
+            update(known, studies=[*known.studies, record], datasets=known.with_data(used)).save(folder)
+    return finish(run.run_id, inputs)
+
+
+def other_table(study: str) -> Changed:
+    """The same inputs with another grid of `study`."""
+
+    def changed(inputs: Inputs) -> Inputs:
+        tables = inputs.profile.studies
+        table = {**tables.get(study, {}), "blocks": 6}
+        return replace(inputs, profile=inputs.profile.model_copy(update={"studies": {**tables, study: table}}))
+
+    return changed
+
+
+def with_profile(**changes: object) -> Changed:
+    return lambda inputs: replace(inputs, profile=inputs.profile.model_copy(update=changes))
+
+
 def test_the_same_inputs_go_on_with_the_same_run(inputs: Inputs) -> None:
     assert open_run(inputs, fresh=False).run_id == open_run(inputs, fresh=False).run_id
 
 
 def test_fresh_measures_anew_and_keeps_the_old_run(inputs: Inputs) -> None:
-    runs = [open_run(inputs, fresh=True).run_id for _ in range(3)]
-    assert len(set(runs)) == 3
-    assert sorted(path.name for path in paths.raw().iterdir()) == sorted(runs)
+    first = measured(open_run(inputs, fresh=False), inputs)
+    runs = [open_run(inputs, fresh=True) for _ in range(2)]
+    assert [(run.taken, run.studies) for run in runs] == [({}, ())] * 2
+    assert sorted(path.name for path in paths.raw().iterdir()) == sorted({first.run_id, *(run.run_id for run in runs)})
+    assert len(runs) == len({run.run_id for run in runs})
 
 
-def test_another_input_is_another_run(inputs: Inputs, tmp_path: Path) -> None:
-    sample = tmp_path / "sample.csv"
-    sample.write_text("rows", encoding="utf-8")
-    others = [
-        replace(inputs, seed=2),
-        replace(inputs, reader_pair="local"),
-        replace(inputs, server_version="15.1"),
-        replace(inputs, profile=inputs.profile.model_copy(update={"blocks": 6})),
-        replace(inputs, sources={"census": f"file:{sample}"}),
-    ]
-    assert len({each.sha256() for each in (inputs, *others)}) == 6
+@pytest.mark.parametrize(
+    ("changed", "anew"),
+    [
+        (lambda inputs: replace(inputs, seed=2), EVERY),
+        (lambda inputs: replace(inputs, server_version="15.1"), EVERY - WITHOUT_SERVER),
+        (lambda inputs: replace(inputs, reader_pair="source-m"), EVERY - WITHOUT_SERVER - {"index_placement"}),
+        (lambda inputs: replace(inputs, sources={"sky": "download"}), {"survey_arrays"}),
+        (lambda inputs: replace(inputs, pairs=tuple(pair for pair in inputs.pairs if pair.name != "source-r-live")), {"ram_or_ssd"}),
+        (with_profile(name="other"), EVERY),
+        (with_profile(blocks=6), EVERY),
+        (with_profile(description="Said otherwise", free_space_bytes=7), set()),
+        (other_table("survey_arrays"), {"survey_arrays"}),
+        (other_table("ram_or_ssd"), {"ram_or_ssd"}),
+    ],
+)
+def test_an_input_measures_those_studies_anew_whose_it_is(inputs: Inputs, changed: Changed, anew: set[str]) -> None:
+    before, after = fingerprints(inputs), fingerprints(changed(inputs))
+    assert {name for name in EVERY if after[name] != before[name]} == anew
+
+
+def test_where_something_is_said_of_a_device_is_no_input(inputs: Inputs, tmp_path: Path) -> None:
+    """The pair's own text; a figure is another device."""
+    (pair,) = (pair for pair in inputs.pairs if pair.name == "source-l")
+    others = tuple(one for one in inputs.pairs if one != pair)
+
+    def of(**changes: object) -> str:
+        return fingerprint("read_latency", replace(inputs, pairs=(*others, pair.model_copy(update=changes)))).sha256
+
+    assert of(description="Said otherwise") == of()
+    assert of(tiers={**pair.tiers, "hdd": pair.tiers["aux"]}) != of()
+
+
+def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, capsys: pytest.CaptureFixture[str]) -> None:
+    first = measured(open_run(inputs, fresh=False), inputs)
+    assert first.status == "complete"
+    assert open_run(inputs, fresh=False) == first
+    rows = read_rows(paths.raw() / first.run_id)
+    other = other_table("survey_arrays")(inputs)
+    outlook = foresee(other)
+    assert outlook.run is None
+    assert outlook.lacking == ["survey_arrays"]
+    second = open_run(other, fresh=False)
+    assert {name: whence.run_id for name, whence in second.taken.items()} == dict.fromkeys(EVERY - {"survey_arrays"}, first.run_id)
+    assert second.why == {"survey_arrays": f"profile of the study changed since run {first.run_id}"}
+    assert set(told(outlook)) == {f"survey_arrays: measured anew, because {second.why['survey_arrays']}"} | {
+        f"{name}: rows of run {first.run_id}" for name in second.taken
+    }
+    assert all(line in capsys.readouterr().err for line in told(outlook)[:1])
+    assert {data.name: data.studies for data in second.datasets} == {
+        "of everybody": tuple(sorted(second.taken)),
+        **{f"of {name}": (name,) for name in second.taken},
+    }
+    assert lacking(second, other) == ["survey_arrays"]
+
+    assert measured(second, other).status == "complete"
+    own = pl.read_parquet(paths.raw() / second.run_id / "timings.parquet")
+    assert set(own["study"]) == {"survey_arrays"}, "no row was copied"
+    assert read_rows(paths.raw() / first.run_id).equals(rows), "and none was changed"
+    whole = read_rows(paths.raw() / second.run_id)
+    assert dict(whole.group_by("study").agg(pl.col("run_id").unique().first()).rows()) == {
+        name: second.run_id if name == "survey_arrays" else first.run_id for name in EVERY
+    }
+
+
+def test_rows_are_taken_from_the_run_that_measured_them_and_an_edit_taken_back_measures_nothing(inputs: Inputs) -> None:
+    first = measured(open_run(inputs, fresh=False), inputs)
+    arrays = other_table("survey_arrays")(inputs)
+    second = measured(open_run(arrays, fresh=False), arrays)
+    both = other_table("read_latency")(arrays)
+    third = open_run(both, fresh=False)
+    assert {name: whence.run_id for name, whence in third.taken.items()} == {
+        name: second.run_id if name == "survey_arrays" else first.run_id for name in EVERY - {"read_latency"}
+    }
+    third = measured(third, both)
+    back = other_table("read_latency")(inputs)
+    fourth = open_run(back, fresh=False)
+    assert lacking(fourth, back) == []
+    assert {fourth.taken[name].run_id for name in ("read_latency", "survey_arrays")} == {third.run_id, first.run_id}
+    assert complete(fourth.run_id).status == "complete"
+    assert set(read_rows(paths.raw() / fourth.run_id)["study"]) == EVERY
+    assert not (paths.raw() / fourth.run_id / "timings.parquet").exists()
+
+
+def test_what_an_interrupted_run_has_measured_wholly_is_taken(inputs: Inputs) -> None:
+    first = open_run(inputs, fresh=False)
+    measured(first, inputs, "index_placement")
+    update(load_manifest(paths.raw() / first.run_id), status="running", finished_at=None).save(paths.raw() / first.run_id)
+    other = other_table("survey_arrays")(inputs)
+    second = open_run(other, fresh=False)
+    assert list(second.taken) == ["index_placement"]
+    assert second.why["read_latency"] == f"run {first.run_id} has not all of it"
+
+
+def test_another_seed_or_profile_refers_to_nothing(inputs: Inputs) -> None:
+    measured(open_run(inputs, fresh=False), inputs)
+    for other in (replace(inputs, seed=2), with_profile(name="other")(inputs)):
+        run = open_run(other, fresh=False)
+        assert (run.taken, run.why, run.studies) == ({}, {}, ())
+
+
+def test_a_run_from_before_fingerprints_is_neither_continued_nor_referred_to_nor_deleted(inputs: Inputs) -> None:
+    first = measured(open_run(inputs, fresh=False), inputs)
+    folder = paths.raw() / first.run_id
+    older = {name: value for name, value in first.model_dump().items() if name not in {"fingerprints", "taken", "copied", "why"}}
+    Manifest.model_validate({**older, "inputs_sha256": "1" * 64, "method_sha256": "2" * 64}).save(folder)
+    second = open_run(inputs, fresh=False)
+    assert second.run_id != first.run_id
+    assert (second.taken, second.why) == ({}, {})
+    assert read_rows(folder).height > 0
+
+
+def test_a_partial_run_goes_on_and_stands_back_behind_a_whole_one(inputs: Inputs) -> None:
+    partial = measured(open_run(inputs, fresh=False), inputs, "read_latency")
+    assert partial.status == "partial"
+    assert [record.name for record in partial.studies] == ["read_latency"]
+    assert set(lacking(partial, inputs)) == EVERY - {"read_latency"}
+    assert open_run(inputs, fresh=False).run_id == partial.run_id
+    whole = measured(open_run(inputs, fresh=True), inputs)
+    later = update(load_manifest(paths.raw() / partial.run_id), started_at=whole.started_at + timedelta(hours=1))
+    later.save(paths.raw() / partial.run_id)
+    assert open_run(inputs, fresh=False).run_id == whole.run_id
 
 
 def test_a_file_is_known_by_its_content_and_shown_by_its_name(inputs: Inputs, tmp_path: Path) -> None:
     first, second = tmp_path / "first.csv", tmp_path / "second.csv"
     for path in (first, second):
         path.write_text("rows", encoding="utf-8")
-    assert replace(inputs, sources={"census": f"file:{first}"}).sha256() == replace(inputs, sources={"census": f"file:{second}"}).sha256()
+
+    def of(path: Path) -> str:
+        return fingerprint("index_placement", replace(inputs, sources={"census": f"file:{path}"})).sha256
+
+    assert of(first) == of(second)
     second.write_text("other rows", encoding="utf-8")
-    assert replace(inputs, sources={"census": f"file:{first}"}).sha256() != replace(inputs, sources={"census": f"file:{second}"}).sha256()
+    assert of(first) != of(second)
     assert shown_source(f"file:{first}") == "file:first.csv"
 
 
 def test_a_file_that_is_not_there_is_named(inputs: Inputs) -> None:
     with pytest.raises(InputError, match=r"CENSUS is 'file:/nonesuch': must name a readable file"):
-        replace(inputs, sources={"census": "file:/nonesuch"}).sha256()
+        fingerprints(replace(inputs, sources={"census": "file:/nonesuch"}))

@@ -10,8 +10,9 @@ import pytest
 from rows import make_manifest
 from tierwise.bench.stopwatch import disturbed
 from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
+from tierwise.timings.parts import write_part
 from tierwise.timings.schema import SCHEMA, Origin, Parts, Timing, frame, of_today
-from tierwise.timings.store import connect, write_part
+from tierwise.timings.store import connect
 
 RUN = "20260102-030405-smoke-abcdef"
 CELL = {"query": "one"}

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from report_run import rich_run
-from tierwise.bench.loop import load_study
+from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Study
 from tierwise.cli import app
 from tierwise.core import data_sets, paths

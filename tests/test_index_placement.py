@@ -11,7 +11,8 @@ import pytest
 
 from tierwise.bench.accounting import EMULATED, TRACED
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, measure_study, open_lab
+from tierwise.bench.live import open_lab
+from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.recording import Recorder
 from tierwise.bench.runs import complete, open_run
 from tierwise.bench.study import Trial
@@ -25,7 +26,7 @@ from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.studies.index_placement.measuring.trials import Cell
 from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_checks
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 

@@ -11,6 +11,7 @@ import pytest
 
 from emulation import need_fuse, new_folder
 from tierwise.analysis.views import open_views
+from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.runs import complete, open_run
 from tierwise.bench.simulation import simulate_on_pair
@@ -27,7 +28,7 @@ from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Readi
 from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
 from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 
 ITEMS = 8 * 1024 + 1
 SCALE = 4096
@@ -131,7 +132,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
     asked = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
     run_folder = paths.raw() / open_run(asked, fresh=True).run_id
-    simulate_on_pair(STUDY, asked.pairs[0], asked, run_folder, folder / "work")
+    simulate_on_pair(STUDY, asked.pairs[0], asked, Book(run_folder), folder / "work")
     assert not (folder / "work").exists()
     run_id = complete(run_folder.name).run_id
     with open_views(tmp_path, run_id) as connection:

@@ -16,7 +16,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.words import IoArm
 from tierwise.studies.pgbench_placement.measuring import trials as pgbench_placement
-from tierwise.timings.store import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import read_transactions
 

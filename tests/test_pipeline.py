@@ -19,7 +19,7 @@ from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import done_parts, read_rows, without_checks
+from tierwise.timings.parts import done_parts, read_rows, without_checks
 
 pytestmark = [
     pytest.mark.slow,

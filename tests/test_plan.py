@@ -10,8 +10,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tierwise.analysis.statistics import geometric_estimate
+from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, load_study, turns_of
+from tierwise.bench.live import turns_of
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.rooms import load_study
+from tierwise.bench.runs import Outlook
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.cli import app
 from tierwise.core import studies
@@ -19,7 +23,7 @@ from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.quiet import Noise
 from tierwise.datasets import census
 from tierwise.plan import estimate
-from tierwise.plan.estimate import Plan, as_json, as_text, half_width, plan_of, sentence
+from tierwise.plan.estimate import Plan, as_json, as_text, beside_runs, half_width, plan_of, sentence
 from tierwise.plan.forecast import Forecast, Prospect, load, load_host
 from tierwise.studies.index_placement.measuring import forecast as index_placement
 from tierwise.studies.index_placement.measuring.forecast import Constants, Scene, expected_rows, forecast
@@ -82,6 +86,23 @@ def test_the_whole_is_the_sum_of_its_minutes_and_the_most_of_its_disk() -> None:
     plan = plan_of(inputs(tiers="local"))
     assert plan.minutes == pytest.approx(plan.report_s / 60 + sum(line.minutes() or 0 for line in plan.lines))
     assert plan.disk_gb == max(line.disk_gb or 0 for line in plan.lines)
+
+
+def test_rows_that_are_there_cost_nothing_and_it_says_whose_they_are_and_why_others_are_measured_anew(quick: Plan) -> None:
+    rows = dict.fromkeys(set(studies.names()) - {"read_latency"}, "20260101-000000-quick-abcdef")
+    why = {"read_latency": "tierwise.recorders.strace changed since run 20260101-000000-quick-abcdef"}
+    plan = beside_runs(quick, Outlook(fingerprints(inputs()), None, rows, why))
+    (line,) = plan.measured
+    assert (line.study, line.why) == ("read_latency", why["read_latency"])
+    assert plan.minutes == pytest.approx(plan.report_s / 60 + (line.minutes() or 0))
+    assert plan.minutes < quick.minutes
+    assert plan.disk_gb == line.disk_gb
+    assert f"plan: {line.trials} trials" in sentence(plan)
+    text = as_text(plan).splitlines()
+    assert f"read_latency: measured anew, because {why['read_latency']}" in text
+    assert "index_placement: nothing is measured, its rows are those of run 20260101-000000-quick-abcdef" in text
+    assert text[1].split()[6] == "there"
+    assert {one["study"]: one["rows_of"] for one in as_json(plan)["lines"]} == {**rows, "read_latency": ""}
 
 
 def test_more_rows_blocks_and_variants_take_longer_and_more_disk() -> None:

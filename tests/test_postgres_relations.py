@@ -9,7 +9,7 @@ import pytest
 from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
 from tierwise.postgres.loading import BATCH_ROWS, copy_parquet
-from tierwise.postgres.relations import create_tablespace, move, tier_of
+from tierwise.postgres.relations import create_tablespace, find_relation, move
 from tierwise.postgres.settings import Connection
 
 NASTY = [
@@ -84,11 +84,11 @@ def test_table_and_index_move_between_tiers(conn: Connection, workspace: Path) -
         create_tablespace(conn, tier, tiers / tier / "relations")
     conn.execute("CREATE TABLE census AS SELECT i AS pob FROM generate_series(1, 1000) AS i")
     conn.execute("CREATE INDEX pob ON census (pob)")
-    assert (tier_of(conn, "census"), tier_of(conn, "pob")) == ("pg_default", "pg_default")
+    assert (_tier(conn, "census"), _tier(conn, "pob")) == ("pg_default", "pg_default")
 
     move(conn, "census", "hdd")
     move(conn, "pob", "ssd")
-    assert (tier_of(conn, "census"), tier_of(conn, "pob")) == ("hdd", "ssd")
+    assert (_tier(conn, "census"), _tier(conn, "pob")) == ("hdd", "ssd")
     assert _file(conn, "census").is_relative_to(tiers / "hdd")
     assert _file(conn, "pob").is_relative_to(tiers / "ssd")
     assert conn.execute("SELECT count(*) FROM census WHERE pob > 0").fetchone() == (1000,)
@@ -97,7 +97,7 @@ def test_table_and_index_move_between_tiers(conn: Connection, workspace: Path) -
     move(conn, "census", "hdd")
     assert _file(conn, "census") == before
     move(conn, "census", "pg_default")
-    assert tier_of(conn, "census") == "pg_default"
+    assert _tier(conn, "census") == "pg_default"
 
 
 def test_a_wrong_name_is_told(conn: Connection) -> None:
@@ -105,9 +105,13 @@ def test_a_wrong_name_is_told(conn: Connection) -> None:
     conn.execute("CREATE VIEW seen AS SELECT 1 AS one")
     for name in ("nowhere", "seen", "Census"):
         with pytest.raises(InputError, match=f"relation is '{name}': must be a table or an index of this database"):
-            tier_of(conn, name)
+            find_relation(conn, name)
     with pytest.raises(psycopg.errors.UndefinedObject, match='tablespace "tape" does not exist'):
         move(conn, "census", "tape")
+
+
+def _tier(conn: Connection, relation: str) -> str:
+    return find_relation(conn, relation).tablespace
 
 
 def _parquet(folder: Path, **columns: object) -> Path:

@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 from rows import make_manifest, make_rows, save_run
+from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
-from tierwise.bench.runs import record_stage
 from tierwise.bench.study import Cell, Trial
 from tierwise.core.quiet import Noise, Processor, Quiet, listen, noise_of, processor, took_s
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 
 
 def work(seconds: float) -> None:

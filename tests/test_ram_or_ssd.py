@@ -8,7 +8,8 @@ import pytest
 
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
-from tierwise.bench.loop import load_study
+from tierwise.bench.book import Book
+from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import open_run
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import paths
@@ -21,7 +22,7 @@ from tierwise.report.run import open_run as open_shown
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import done_parts, read_parts
+from tierwise.timings.parts import done_parts, read_parts
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
 
 
@@ -66,10 +67,10 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
         return simulate(trial, pair, seed)
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, folder, tmp_path / "work")
+        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, Book(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 3
     assert load_manifest(folder).studies == ()
-    simulate_on_pair(STUDY, asked.pairs[0], asked, folder, tmp_path / "work")
+    simulate_on_pair(STUDY, asked.pairs[0], asked, Book(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
     assert len(read_parts(folder, NAME)) == 120 * 2 * len(SIZES_GIB)

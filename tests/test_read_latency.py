@@ -10,7 +10,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.lab import Lab
-from tierwise.bench.loop import open_lab
+from tierwise.bench.live import open_lab
 from tierwise.bench.observation import observe
 from tierwise.bench.order import Turn
 from tierwise.bench.recording import Recorder

@@ -10,8 +10,8 @@ from tierwise.analysis.comparison import medians
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
 from tierwise.bench.lab import Lab
-from tierwise.bench.loop import load_study
 from tierwise.bench.prediction import traced
+from tierwise.bench.rooms import load_study
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
 from tierwise.core import paths, studies
@@ -26,9 +26,9 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.workspace import server_account
 from tierwise.timings.export import FILE_BYTES, MOST_ROWS, WHOLE_BYTES
 from tierwise.timings.manifest import StudyRecord, load_manifest
+from tierwise.timings.parts import read_rows
 from tierwise.timings.private import check_nothing_private
 from tierwise.timings.schema import Origin, frame
-from tierwise.timings.store import read_rows
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)

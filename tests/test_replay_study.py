@@ -17,7 +17,7 @@ from tierwise.report.display import Table
 from tierwise.report.run import open_run as open_for_report
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace
 
 pytestmark = [

@@ -22,7 +22,7 @@ from tierwise.report import versions
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
 from tierwise.timings.manifest import Sample, load_manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tierwise.report import quarto
 from tierwise.report.reference import compare
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

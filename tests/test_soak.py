@@ -7,12 +7,13 @@ import polars as pl
 import pytest
 
 from checkout import VICTIMS, new_home, seed
-from tierwise.bench.loop import gather_inputs, load_study
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.rooms import load_study
 from tierwise.datasets import census
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.settings import loading_settings
-from tierwise.timings.store import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_checks
 
 pytestmark = pytest.mark.soak
 

@@ -19,7 +19,7 @@ from tierwise.core.profiles import Profile, load_profile
 from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import read_rows, without_checks
+from tierwise.timings.parts import read_rows, without_checks
 
 needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 

@@ -16,7 +16,7 @@ from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
 from tierwise.timings.export import SAMPLE, export
 from tierwise.timings.manifest import Sample, load_manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 
 
 @pytest.fixture

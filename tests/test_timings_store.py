@@ -12,8 +12,9 @@ import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
 from tierwise.core.errors import InputError
+from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_parts, read_rows, write_part
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.store import PartKey, connect, done_parts, manifests, merge_parts, read_parts, read_rows, write_part
+from tierwise.timings.store import connect, manifests
 
 RUN = "run-1"
 ROWS = make_rows(run_id=RUN, blocks=2).filter(pl.col("trial").str.contains("start=FL"))
@@ -154,7 +155,7 @@ def test_a_killed_writer_leaves_whole_parts_only(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from rows import make_rows
-from tierwise.timings.store import write_part
+from tierwise.timings.parts import write_part
 rows = make_rows(run_id="run-1", blocks=200)
 for _, part in rows.group_by("study", "pair", "trial", "block", maintain_order=True):
     write_part(Path(sys.argv[1]), part)

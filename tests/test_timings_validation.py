@@ -7,8 +7,8 @@ import pytest
 
 from rows import make_rows
 from tierwise.core.errors import InputError
+from tierwise.timings.parts import validate_rows
 from tierwise.timings.schema import SCHEMA
-from tierwise.timings.store import validate_rows
 from tierwise.timings.validation import NULLABLE
 
 ROWS = make_rows(blocks=1)

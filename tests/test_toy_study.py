@@ -16,7 +16,7 @@ from bs4 import BeautifulSoup
 from checkout import Home, new_home
 from tierwise.core import data_sets, paths, studies
 from tierwise.report.formats import number
-from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
 pytestmark = [
@@ -50,17 +50,6 @@ NEW = {
 """Files that the toy adds."""
 LONGER = {"data/published/claims.toml", "report/_quarto.yml"}
 """Files that it adds lines to."""
-
-MEASURE = """
-from tierwise.bench.loop import gather_inputs
-from tierwise.bench.runs import complete, open_run
-from tierwise.core import paths
-from tierwise.pipeline import Asked, execute
-asked = Asked(profile="smoke")
-run = open_run(gather_inputs(profile=asked.profile, tiers=asked.tiers, seed=asked.seed), fresh=False)
-execute(paths.home() / "notebooks" / "run-toy_x.ipynb", run.run_id, {**asked.parameters, "RUN_ID": run.run_id})
-print(complete(run.run_id).run_id)
-"""
 
 RENDER = """
 import sys
@@ -129,8 +118,10 @@ def checkout() -> Iterator[Checkout]:
 
 @pytest.fixture(scope="module")
 def run(checkout: Checkout) -> Manifest:
-    """Measured in the copy, on emulated tiers and a real server."""
-    return load_manifest(checkout.home.folder / "raw" / checkout.run("-c", MEASURE).split()[-1])
+    """Measured in the copy by its notebook, on emulated tiers and a real server."""
+    checkout.tierwise("run", NAME)
+    (made,) = checkout.home.runs().values()
+    return made
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +155,7 @@ def test_it_is_planned(checkout: Checkout) -> None:
 
 
 def test_it_is_measured_with_its_data_set_named(run: Manifest) -> None:
-    assert run.status == "complete"
+    assert run.status == "partial"
     (record,) = run.studies
     assert (record.name, record.pair, record.blocks) == (NAME, PAIR, BLOCKS)
     (data,) = run.datasets

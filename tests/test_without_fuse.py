@@ -27,7 +27,7 @@ from tierwise.report.run import open_run as open_for_report
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
-from tierwise.timings.store import read_rows
+from tierwise.timings.parts import read_rows
 from tierwise.timings.traces import TraceKey, read_trace
 
 BLOCKS = 2

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import pytest
 
+from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.runs import complete, open_run
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
@@ -29,5 +30,5 @@ def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, stu
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     asked = inputs(blocks=blocks)
     run = open_run(asked, fresh=True)
-    simulate_on_pair(study, asked.pairs[0], asked, paths.raw() / run.run_id, raw / "work")
+    simulate_on_pair(study, asked.pairs[0], asked, Book(paths.raw() / run.run_id), raw / "work")
     return complete(run.run_id).run_id

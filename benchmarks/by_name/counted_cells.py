@@ -13,8 +13,10 @@ from machine_state import Machine, Quota, Sleeper, Watch, busy, held_cluster
 
 from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.lab import Lab
-from tierwise.bench.loop import load_study, open_lab, possible_counting
+from tierwise.bench.live import open_lab
+from tierwise.bench.loop import possible_counting
 from tierwise.bench.recording import Recorder
+from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Cell, Study, Trial
 from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.pairs import load_pair

@@ -15,8 +15,10 @@ import psutil
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.bench.lab import Lab
-from tierwise.bench.loop import gather_inputs, load_study, open_lab
+from tierwise.bench.live import open_lab
+from tierwise.bench.loop import gather_inputs
 from tierwise.bench.recording import Recorder
+from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.profiles import Profile
 from tierwise.postgres.workspace import open_workspace

@@ -73,6 +73,25 @@ def report(
     say(f"pdf:    {site / 'tierwise.pdf'}")
 
 
+@app.command("run")
+@sourced
+def run_study(
+    study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies")],
+    profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
+    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
+    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    *,
+    sources: dict[str, str],
+) -> None:
+    """Measure one study by its notebooks; a later report of the same inputs goes on with its run."""
+    from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
+
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources)
+    run = run_one(asked, study)
+    has = ", ".join(sorted({record.name for record in run.studies}))
+    say(f"run {run.run_id} is {run.status}; it has {has}")
+
+
 @app.command()
 @sourced
 def plan(

@@ -1,4 +1,4 @@
-"""What `make report` calls: acquire, run, show, render, in order, each notebook through papermill."""
+"""What `make report` and `tierwise run` call: acquire, run, show, render, in order, each notebook through papermill."""
 
 import os
 import shutil
@@ -11,10 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tierwise.analysis.verdicts import tally_lines
+from tierwise.bench.book import record_stage, update
+from tierwise.bench.fingerprints import code_of_study
+from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
+from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
-from tierwise.bench.runs import complete, open_run, record_stage, update
-from tierwise.core import paths, quiet, studies
+from tierwise.bench.runs import complete, finish, lacking, lacking_pairs, open_run
+from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
@@ -45,6 +49,10 @@ class Asked:
     def parameters(self) -> dict[str, Any]:
         """The options as the notebooks have them."""
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
+
+    def inputs(self) -> Inputs:
+        """What that decides."""
+        return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
 REFERENCE: Final = "reference"
@@ -136,9 +144,26 @@ def named_run(run_id: str) -> Manifest:
     return run
 
 
+def run_one(asked: Asked, study: str) -> Manifest:
+    """Measure one study by its notebooks, in the run of what was asked; that run has then at least this study, and can be read.
+
+    Raises:
+        InputError: there is no such study.
+    """
+    studies.known(study)
+    with announcing():
+        inputs = asked.inputs()
+        run = open_run(inputs, fresh=False)
+        if run.status == "complete" or not lacking_pairs(run, study, inputs):
+            say(f"run {run.run_id} has {study} already")
+            return finish(run.run_id, inputs)
+        _measure(asked, inputs, run, [study])
+        return finish(run.run_id, inputs)
+
+
 def _measured(asked: Asked) -> tuple[Manifest, bool]:
     """The complete run of what was asked, and whether any of it was measured now."""
-    inputs = gather_inputs(profile=asked.profile, tiers=asked.tiers, seed=asked.seed, **asked.sources)
+    inputs = asked.inputs()
     run = open_run(inputs, fresh=asked.fresh)
     folder = paths.raw() / run.run_id
     if run.status == "complete" and asked.retry:
@@ -146,26 +171,39 @@ def _measured(asked: Asked) -> tuple[Manifest, bool]:
     if run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
         return run, False
-    check_free_space(load_profile(asked.profile))
-    planned = plan_of(inputs)
-    say(sentence(planned))
-    if run.foreseen is None:
-        foreseen = Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
-        run = update(run, foreseen=foreseen)
-        run.save(folder)
-    say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-    parameters = {**asked.parameters, "RUN_ID": run.run_id}
-    acquiring = sorted((paths.home() / "notebooks").glob("acquire-*.ipynb"))
-    _drive([*acquiring, *_driving(run)], folder, parameters, RETRIED if run.retry else "")
-    if asked.retry and run.retry is None and (run := begin_retry(folder)).retry is not None:
-        _drive(_driving(run), folder, parameters, RETRIED)
+    _measure(asked, inputs, run, lacking(run, inputs))
+    if asked.retry and load_manifest(folder).retry is None and (run := begin_retry(folder)).retry is not None:
+        _drive(_driving(lacking(run, inputs)), folder, _parameters(asked, run), RETRIED)
     return complete(run.run_id), True
 
 
-def _driving(run: Manifest) -> list[Path]:
-    """The notebooks that measure; once blocks were added, of the studies that have some."""
-    added = None if run.retry is None else {name.split("/")[0] for name in run.retry.blocks}
-    return [paths.home() / "notebooks" / f"run-{name}.ipynb" for name in studies.names() if added is None or name in added]
+def _measure(asked: Asked, inputs: Inputs, run: Manifest, names: Sequence[str]) -> None:
+    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked."""
+    folder = paths.raw() / run.run_id
+    check_free_space(load_profile(asked.profile))
+    planned = plan_of(inputs, names)
+    say(sentence(planned))
+    foreseen = run.foreseen or Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+    run = update(run, status="running", finished_at=None, foreseen=foreseen)
+    run.save(folder)
+    say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
+    _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
+
+
+def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
+    return {**asked.parameters, "RUN_ID": run.run_id}
+
+
+def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
+    """The notebooks that acquire the data sets that the studies `names` are measured on."""
+    used = {data for name in names for data in data_sets_in(code_of_study(name, inputs), data_sets.names())}
+    notebooks = {path.stem.removeprefix("acquire-"): path for path in sorted((paths.home() / "notebooks").glob("acquire-*.ipynb"))}
+    return [path for data, path in notebooks.items() if data in used]
+
+
+def _driving(names: Sequence[str]) -> list[Path]:
+    """The notebooks that measure the studies `names`."""
+    return [paths.home() / "notebooks" / f"run-{name}.ipynb" for name in names]
 
 
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:

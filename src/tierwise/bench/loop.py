@@ -1,47 +1,26 @@
-"""Run one study: its trials on its source's pair and on the reader's, block by block, resumable after any kill."""
+"""Measure one study: on its source's pair and on the reader's, in the run of these inputs."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+from tierwise.bench.book import Book
 from tierwise.bench.inputs import Counting, Inputs
-from tierwise.bench.lab import Lab
-from tierwise.bench.observation import OnServer
-from tierwise.bench.order import Turn, also_waited, interleave
-from tierwise.bench.runs import open_run, update
+from tierwise.bench.live import measure_on_pair
+from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.runs import finish, open_run
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
-from tierwise.bench.study import C, State, Study
-from tierwise.bench.trials import run_trials
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import MissingError
-from tierwise.core.pairs import DirectoryTier, Pair, load_pair
+from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
-from tierwise.core.session_group import session_group
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.binaries import Binaries, find_binaries
-from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.workspace import server_account
 from tierwise.recorders import strace
-from tierwise.tiers import reclaim as mounts
-from tierwise.tiers.daemon import Daemon
-from tierwise.tiers.directory import calibrate
 from tierwise.tiers.mounting import require_fuse
-from tierwise.tiers.open import open_tier
 from tierwise.timings.manifest import Manifest, load_manifest
-
-
-def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
-    """The study `name`, by what its room measures."""
-    module = f"tierwise.studies.{studies.known(name)}.measuring.trials"
-    study = import_module(module).STUDY
-    assert isinstance(study, Study | SimulatedStudy), f"{module}.STUDY is a {type(study).__name__}"
-    return study
 
 
 def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inputs:
@@ -105,88 +84,23 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
 def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id: str = "", **sources: str) -> Manifest:
     """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it."""
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    return measure_study(name, inputs, paths.raw() / (run_id or open_run(inputs, fresh=False).run_id))
+    if run_id:
+        return measure_study(name, inputs, paths.raw() / run_id)
+    run = open_run(inputs, fresh=False)
+    measure_study(name, inputs, paths.raw() / run.run_id)
+    return finish(run.run_id, inputs)
 
 
 def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     """Measure what the run in `folder` still lacks of study `name`, on its source's pair and on the reader's."""
     study = load_study(name)
-    pairs = [pair for pair in inputs.pairs if pair.source == study.source or pair.name == inputs.reader_pair]
     if load_manifest(folder).status != "complete":
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
-            for pair in pairs:
+            for pair in pairs_of(study, inputs.pairs, inputs.reader_pair):
                 work = run_folder(workspace, folder.name) / f"{name}-{pair.name}"
                 if isinstance(study, SimulatedStudy):
-                    simulate_on_pair(study, pair, inputs, folder, work)
+                    simulate_on_pair(study, pair, inputs, Book(folder), work)
                 else:
-                    _run_on_pair(study, pair, inputs, folder, work)
+                    measure_on_pair(study, pair, inputs, Book(folder), work)
     return load_manifest(folder)
-
-
-@contextmanager
-def open_lab(study: Study[C, State], pair: Pair, inputs: Inputs, work: Path) -> Iterator[tuple[Lab, State]]:
-    """A lab on `pair`, and what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the data kept for a
-    resumed run."""
-    account = server_account()
-    work.mkdir(parents=True, exist_ok=True)
-    cluster = Cluster(work / "cluster", find_binaries(), account)
-    lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
-    state = study.begin(lab)
-    lab.stretch = 1.0 / study.published_share(lab, state)
-    with ExitStack() as stack:
-        tiers = {}
-        if pair.substrate is Substrate.EMULATED:
-            lab.daemon = Daemon(work / "daemon")
-            lab.group = stack.enter_context(session_group()) if inputs.counting.several else None
-        owner = (account.uid, account.gid)
-        for name, spec in pair.tiers.items():
-            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=owner, daemon=lab.daemon)
-            stack.callback(tier.stop)
-            tier.start()
-            tiers[name] = tier
-        lab.tiers = tiers
-        stack.callback(cluster.stop)
-        if not cluster.exists:
-            cluster.create()
-        yield lab, state
-
-
-def _run_on_pair(study: Study[Any, Any], pair: Pair, inputs: Inputs, folder: Path, work: Path) -> None:
-    blocks = inputs.profile.blocks_of(study.name) + load_manifest(folder).blocks_added(study.name, pair.name)
-    turns = turns_of(study, pair, inputs, blocks)
-
-    @contextmanager
-    def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
-        with open_lab(study, pair, inputs, work) as (lab, state):
-            _calibrate(pair, lab, folder)
-            yield OnServer(study, lab, state, turns, folder)
-        mounts.discard(work)
-
-    run_trials(study, pair, turns, folder, on_server, how=str(pair.substrate))
-
-
-def turns_of(study: Study[Any, Any], pair: Pair, inputs: Inputs, blocks: int) -> list[Turn]:
-    """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
-
-    A study that has waited trials of its own has them in every block, where it can be counted at all.
-    """
-    asked, counting = study.trials(inputs.profile, pair), inputs.counting
-    counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
-    asked = tuple(trial for trial in asked if counted or not trial.waited)
-    turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if not counted or any(trial.waited for trial in asked):
-        return turns
-    checks = interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
-    return [*turns, *(replace(turn, sequence=len(turns) + turn.sequence) for turn in checks)]
-
-
-def _calibrate(pair: Pair, lab: Lab, folder: Path) -> None:
-    """Figures of the pair's real disks, taken once a run."""
-    manifest = load_manifest(folder)
-    figures = {
-        f"{pair.name}/{name}": calibrate(lab.tiers[name].directory).model_dump(mode="json")
-        for name, spec in pair.tiers.items()
-        if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in manifest.calibrations
-    }
-    update(manifest, calibrations={**manifest.calibrations, **figures}).save(folder)

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from tierwise.bench.accounting import with_traced_times
-from tierwise.bench.lab import Lab
+from tierwise.bench.lab import DatasetLike, Lab
 from tierwise.bench.order import Turn
 from tierwise.bench.prediction import traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
@@ -17,7 +17,6 @@ from tierwise.bench.study import Study
 from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
-from tierwise.timings.manifest import DatasetRecord
 from tierwise.timings.reads import write_reads
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
@@ -42,13 +41,9 @@ class OnServer:
         return self._lab.cluster.server_version
 
     @property
-    def datasets(self) -> list[DatasetRecord]:
+    def datasets(self) -> list[DatasetLike]:
         """What the study acquired."""
-        known = self._lab.datasets.values()
-        return [
-            DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(self._study.name,))
-            for data in known
-        ]
+        return list(self._lab.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Prepare, where something else is prepared, and measure."""

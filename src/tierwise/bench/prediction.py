@@ -14,7 +14,7 @@ from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.words import CacheState, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
-from tierwise.timings.traces import TraceKey, read_trace, trace_path
+from tierwise.timings.traces import TraceKey, find_trace, read_trace
 
 Facts = dict[str, Any]
 
@@ -29,7 +29,7 @@ def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows
     """
     if study.keeps != "trace":
         return {}
-    recorded = sum(trace_path(run_folder, TraceKey(study.name, lab.pair.name, trial.key)).exists() for trial in trials)
+    recorded = sum(find_trace(run_folder, TraceKey(study.name, lab.pair.name, trial.key)) is not None for trial in trials)
     predictions = []
     if study.placement is not None and lab.pair.substrate is Substrate.EMULATED:
         predictions = [found for trial in trials for found in _predict(study, trial, lab, rows.filter(pair=lab.pair.name), run_folder)]

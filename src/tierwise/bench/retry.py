@@ -4,11 +4,11 @@ from pathlib import Path
 
 import polars as pl
 
-from tierwise.bench.runs import update
+from tierwise.bench.book import update
 from tierwise.core.progress import say
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import Manifest, Retry, load_manifest
-from tierwise.timings.store import rows_so_far, without_checks
+from tierwise.timings.parts import rows_so_far, without_checks
 
 
 def plan_retry(rows: pl.DataFrame) -> Retry:
@@ -41,6 +41,7 @@ def begin_retry(folder: Path) -> Manifest:
         return manifest
     told = ", ".join(f"{number} of {name} ({retry.rejected[name]} rows rejected)" for name, number in retry.blocks.items())
     say(f"RETRY: whole blocks are added: {told}; the earlier rows stay")
-    reopened = update(manifest, retry=retry, status="running", finished_at=None)
+    whole = [record for record in manifest.studies if f"{record.name}/{record.pair}" not in retry.blocks]
+    reopened = update(manifest, retry=retry, studies=whole, status="running", finished_at=None)
     reopened.save(folder)
     return reopened

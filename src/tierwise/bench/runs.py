@@ -1,30 +1,81 @@
-"""Runs: opened, found again after a kill, completed."""
+"""Runs: opened, found again after a kill, completed; what an older run measured and nothing has changed is taken by reference."""
 
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain, count
 from pathlib import Path
+from typing import Final
 
+from tierwise.bench.book import update
+from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs, code_version, packages
-from tierwise.bench.method import method_sha256
+from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.core import host, paths
-from tierwise.core.toml import validate
-from tierwise.timings.manifest import Manifest, Stage, StudyRecord, load_manifest
-from tierwise.timings.store import manifests, merge_parts
+from tierwise.core.progress import say
+from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, StudyRecord, load_manifest
+from tierwise.timings.parts import merge_parts
+from tierwise.timings.references import Taken
+from tierwise.timings.store import manifests
+
+TOLD: Final = 3
+"""So many changed modules or inputs are told of a study."""
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a command would work on.
+
+    `run`: the run of the same fingerprints that is used or goes on; `None`: a new one would begin. `rows`: study -> id of the run in which
+    all its rows lie already: that run, or one that a new run would take them from. `why`: of the others, study -> why it would be measured
+    anew, as far as an older run had it.
+    """
+
+    fingerprints: Mapping[str, Fingerprint]
+    run: Manifest | None
+    rows: Mapping[str, str]
+    why: Mapping[str, str]
+
+    @property
+    def lacking(self) -> list[str]:
+        """The studies that would be measured."""
+        return [name for name in self.fingerprints if name not in self.rows]
+
+
+def foresee(inputs: Inputs, *, fresh: bool = False) -> Outlook:
+    """What `open_run` would do; nothing is written.
+
+    The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
+    no other. A new run refers to the newest run that measured a study with the same fingerprint.
+    """
+    now = fingerprints(inputs)
+    if fresh:
+        return Outlook(now, None, {}, {})
+    known = sorted((run for run in manifests(paths.raw()).values() if run.fingerprints), key=lambda run: run.started_at, reverse=True)
+    same = sorted((run for run in known if run.fingerprints == now), key=lambda run: run.status == "partial")
+    if same:
+        run = same[0]
+        return Outlook(now, run, {name: _holder(run, name) for name in now if not lacking_pairs(run, name, inputs)}, {})
+    holders = {name: _measured_in(known, name, one, inputs) for name, one in now.items()}
+    rows = {name: run.run_id for name, run in holders.items() if run is not None}
+    before = next((run for run in known if (run.profile.get("name"), run.seed) == (inputs.profile.name, inputs.seed)), None)
+    why = {} if before is None else {name: _why(name, one, before) for name, one in now.items() if name not in rows}
+    return Outlook(now, None, rows, why)
 
 
 def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
-    """The newest run of the same inputs, complete or not; a new one where there is none, or with `fresh`."""
-    sha256 = inputs.sha256()
-    if not fresh:
-        same = [run for run in manifests(paths.raw()).values() if run.inputs_sha256 == sha256]
-        if same:
-            return max(same, key=lambda run: run.started_at)
+    """The run that `foresee` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
+    outlook = foresee(inputs, fresh=fresh)
+    if outlook.run is not None:
+        return outlook.run
     now = datetime.now(UTC)
-    run_id = _new_id(f"{now:%Y%m%d-%H%M%S}-{inputs.profile.name}-{sha256[:6]}")
+    digest = hashlib.sha256("".join(one.sha256 for _, one in sorted(outlook.fingerprints.items())).encode()).hexdigest()
+    run_id = _new_id(f"{now:%Y%m%d-%H%M%S}-{inputs.profile.name}-{digest[:6]}")
+    older = {name: load_manifest(paths.raw() / held) for name, held in outlook.rows.items()}
     manifest = Manifest(
         run_id=run_id,
         status="running",
-        inputs_sha256=sha256,
         profile=inputs.profile.model_dump(mode="json"),
         pairs=inputs.pair_files(),
         reader_pair=inputs.reader_pair,
@@ -32,19 +83,50 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         clocks=inputs.counting.told(),
         sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
-        method_sha256=method_sha256(),
+        fingerprints=dict(outlook.fingerprints),
+        taken={name: Taken(run_id=run.run_id, blocks={kept.pair: kept.blocks for kept in run.of(name)}) for name, run in older.items()},
+        why=dict(outlook.why),
         host=host.fingerprint(),
         packages=packages(),
         started_at=now,
     )
+    manifest = _with_taken(manifest, older)
     manifest.save(paths.raw() / run_id)
+    for line in told(outlook):
+        say(line)
     return manifest
 
 
-def _new_id(wanted: str) -> str:
-    """`wanted`, numbered where a run of this very second has it already."""
-    names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
-    return next(name for name in names if not (paths.raw() / name).exists())
+def told(outlook: Outlook) -> list[str]:
+    """Whose rows a new run takes and what it measures anew, a line for each study; nothing of a run that goes on."""
+    if outlook.run is not None:
+        return []
+    taken = [f"{name}: rows of run {run_id}" for name, run_id in outlook.rows.items()]
+    return [*taken, *(f"{name}: measured anew, because {why}" for name, why in outlook.why.items())]
+
+
+def lacking_pairs(run: Manifest, name: str, inputs: Inputs) -> list[str]:
+    """The pairs on which `run` has not all of study `name`."""
+    there = {record.pair for record in run.of(name)}
+    return [pair.name for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair) if pair.name not in there]
+
+
+def lacking(run: Manifest, inputs: Inputs) -> list[str]:
+    """The studies of which `run` has not all."""
+    return [name for name in run.fingerprints if lacking_pairs(run, name, inputs)]
+
+
+def finish(run_id: str, inputs: Inputs) -> Manifest:
+    """Complete the run if it has every study; else it is partial: what it has can be read, and a later report goes on with it."""
+    folder = paths.raw() / run_id
+    manifest = load_manifest(folder)
+    if manifest.status == "complete":
+        return manifest
+    if not lacking(manifest, inputs):
+        return complete(run_id)
+    partial = update(manifest, status="partial", finished_at=datetime.now(UTC))
+    partial.save(folder)
+    return partial
 
 
 def complete(run_id: str) -> Manifest:
@@ -59,22 +141,46 @@ def complete(run_id: str) -> Manifest:
     return done
 
 
-def record_study(folder: Path, record: StudyRecord, **changes: object) -> None:
-    """Add `record` to the manifest of the run in `folder`, in place of an older one of that study and pair."""
-    manifest = load_manifest(folder)
-    others = [known for known in manifest.studies if (known.name, known.pair) != (record.name, record.pair)]
-    update(manifest, studies=[*others, record], **changes).save(folder)
+def _new_id(wanted: str) -> str:
+    """`wanted`, numbered where a run of this very second has it already."""
+    names = chain([wanted], (f"{wanted}-{number}" for number in count(2)))
+    return next(name for name in names if not (paths.raw() / name).exists())
 
 
-def record_stage(folder: Path, stage: Stage) -> None:
-    """Add how the machine was while a notebook measured."""
-    manifest = load_manifest(folder)
-    update(manifest, stages=(*manifest.stages, stage)).save(folder)
+def _holder(run: Manifest, name: str) -> str:
+    """The run in whose folder the rows lie that `run` has of study `name`."""
+    return run.taken[name].run_id if name in run.taken else run.run_id
 
 
-def update(manifest: Manifest, **changes: object) -> Manifest:
-    """`manifest` with `changes`, validated."""
-    return validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {manifest.run_id}")
+def _measured_in(known: Iterable[Manifest], name: str, fingerprint: Fingerprint, inputs: Inputs) -> Manifest | None:
+    """The newest run that measured study `name` itself, wholly, and with `fingerprint`."""
+    own = (run for run in known if name not in run.taken and name not in run.copied and not run.samples)
+    return next((run for run in own if run.fingerprints.get(name) == fingerprint and not lacking_pairs(run, name, inputs)), None)
+
+
+def _why(name: str, fingerprint: Fingerprint, before: Manifest) -> str:
+    """Why study `name` is measured anew, beside the run before."""
+    if name not in before.fingerprints:
+        return f"run {before.run_id} had no such study"
+    changed = fingerprint.differing(before.fingerprints[name])
+    if not changed:
+        return f"run {before.run_id} has not all of it"
+    more = f" and {len(changed) - TOLD} more" if len(changed) > TOLD else ""
+    return f"{', '.join(changed[:TOLD])}{more} changed since run {before.run_id}"
+
+
+def _with_taken(manifest: Manifest, older: Mapping[str, Manifest]) -> Manifest:
+    """The manifest of a new run, with what it has from the start of the studies that it takes from `older` ones."""
+    studies: list[StudyRecord] = []
+    datasets: list[DatasetRecord] = []
+    calibrations: dict[str, dict[str, float]] = {}
+    for name, run in older.items():
+        records = run.of(name)
+        pairs = {record.pair for record in records}
+        studies += records
+        datasets += [data.model_copy(update={"studies": (name,)}) for data in run.datasets if name in data.studies]
+        calibrations |= {place: figures for place, figures in run.calibrations.items() if place.partition("/")[0] in pairs}
+    return update(manifest, studies=tuple(studies), datasets=manifest.with_data(datasets), calibrations=calibrations)
 
 
 def shown_source(source: str) -> str:

@@ -4,21 +4,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.inputs import Inputs
 from tierwise.bench.order import Turn, interleave
-from tierwise.bench.runs import update
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import Substrate
 from tierwise.tiers import reclaim as mounts
-from tierwise.timings.manifest import DatasetRecord, load_manifest
 from tierwise.timings.schema import Timing
+
+if TYPE_CHECKING:
+    from tierwise.bench.book import Book
+    from tierwise.bench.inputs import Inputs
+    from tierwise.bench.lab import DatasetLike
 
 LIVE: Final = "live"
 """The preparation of trials that read real files."""
@@ -73,7 +75,7 @@ class ByModels:
 
     settings: Final[dict[str, str]] = {}
     server_version: Final = ""
-    datasets: Final[tuple[DatasetRecord, ...]] = ()
+    datasets: "Final[tuple[DatasetLike, ...]]" = ()
 
     def __init__(self, study: SimulatedStudy[Any, Any], pair: Pair, profile: Profile, seed: int, lab: LiveLab | None):
         self._study, self._pair, self._profile, self._seed, self._lab = study, pair, profile, seed, lab
@@ -92,28 +94,26 @@ class ByModels:
         return self._study.describe(self._profile, self._pair)
 
 
-def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: Inputs, folder: Path, work: Path) -> None:
-    """Get what the run in `folder` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
+def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
+    """Get what the run of `book` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    blocks = inputs.profile.blocks + load_manifest(folder).blocks_added(study.name, pair.name)
+    blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
     turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
     def by_models(left: Sequence[Turn]) -> Iterator[ByModels]:
-        with _live_lab(study, pair, inputs, folder, work) if live and left else nullcontext() as lab:
+        with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
             yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
 
-    run_trials(study, pair, turns, folder, by_models, how=LIVE if live else str(Substrate.SIMULATED))
+    run_trials(study, pair, turns, book, by_models, how=LIVE if live else str(Substrate.SIMULATED))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: Inputs, folder: Path, work: Path) -> Iterator[LiveLab]:
+def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
     """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
-    manifest = load_manifest(folder)
-    stretch = study.stretch(inputs.profile)
-    with study.open_live(pair, manifest.calibrations, work=work, stretch=stretch, seed=inputs.seed) as lab:
-        update(manifest, calibrations=lab.calibrations).save(folder)
+    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
+        book.keep_calibrations(lab.calibrations)
         yield lab
     mounts.discard(work)

@@ -7,16 +7,18 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 from psycopg import sql
 
 from tierwise.core.words import ClockKind
-from tierwise.postgres.settings import Connection
 from tierwise.tiers.daemon import ClockParts, Daemon
 from tierwise.tiers.sessions import processor_clock
 from tierwise.timings.schema import Parts
+
+if TYPE_CHECKING:
+    from tierwise.postgres.settings import Connection
 
 REFERENCE: Final = "SELECT count(*) FROM generate_series(1, 20000)"
 """A fixed piece of a server's work that asks the storage for nothing: how quick the processors are just now."""
@@ -96,7 +98,7 @@ def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
     return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
 
 
-def reference_s(connection: Connection, times: int = REFERENCES) -> float:
+def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
     """Processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
     pid, took_s = connection.info.backend_pid, []
     for _ in range(times):

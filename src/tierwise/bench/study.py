@@ -3,16 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import polars as pl
 
-from tierwise.bench.lab import Lab
-from tierwise.bench.recording import Observed, Recorder
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.words import ClockKind, IoArm, Substrate
+
+if TYPE_CHECKING:
+    from tierwise.bench.lab import Lab  # a study without a server has none
+    from tierwise.bench.recording import Observed, Recorder
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ def same_answers(rows: pl.DataFrame) -> None:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
-def no_state(lab: Lab) -> None:
+def no_state(lab: "Lab") -> None:
     """Keep nothing in mind from one trial to the next."""
 
 
@@ -125,12 +127,12 @@ class Study(Generic[C, State]):
     name: str
     source: str
     question: str
-    begin: Callable[[Lab], State]
-    published_share: Callable[[Lab, State], float]
+    begin: "Callable[[Lab], State]"
+    published_share: "Callable[[Lab, State], float]"
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
-    prepare: Callable[[Trial[C], Lab, State], None]
-    measure: Callable[[Trial[C], Lab, State, Recorder], Observed]
-    describe: Callable[[Lab, State], dict[str, Any]]
+    prepare: "Callable[[Trial[C], Lab, State], None]"
+    measure: "Callable[[Trial[C], Lab, State, Recorder], Observed]"
+    describe: "Callable[[Lab, State], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)

@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
 
 from tierwise.bench.order import Turn
-from tierwise.bench.runs import record_study
 from tierwise.core.pairs import Pair
 from tierwise.core.progress import Progress
 from tierwise.core.words import Substrate
-from tierwise.timings.manifest import DatasetRecord, StudyRecord, load_manifest
+from tierwise.timings.parts import done_parts, read_parts, without_checks, write_part
 from tierwise.timings.schema import Origin, Timing, frame
-from tierwise.timings.store import done_parts, read_parts, without_checks, write_part
+
+if TYPE_CHECKING:
+    from tierwise.bench.book import Book
+    from tierwise.bench.lab import DatasetLike
 
 
 class Question(Protocol):
@@ -38,7 +39,7 @@ class Observer(Protocol):
         """Likewise."""
 
     @property
-    def datasets(self) -> Sequence[DatasetRecord]:
+    def datasets(self) -> "Sequence[DatasetLike]":
         """What was loaded."""
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
@@ -55,22 +56,21 @@ OpenObserver = Callable[[Sequence[Turn]], AbstractContextManager[Observer]]
 """Opens whoever observes the turns that are left."""
 
 
-def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], folder: Path, opened: OpenObserver, *, how: str) -> None:
-    """Get what the run in `folder` still lacks of `turns`, check the complete rows and record the study; nothing where all that is done.
+def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", opened: OpenObserver, *, how: str) -> None:
+    """Get what the run of `book` still lacks of `turns`, check the complete rows and record the study; nothing where all that is done.
 
     `how` tells the reader what observes.
     """
-    done = done_parts(folder)
+    done = done_parts(book.folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    recorded = {(record.name, record.pair) for record in load_manifest(folder).studies}
-    if not left and (study.name, pair.name) in recorded:
+    if not left and book.has(study.name, pair.name):
         return
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
     with opened(left) as observer:
         for turn in left:
             timings = observer.observe(turn)
             origin = Origin(
-                run_id=folder.name,
+                run_id=book.folder.name,
                 study=study.name,
                 pair=pair.name,
                 substrate=observer.substrate(turn, timings),
@@ -79,24 +79,21 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], folder: Path,
                 block=turn.block,
                 sequence=turn.sequence,
             )
-            write_part(folder, frame(origin, timings))
+            write_part(book.folder, frame(origin, timings))
             progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-        _record(study, pair, turns, folder, observer)
+        _record(study, pair, turns, book, observer)
 
 
-def _record(study: Question, pair: Pair, turns: Sequence[Turn], folder: Path, observer: Observer) -> None:
+def _record(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", observer: Observer) -> None:
     """Check the complete rows and add the study to the manifest."""
-    rows = without_checks(read_parts(folder, study.name))
+    rows = without_checks(read_parts(book.folder, study.name))
     study.check(rows)
-    facts = observer.facts(rows)
-    record = StudyRecord(
-        name=study.name,
-        pair=pair.name,
-        trials=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.waited})),
-        waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
-        blocks=len({turn.block for turn in turns}),
-        settings=dict(observer.settings),
+    book.record(
+        study.name,
+        pair.name,
+        turns,
+        facts=observer.facts(rows),
+        settings=observer.settings,
         server_version=observer.server_version,
-        facts=facts,
+        datasets=observer.datasets,
     )
-    record_study(folder, record, datasets=load_manifest(folder).with_data(observer.datasets))

@@ -31,6 +31,21 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceMod
             return _array(spec, seed, stretch)
 
 
+def built_of(spec: DeviceSpec) -> frozenset[type]:
+    """The classes of the models that `build` makes of `spec`: only their code decides its times."""
+    match spec:
+        case HddSpec():
+            return frozenset({Hdd})
+        case SsdSpec():
+            return frozenset({Ssd, WriteBack} if spec.write_cache else {Ssd})
+        case CloudSpec():
+            return frozenset({Cloud})
+        case ArraySpec():
+            before = {WriteBack} if spec.write_cache else set()
+            limits = {Controller} if spec.max_iops or spec.max_rate else set()
+            return frozenset({Array, *before, *limits, *built_of(spec.member)})
+
+
 def _array(spec: ArraySpec, seed: int, stretch: float) -> DeviceModel:
     """Drives, before them the cache, before that the limits of the controller, as far as there are such."""
     count = int(spec.members.base)

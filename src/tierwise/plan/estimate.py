@@ -1,7 +1,7 @@
 """``tierwise plan``: trials, minutes, disk and the intervals to be expected, for each study and pair of a report that was not begun."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +11,10 @@ from typing import Any
 from scipy import stats
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs, load_study, turns_of
+from tierwise.bench.live import turns_of
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.runs import Outlook, foresee
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study import Cell
 from tierwise.core import studies
@@ -32,6 +35,7 @@ class Line:
     `host_s`: that the host is busy, at the recorded pace; `device_s`: that it waits for devices.
 
     `half_widths`: of the ratio's 95 % interval, in percent of the ratio, by the ratio's name.
+    `rows_of`: the run that has its rows already, so that nothing is measured; `why`: why it is measured although an older run had it.
     """
 
     study: str
@@ -44,6 +48,8 @@ class Line:
     device_s: float | None
     disk_gb: float | None
     half_widths: Mapping[str, float]
+    rows_of: str = ""
+    why: str = ""
 
     def minutes(self, pace: float = 1.0, steal: float = 0.0) -> float | None:
         """Minutes at the recorded pace, or on a machine of this pace and steal."""
@@ -66,14 +72,19 @@ class Plan:
     recorded: date
 
     @property
+    def measured(self) -> list[Line]:
+        """The lines whose rows are not there yet."""
+        return [line for line in self.lines if not line.rows_of]
+
+    @property
     def host_s(self) -> float:
         """Seconds that the host is busy with the whole report, as far as it is forecast, at the recorded pace."""
-        return self.report_s + sum(line.host_s or 0.0 for line in self.lines)
+        return self.report_s + sum(line.host_s or 0.0 for line in self.measured)
 
     @property
     def device_s(self) -> float:
         """Seconds that the whole report waits for devices."""
-        return sum(line.device_s or 0.0 for line in self.lines)
+        return sum(line.device_s or 0.0 for line in self.measured)
 
     @property
     def minutes(self) -> float:
@@ -88,32 +99,37 @@ class Plan:
     @property
     def disk_gb(self) -> float:
         """The most disk that is needed at once: a pair's data go before the next one's are loaded."""
-        return max((line.disk_gb or 0.0 for line in self.lines), default=0.0)
+        return max((line.disk_gb or 0.0 for line in self.measured), default=0.0)
 
 
 def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
-    """The plan of ``tierwise report`` with the same options. Nothing is measured but this machine's pace and quiet,
-    for some seconds, and nothing is written.
+    """The plan of ``tierwise report`` with the same options, which measures what no run has yet. Nothing is measured but this machine's
+    pace and quiet, for some seconds, and nothing is written.
 
     Raises:
         InputError: an unknown profile or pair, a file that cannot be read.
     """
-    return plan_of(gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources))
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+    return beside_runs(plan_of(inputs), foresee(inputs))
 
 
-def plan_of(inputs: Inputs) -> Plan:
-    """The same for inputs that were gathered already."""
+def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:
+    """The same for inputs that were gathered already, as if no run were there: of the studies `names`, or of all."""
     host = load_host()
     pace = reference_work() / host.pace_s
     noise = listen()
-    lines = []
-    for name in studies.names():
-        study = load_study(name)
-        for pair in inputs.pairs:
-            reader_s = pair.name == inputs.reader_pair and not isinstance(study, SimulatedStudy)
-            if pair.source == study.source or reader_s:
-                lines.append(_line(name, pair, inputs))
+    lines = [
+        _line(name, pair, inputs)
+        for name in (studies.names() if names is None else names)
+        for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair)
+    ]
     return Plan(inputs.profile.name, inputs.seed, tuple(lines), host.report_s, pace, noise, host.recorded)
+
+
+def beside_runs(plan: Plan, outlook: Outlook) -> Plan:
+    """`plan` where some studies' rows are there, or were until something changed."""
+    lines = (replace(line, rows_of=outlook.rows.get(line.study, ""), why=outlook.why.get(line.study, "")) for line in plan.lines)
+    return replace(plan, lines=tuple(lines))
 
 
 def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
@@ -174,9 +190,9 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 def sentence(plan: Plan) -> str:
     """The plan in one line."""
-    unknown = [line.study for line in plan.lines if line.host_s is None]
+    unknown = [line.study for line in plan.measured if line.host_s is None]
     rest = f", without {', '.join(sorted(set(unknown)))}" if unknown else ""
-    trials = sum(line.trials for line in plan.lines)
+    trials = sum(line.trials for line in plan.measured)
     return (
         f"plan: {trials} trials, about {plan.minutes_now:.1f} minutes as this machine is now ({plan.minutes:.1f} at the recorded pace) and "
         f"{plan.disk_gb:.2g} GB of disk{rest} (tierwise plan tells more)\n{noise_sentence(plan.noise)}"
@@ -197,7 +213,7 @@ def as_text(plan: Plan) -> str:
     rows = [_cells(line, plan) for line in plan.lines]
     report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal)
     rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_s / 60:.1f}", f"{report_now_s / 60:.1f}", "", ""))
-    trials = sum(line.trials for line in plan.lines)
+    trials = sum(line.trials for line in plan.measured)
     together = (f"{plan.minutes:.1f}", f"{plan.minutes_now:.1f}", f"{plan.disk_gb:.2g}")
     rows.append(("together", "", "", "", "", str(trials), *together, ""))
     told = (
@@ -207,7 +223,15 @@ def as_text(plan: Plan) -> str:
         f"{100 * plan.noise.steal:.1f} % of its\n"
         f"time is stolen. {noise_sentence(plan.noise)}"
     )
-    return f"{table(HEADER, rows, numbers=range(3, 9))}\n{told}"
+    return "\n".join([table(HEADER, rows, numbers=range(3, 9)), *_beside(plan), told])
+
+
+def _beside(plan: Plan) -> list[str]:
+    """Whose rows are taken, and what is measured anew and why, a line for each study."""
+    rows = {line.study: line.rows_of for line in plan.lines if line.rows_of}
+    why = {line.study: line.why for line in plan.lines if line.why}
+    taken = [f"{study}: nothing is measured, its rows are those of run {run_id}" for study, run_id in rows.items()]
+    return [*taken, *(f"{study}: measured anew, because {reason}" for study, reason in why.items())]
 
 
 def _cells(line: Line, plan: Plan) -> tuple[str, ...]:
@@ -220,8 +244,14 @@ def _cells(line: Line, plan: Plan) -> tuple[str, ...]:
         str(line.cells),
         str(line.blocks),
         str(line.trials),
-        "no forecast" if minutes is None else f"{minutes:.1f}",
-        "" if now is None else f"{now:.1f}",
+        *_told_minutes(line, minutes, now),
         "" if line.disk_gb is None else f"{line.disk_gb:.2g}",
         "" if widest is None else f"-+ {widest[1]:.3g} % ({widest[0]})",
     )
+
+
+def _told_minutes(line: Line, minutes: float | None, now: float | None) -> tuple[str, str]:
+    """Minutes of `line` at the recorded pace and now, or that its rows are there."""
+    if line.rows_of:
+        return "there", ""
+    return "no forecast" if minutes is None else f"{minutes:.1f}", "" if now is None else f"{now:.1f}"

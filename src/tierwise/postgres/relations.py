@@ -71,8 +71,3 @@ def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
     kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
     alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")
     return "; ".join(alter.format(kind, sql.Identifier(name), sql.Identifier(tier_name)).as_string(None) for name, kind in kinds.items())
-
-
-def tier_of(conn: Connection, relation: str) -> str:
-    """Name of the tablespace, which is the tier's name (`pg_default`: on no tier)."""
-    return find_relation(conn, relation).tablespace

@@ -14,7 +14,7 @@ from typing import Final
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.report import site
-from tierwise.timings.manifest import MANIFEST
+from tierwise.timings.references import MANIFEST, taken
 
 CODE: Final = (".py", ".sql")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
@@ -56,7 +56,9 @@ def _version_digest(run: Path, engine: str, version: str) -> str:
 
 def inputs(run: Path) -> str:
     """The digest of rows and manifest of `run`, the reference run, our code, the study's inputs, the pinned packages and this Python."""
-    rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in sorted(run.glob("*.parquet"))]
+    folders = [run, *sorted({held.folder for held in taken(run)})]
+    there = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
+    rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in there]
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     data = [_content(path) for path in _files(paths.data())]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]

@@ -12,10 +12,11 @@ from tierwise.core.files import scratch_folder
 from tierwise.report import versions
 from tierwise.report.facts import Facts
 from tierwise.report.site import LATEST
-from tierwise.timings.export import NO_TABLES
-from tierwise.timings.manifest import MANIFEST, Manifest, load_manifest
+from tierwise.timings.export import tables, whole
+from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
-from tierwise.timings.store import TIMINGS
+from tierwise.timings.references import MANIFEST, taken
 
 SUMS: Final = "SHA256SUMS"
 RUN: Final = "run"
@@ -97,12 +98,16 @@ def _checked(run: Path) -> Manifest:
 
 
 def _copy_run(run: Path, target: Path) -> None:
-    """Manifest, raw rows and the tables beside them; not the executed notebooks, whose chapters are the report."""
+    """Manifest, raw rows and the tables beside them, whole; not the executed notebooks, whose chapters are the report."""
     target.mkdir()
-    for name in (MANIFEST, TIMINGS):
-        shutil.copy(run / name, target)
-    for table in (folder for folder in run.iterdir() if folder.is_dir() and folder.name not in NO_TABLES):
-        shutil.copytree(table, target / table.name, symlinks=True)
+    if taken(run):
+        read_rows(run).write_parquet(target / TIMINGS)
+    else:
+        shutil.copy(run / TIMINGS, target)
+    whole(load_manifest(run)).save(target)
+    for place, path in (item for files in tables(run).values() for item in files.items()):
+        (target / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target / place)
 
 
 def _files(folder: Path) -> list[Path]:

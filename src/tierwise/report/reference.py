@@ -13,10 +13,11 @@ from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
-from tierwise.report.formats import count, number, seconds
+from tierwise.report.formats import count, listed, number, seconds
 from tierwise.report.run import Run, open_run
 from tierwise.report.words import estimated
-from tierwise.timings.manifest import MANIFEST
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.references import MANIFEST
 
 REFERENCE: Final = "reference"
 
@@ -62,8 +63,11 @@ class Beside:
         if not self.same_size:
             here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
             return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
-        if self.run.manifest.method_sha256 != self.reference.manifest.method_sha256:
-            return "The measuring code has changed since the reference was made."
+        changed = recoded(self.run.manifest, self.reference.manifest)
+        if changed is None:
+            return "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study."
+        if changed:
+            return f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made."
         return "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
@@ -89,6 +93,16 @@ class Beside:
             lines += [f"  {one.ours.id}", f"    run:       {one.ours.verdict_text}, {stamped(one.ours)}"]
             lines += [f"    reference: {one.theirs.verdict_text}, {stamped(one.theirs)}"]
         return "\n".join(lines)
+
+
+def recoded(run: Manifest, other: Manifest) -> list[str] | None:
+    """The studies that both runs have and whose code is not the same in both; `None` where it cannot be told."""
+    if not run.fingerprints and not other.fingerprints:
+        return [] if run.method_sha256 == other.method_sha256 else None
+    if not run.fingerprints or not other.fingerprints:
+        return None
+    both = sorted(run.fingerprints.keys() & other.fingerprints.keys())
+    return [study for study in both if run.fingerprints[study].code != other.fingerprints[study].code]
 
 
 def open_reference() -> Run | None:

@@ -2,33 +2,30 @@
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
 from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import StateVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
-from tierwise.report.formats import DASH, NBSP, count, interval, number, tied
+from tierwise.core import studies
+from tierwise.report.formats import DASH, count, interval, number, tied
 
-STATES: Final = {"FL": "Florida", "PR": "Puerto Rico", "NV": "Nevada"}
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
 
-VARIANTS: Final = {
-    "published": ("As published", "everything cold"),
-    "memory-0.05": (f"Memory 5{NBSP}%", f"shared buffers of 5{NBSP}% of table and index"),
-    "memory-1.2": (f"Memory 120{NBSP}%", "shared buffers larger than table and index"),
-    "heap-cached": ("Table cached", "the table in memory, shown to be there; the index cold"),
-    "asymmetric": (
-        "Cached for SSD only",
-        "the table cold while the index lay on HDD, cached while it lay on SSD",
-    ),
-    "deduplicated": ("Index deduplicated", "today's index build, each value once"),
-    "grown": ("Index grown", "the index filled by inserts in the file's order, not built at once"),
-    "shuffled": ("Rows shuffled", "the rows in random order, not state by state"),
-    "index-only": ("Index-only scan", "after VACUUM: the count reads the index alone"),
-    "bitmap": ("Bitmap scan", "today's plan without VACUUM: the table's blocks in their order"),
-}
+WORDS: Final = "reading/words.toml"
+"""File of a study's room: its names for states and for variants of its protocol."""
+
+
+def _named(kind: str) -> dict[str, Any]:
+    return {key: said for study in studies.having(WORDS) for key, said in tomllib.loads(studies.text(study, WORDS)).get(kind, {}).items()}
+
+
+STATES: Final[dict[str, str]] = _named("states")
+"""State in the rows -> its name."""
+VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 NOTHING: Final = "not measured"
 """Of a topic that this run has no rows of."""

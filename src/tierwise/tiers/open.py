@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tierwise.core.pairs import DirectoryTier, SimulatedTier, TierSpec
-from tierwise.devices.model import build
+from tierwise.devices.model import build, built_of
 from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import load_device
@@ -50,3 +50,10 @@ def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:
     if isinstance(spec, DirectoryTier):
         return {}
     return {spec.device: load_device(spec.device).model_dump(mode="json")}
+
+
+def device_modules(spec: TierSpec) -> frozenset[str]:
+    """The modules whose code decides the times of the device behind a tier; none for a real disk."""
+    if isinstance(spec, DirectoryTier):
+        return frozenset()
+    return frozenset(model.__module__ for model in built_of(load_device(spec.device)))

@@ -4,11 +4,13 @@ Raw rows of a study with more than `MOST_ROWS` are drawn and flagged. Beside the
 ``<table>/<study>/`` each: recorded block sequences (`traces`), of which whole files are kept, because half a sequence cannot be
 replayed; and any other (transactions, single reads), of whose files the same share of rows is kept. The manifest says in `samples`
 of which tables some rows are missing.
+
+A copy is whole: rows that the run takes from others are copied in, as they are, and `copied` in the manifest says which run measured them.
 """
 
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -16,9 +18,10 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import scratch_folder
-from tierwise.timings.manifest import Sample, load_manifest
+from tierwise.timings.manifest import Manifest, Sample, load_manifest
+from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
-from tierwise.timings.store import TIMINGS, read_rows
+from tierwise.timings.references import taken
 
 MOST_ROWS: Final = 20_000
 """Of a study in one table; one with more is sampled."""
@@ -49,13 +52,42 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
         made = scratch / run.name
         made.mkdir()
         samples = {**_copy_rows(run, made, seed), **_copy_tables(run, made, seed)}
-        manifest.model_copy(update={"samples": samples}).save(made)
+        whole(manifest).model_copy(update={"samples": samples}).save(made)
         _check_size(made)
         check_nothing_private(made)
         for other in _runs(raw) if replace else ():
             shutil.rmtree(other)
         made.replace(target)
     return target
+
+
+def whole(manifest: Manifest) -> Manifest:
+    """`manifest` of a copy that has all rows itself."""
+    copied = {study: kept.run_id for study, kept in manifest.taken.items()}
+    return manifest.model_copy(update={"taken": {}, "copied": {**manifest.copied, **copied}})
+
+
+def tables(run: Path) -> dict[str, dict[Path, Path]]:
+    """What lies beside the raw rows of `run`, with those that it takes from others: ``<table>/<study>`` -> place in the run -> file."""
+    found: dict[str, dict[Path, Path]] = {}
+    for folder in sorted(run.glob("*/*/")):
+        if folder.parent.name not in NO_TABLES:
+            files = {path.relative_to(run): path for path in sorted(folder.rglob("*.parquet"))}
+            found[f"{folder.parent.name}/{folder.name}"] = files
+    for held in taken(run):
+        for folder in sorted(path for path in held.folder.glob(f"*/{held.study}/") if path.parent.name not in NO_TABLES):
+            files = {
+                path.relative_to(held.folder): path for path in sorted(folder.rglob("*.parquet")) if _counts(path, folder, held.blocks)
+            }
+            name = f"{folder.parent.name}/{folder.name}"
+            found[name] = files | found.get(name, {})  # the run's own, where both have one
+    return found
+
+
+def _counts(path: Path, folder: Path, blocks: Mapping[str, int]) -> bool:
+    """Whether a file of the table in `folder` is of a pair and block that is taken; a trace is of a trial, whatever the block."""
+    pair = path.relative_to(folder).parts[0]
+    return pair in blocks and (folder.parent.name == TRACES or int(path.stem) < blocks[pair])
 
 
 def _runs(raw: Path) -> list[Path]:
@@ -78,19 +110,16 @@ def _copy_rows(run: Path, made: Path, seed: int) -> dict[str, Sample]:
 def _copy_tables(run: Path, made: Path, seed: int) -> dict[str, Sample]:
     """What lies beside the raw rows, table by table and study by study."""
     samples = {}
-    for folder in sorted(run.glob("*/*/")):
-        table = folder.parent.name
-        if table in NO_TABLES:
-            continue
-        frames = {path: pl.read_parquet(path, hive_partitioning=False) for path in sorted(folder.rglob("*.parquet"))}
+    for name, files in tables(run).items():
+        table = name.partition("/")[0]
+        frames = {place: pl.read_parquet(path, hive_partitioning=False) for place, path in files.items()}
         of = sum(map(len, frames.values()))
         kept = frames if of <= MOST_ROWS else dict(_whole(frames, seed) if table == TRACES else _share(frames, of, seed))
-        for path, rows in kept.items():
-            place = made / path.relative_to(run)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            rows.write_parquet(place, compression_level=LEVEL)
+        for place, rows in kept.items():
+            (made / place).parent.mkdir(parents=True, exist_ok=True)
+            rows.write_parquet(made / place, compression_level=LEVEL)
         if of > MOST_ROWS:
-            samples[f"{table}/{folder.name}"] = Sample(rows=sum(map(len, kept.values())), of=of, seed=seed)
+            samples[name] = Sample(rows=sum(map(len, kept.values())), of=of, seed=seed)
     return samples
 
 

@@ -1,5 +1,6 @@
 """The manifest of a run: what was asked, on what, with what, and whether it is complete."""
 
+import hashlib
 import json
 from collections.abc import Iterable
 from datetime import datetime
@@ -13,8 +14,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
 from tierwise.core.toml import Strict, validate
+from tierwise.timings.references import MANIFEST, Taken
 
-MANIFEST = "manifest.json"
 RETRIED: Final = "retry: "
 """How the name of a stage begins that measured added blocks."""
 
@@ -40,6 +41,30 @@ class StudyRecord(Strict):
     settings: dict[str, str]
     server_version: str
     facts: dict[str, Any]  # what the study found out once: sizes of relations, plans, planner estimates
+
+
+class Fingerprint(Strict):
+    """What a study's numbers come from; two runs of which it is equal measured the same.
+
+    `inputs`: what was asked, by what a person calls it -> digest. `code`: module, or file that one reads -> digest.
+    """
+
+    inputs: dict[str, str]
+    code: dict[str, str]
+
+    @property
+    def sha256(self) -> str:
+        """Over all of it."""
+        return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
+
+    def differing(self, other: "Fingerprint") -> list[str]:
+        """Names of the inputs, modules and files that are another, or in one of both alone."""
+        return [
+            name
+            for ours, theirs in ((self.inputs, other.inputs), (self.code, other.code))
+            for name in sorted(ours.keys() | theirs.keys())
+            if ours.get(name) != theirs.get(name)
+        ]
 
 
 class Sample(Strict):
@@ -92,8 +117,8 @@ class Manifest(Strict):
     """Everything that a number of this run needs to be believed or repeated."""
 
     run_id: str
-    status: Literal["running", "complete"]
-    inputs_sha256: str
+    status: Literal["running", "partial", "complete"]  # partial: some of its studies were asked for alone, and are there
+    inputs_sha256: str = ""  # over all inputs and the code, of runs from before `fingerprints`
     profile: dict[str, Any]
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
@@ -102,7 +127,11 @@ class Manifest(Strict):
     sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
     dataset_source: str | None = None  # the census's, of runs from before `sources`
     code_version: str
-    method_sha256: str  # over the sources of the measuring side
+    method_sha256: str = ""  # over the sources of the measuring side, of runs from before `fingerprints`
+    fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
+    taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
+    copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
+    why: dict[str, str] = Field(default_factory=dict)  # study -> why it was measured anew, where an older run had it
     host: Host
     packages: dict[str, str]
     started_at: datetime
@@ -124,6 +153,10 @@ class Manifest(Strict):
             return None
         pace, steal = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal"))
         return Conditions(took_s, pace, steal)
+
+    def of(self, study: str) -> list[StudyRecord]:
+        """What is kept of `study`, one record for each pair on which it was measured."""
+        return [record for record in self.studies if record.name == study]
 
     def source_of(self, data: DatasetRecord) -> str:
         """Where the rows of `data` came from."""

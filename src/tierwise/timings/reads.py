@@ -10,6 +10,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.references import taken
 from tierwise.timings.traces import TraceKey
 
 READS: Final[dict[str, Any]] = {
@@ -58,5 +59,13 @@ def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame)
 
 
 def read_files(run_folder: Path) -> list[Path]:
-    """The files of a run's single reads."""
-    return sorted((run_folder / FOLDER).rglob("[!.]*.parquet"))
+    """The files of a run's single reads, with those that it takes from others."""
+    own = sorted((run_folder / FOLDER).rglob("[!.]*.parquet"))
+    others = [
+        path
+        for held in taken(run_folder)
+        for pair, blocks in sorted(held.blocks.items())
+        for path in sorted((held.folder / FOLDER / held.study / pair).rglob("[!.]*.parquet"))
+        if int(path.stem) < blocks
+    ]
+    return [*own, *others]

@@ -11,6 +11,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.references import places
 
 END: Final = "end"
 
@@ -53,10 +54,15 @@ def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
         rows.write_parquet(part)
 
 
+def find_trace(run_folder: Path, key: TraceKey) -> Path | None:
+    """The file of a trial's trace, in this run or in the one that its rows are taken from; None where none was recorded."""
+    return next((path for folder in places(run_folder, key.study, key.pair) if (path := trace_path(folder, key)).exists()), None)
+
+
 def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
     """The trace of one trial; None where none was recorded. `InputError` where the file is not one."""
-    path = trace_path(run_folder, key)
-    if not path.exists():
+    path = find_trace(run_folder, key)
+    if path is None:
         return None
     where = str(path.relative_to(run_folder.parent))
     try:

@@ -10,6 +10,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.references import places
 from tierwise.timings.traces import TraceKey
 
 TRANSACTIONS: Final[dict[str, Any]] = {
@@ -35,7 +36,8 @@ def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.Dat
 
 def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFrame:
     """Those of a trial in a block. `InputError` where there are none or the file is not one."""
-    path = transactions_path(run_folder, key, block)
+    there = (transactions_path(folder, key, block) for folder in places(run_folder, key.study, key.pair, block))
+    path = next((path for path in there if path.exists()), transactions_path(run_folder, key, block))
     where = str(path.relative_to(run_folder.parent))
     try:
         rows = pl.read_parquet(path, hive_partitioning=False)

@@ -1,0 +1,78 @@
+"""What is noted of a run while it is measured: its manifest. No number hangs on it, so those who measure know it as a type alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tierwise.bench.lab import DatasetLike
+from tierwise.bench.order import Turn
+from tierwise.bench.simulation import Calibrations
+from tierwise.core.toml import validate
+from tierwise.timings.manifest import DatasetRecord, Manifest, Stage, StudyRecord, load_manifest
+
+
+def update(manifest: Manifest, **changes: object) -> Manifest:
+    """`manifest` with `changes`, validated."""
+    return validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {manifest.run_id}")
+
+
+def record_stage(folder: Path, stage: Stage) -> None:
+    """Add how the machine was while a notebook measured."""
+    manifest = load_manifest(folder)
+    update(manifest, stages=(*manifest.stages, stage)).save(folder)
+
+
+@dataclass(frozen=True)
+class Book:
+    """The manifest of the run in `folder`, as far as it is read and written while a study is measured."""
+
+    folder: Path
+
+    @property
+    def calibrations(self) -> Calibrations:
+        """Figures of real disks that the run has."""
+        return load_manifest(self.folder).calibrations
+
+    def keep_calibrations(self, figures: Mapping[str, Mapping[str, float]]) -> None:
+        """Add `figures` to those that the run has."""
+        manifest = load_manifest(self.folder)
+        update(manifest, calibrations={**manifest.calibrations, **figures}).save(self.folder)
+
+    def blocks_added(self, study: str, pair: str) -> int:
+        """Blocks beyond the profile's."""
+        return load_manifest(self.folder).blocks_added(study, pair)
+
+    def has(self, study: str, pair: str) -> bool:
+        """Whether `study` on `pair` was recorded."""
+        return any((known.name, known.pair) == (study, pair) for known in load_manifest(self.folder).studies)
+
+    def record(
+        self,
+        study: str,
+        pair: str,
+        turns: Sequence[Turn],
+        *,
+        facts: Mapping[str, Any],
+        settings: Mapping[str, str] | None = None,
+        server_version: str = "",
+        datasets: Iterable[DatasetLike] = (),
+    ) -> None:
+        """Add that `study` was measured on `pair` in `turns`, in place of an older record of it."""
+        manifest = load_manifest(self.folder)
+        used = [
+            DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))
+            for data in datasets
+        ]
+        record = StudyRecord(
+            name=study,
+            pair=pair,
+            trials=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.waited})),
+            waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
+            blocks=len({turn.block for turn in turns}),
+            settings=dict(settings or {}),
+            server_version=server_version,
+            facts=dict(facts),
+        )
+        others = [known for known in manifest.studies if (known.name, known.pair) != (study, pair)]
+        update(manifest, studies=[*others, record], datasets=manifest.with_data(used)).save(self.folder)

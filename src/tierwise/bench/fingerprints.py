@@ -1,0 +1,68 @@
+"""One fingerprint a study: what was asked of it, and the code that its numbers come from. Another one is another experiment."""
+
+import hashlib
+import json
+from typing import Any, Final
+
+from tierwise.bench import live, simulation
+from tierwise.bench.inputs import Inputs, identity, pair_file
+from tierwise.bench.method import DIGITS, code_of, data_sets_in
+from tierwise.bench.rooms import load_study, pairs_of, trials_module
+from tierwise.bench.simulation import SimulatedStudy
+from tierwise.core import data_sets, studies
+from tierwise.core.data_sets import SYNTHETIC
+from tierwise.tiers.open import device_modules
+from tierwise.timings.manifest import Fingerprint
+
+WORDS: Final = frozenset({"description", "fitted_on", "note", "source"})
+"""Fields of pairs and devices that tell people something and decide no number."""
+
+
+def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
+    """Study -> its fingerprint, for every study that there is.
+
+    Raises:
+        InputError: a data set is to come from a file that cannot be read.
+    """
+    return {name: fingerprint(name, inputs) for name in studies.names()}
+
+
+def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
+    """What decides the numbers of study `name` where `inputs` are asked for."""
+    study, code = load_study(name), code_of_study(name, inputs)
+    profile = inputs.profile
+    asked: dict[str, Any] = {
+        "profile": profile.model_dump(mode="json", exclude={"description", "free_space_bytes", "studies"}),
+        "profile of the study": profile.studies.get(name),
+        "seed": inputs.seed,
+        **{f"pair {pair.name}": _figures(pair_file(pair)) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair)},
+        **{f"source of {data}": _source(inputs, data) for data in data_sets_in(code, data_sets.names())},
+    }
+    if not isinstance(study, SimulatedStudy):
+        asked["server version"] = inputs.server_version
+        asked["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
+    return Fingerprint(inputs={what: _digest(value) for what, value in sorted(asked.items())}, code=code)
+
+
+def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
+    """Module, or file that one reads -> digest: what the room of study `name` and its runner come to by imports, and the models of the
+    devices that its pairs name."""
+    study = load_study(name)
+    runner = simulation if isinstance(study, SimulatedStudy) else live
+    tiers = (tier for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for tier in pair.tiers.values())
+    return code_of({trials_module(name), runner.__name__, *(module for tier in tiers for module in device_modules(tier))})
+
+
+def _source(inputs: Inputs, data_set: str) -> str:
+    return identity(inputs.sources.get(data_set, SYNTHETIC), data_set.upper())
+
+
+def _figures(value: Any) -> Any:
+    """`value` without its words."""
+    if isinstance(value, dict):
+        return {name: _figures(part) for name, part in value.items() if name not in WORDS}
+    return [_figures(part) for part in value] if isinstance(value, list) else value
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:DIGITS]

@@ -1,0 +1,95 @@
+"""The runner of studies on a live server: one study on one pair, block by block, resumable after any kill."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.observation import OnServer
+from tierwise.bench.order import Turn, also_waited, interleave
+from tierwise.bench.trials import run_trials
+from tierwise.core.pairs import DirectoryTier, Pair
+from tierwise.core.session_group import session_group
+from tierwise.core.words import Substrate
+from tierwise.postgres.binaries import find_binaries
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.workspace import server_account
+from tierwise.tiers import reclaim as mounts
+from tierwise.tiers.daemon import Daemon
+from tierwise.tiers.directory import calibrate
+from tierwise.tiers.open import open_tier
+
+if TYPE_CHECKING:
+    from tierwise.bench.book import Book
+    from tierwise.bench.inputs import Inputs
+    from tierwise.bench.study import C, State, Study
+
+
+@contextmanager
+def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, State]]":
+    """A lab on `pair`, and what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the data kept for a
+    resumed run."""
+    account = server_account()
+    work.mkdir(parents=True, exist_ok=True)
+    cluster = Cluster(work / "cluster", find_binaries(), account)
+    lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
+    state = study.begin(lab)
+    lab.stretch = 1.0 / study.published_share(lab, state)
+    with ExitStack() as stack:
+        tiers = {}
+        if pair.substrate is Substrate.EMULATED:
+            lab.daemon = Daemon(work / "daemon")
+            lab.group = stack.enter_context(session_group()) if inputs.counting.several else None
+        owner = (account.uid, account.gid)
+        for name, spec in pair.tiers.items():
+            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=owner, daemon=lab.daemon)
+            stack.callback(tier.stop)
+            tier.start()
+            tiers[name] = tier
+        lab.tiers = tiers
+        stack.callback(cluster.stop)
+        if not cluster.exists:
+            cluster.create()
+        yield lab, state
+
+
+def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
+    """Measure what the run of `book` still lacks of `study` on `pair`; `work` holds cluster and tiers meanwhile."""
+    turns = turns_of(study, pair, inputs, inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name))
+
+    @contextmanager
+    def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
+        with open_lab(study, pair, inputs, work) as (lab, state):
+            _calibrate(pair, lab, book)
+            yield OnServer(study, lab, state, turns, book.folder)
+        mounts.discard(work)
+
+    run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))
+
+
+def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
+    """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
+
+    A study that has waited trials of its own has them in every block, where it can be counted at all.
+    """
+    asked, counting = study.trials(inputs.profile, pair), inputs.counting
+    counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
+    asked = tuple(trial for trial in asked if counted or not trial.waited)
+    turns = interleave(asked, blocks=blocks, seed=inputs.seed)
+    if not counted or any(trial.waited for trial in asked):
+        return turns
+    checks = interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
+    return [*turns, *(replace(turn, sequence=len(turns) + turn.sequence) for turn in checks)]
+
+
+def _calibrate(pair: Pair, lab: Lab, book: "Book") -> None:
+    """Figures of the pair's real disks, taken once a run."""
+    known = book.calibrations
+    figures = {
+        f"{pair.name}/{name}": calibrate(lab.tiers[name].directory).model_dump(mode="json")
+        for name, spec in pair.tiers.items()
+        if isinstance(spec, DirectoryTier) and f"{pair.name}/{name}" not in known
+    }
+    book.keep_calibrations(figures)

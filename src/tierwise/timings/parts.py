@@ -1,0 +1,174 @@
+"""The raw rows of a run: parts while it measures, one Parquet file when it is done.
+
+A run folder ``data/raw/<run id>`` holds ``manifest.json`` and either ``timings.parquet`` or, until it is merged,
+``parts/<study>/<hash>.parquet``, one part for each trial and block; rows that are taken by reference stay where they are
+(`timings.references`). Rows are validated when written and when read.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing
+from tierwise.core.progress import say
+from tierwise.timings import validation
+from tierwise.timings.references import copied, taken
+from tierwise.timings.schema import SCHEMA, of_today
+
+TIMINGS: Final = "timings.parquet"
+PARTS: Final = "parts"
+ROW: Final = ("study", "pair", "trial", "block", "step")
+"""What tells a row of a run from its others."""
+
+PartKey = tuple[str, str, str, int]
+"""(study, pair, trial, block): what is measured at one go, and again as a whole after a kill."""
+
+
+def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
+    """Raise `InputError` naming `where` (a file), column, row (from 1), value and rule for the first broken rule."""
+    validation.check(rows, where)
+
+
+def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
+    """Write the rows of one trial in one block, whole or not at all.
+
+    Raises:
+        InputError: a row breaks the schema, the rows are of several trials or of another run, or the part is there
+            already (a raw row is never replaced: a second process measures the same run).
+    """
+    keys = _keys(rows)
+    if len(keys) != 1:
+        raise InputError("part", field="study, pair, trial, block", value=sorted(keys), rule="a part holds one trial in one block")
+    path = _part_path(run_folder, keys.pop())
+    _check_rows_of_run(rows, run_folder, path)
+    if path.exists():
+        raise InputError(
+            _where(run_folder, path), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
+        )
+    with replacing(path) as part:
+        rows.write_parquet(part)
+    return path
+
+
+def done_parts(run_folder: Path) -> set[PartKey]:
+    """What needs no measuring any more. Torn and alien files among the parts are removed, each with a notice."""
+    done = {key for rows in _taken_rows(run_folder) for key in _keys(rows)}
+    if (run_folder / TIMINGS).exists():
+        done |= _keys(_read(run_folder, run_folder / TIMINGS))
+    for path in sorted(entry for entry in (run_folder / PARTS).rglob("*") if entry.is_file()):
+        try:
+            keys = _keys(_read(run_folder, path))
+            if [path] != [_part_path(run_folder, key) for key in keys]:
+                raise InputError(_where(run_folder, path), rule="not the name of the part that it holds")
+            done |= keys
+        except InputError as error:
+            say(f"removed, to be measured again: {error}")
+            path.unlink()
+    return done
+
+
+def read_parts(run_folder: Path, study: str) -> pl.DataFrame:
+    """Rows of `study` so far, merged or not."""
+    return rows_so_far(run_folder).filter(pl.col("study") == study)
+
+
+def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
+    """`rows` without the cells that were waited for beside counted ones."""
+    return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
+
+
+def merge_parts(run_folder: Path) -> Path:
+    """All own rows in `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
+
+    May be repeated after a kill at any point. A run that takes every row from others gets no file. Raises `InputError` where there is no
+    row, or a part is not valid.
+    """
+    target = run_folder / TIMINGS
+    rows = _own_rows(run_folder)
+    if rows.is_empty() and taken(run_folder):
+        return target
+    if rows.is_empty():
+        raise InputError(run_folder.name, rule="no row was measured", remedy="make report")
+    with replacing(target) as part:
+        rows.write_parquet(part)
+    for path in _part_files(run_folder):
+        path.unlink()
+    for folder in (*(run_folder / PARTS).glob("*"), run_folder / PARTS):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
+    return target
+
+
+def read_rows(run_folder: Path) -> pl.DataFrame:
+    """The validated rows of a merged run, with those that it takes from others; `InputError` where there are none or one breaks a rule."""
+    own = run_folder / TIMINGS
+    others = list(_taken_rows(run_folder))
+    if not others:
+        return _read(run_folder, own)
+    mine = [_read(run_folder, own)] if own.exists() else []
+    return pl.concat([*mine, *others]).unique(ROW, keep="first", maintain_order=True).sort("study", "pair", "sequence", "step")
+
+
+def _keys(rows: pl.DataFrame) -> set[PartKey]:
+    return set(rows.select("study", "pair", "trial", "block").rows())
+
+
+def _part_path(run_folder: Path, key: PartKey) -> Path:
+    name = hashlib.sha256(json.dumps(key).encode()).hexdigest()[:24]
+    return run_folder / PARTS / key[0] / f"{name}.parquet"
+
+
+def _part_files(run_folder: Path) -> list[Path]:
+    return sorted((run_folder / PARTS).glob("*/[!.]*.parquet"))
+
+
+def rows_so_far(run_folder: Path) -> pl.DataFrame:
+    """Every row of a run: its own, and those that it takes from others, which bear the id of the run that measured them."""
+    rows = pl.concat([_own_rows(run_folder), *_taken_rows(run_folder)]).unique(ROW, keep="first", maintain_order=True)
+    return rows.sort("study", "pair", "sequence", "step")
+
+
+def _own_rows(run_folder: Path) -> pl.DataFrame:
+    """Merged rows and those of parts; a part that was merged but not removed, because of a kill, counts once."""
+    merged = [path for path in (run_folder / TIMINGS,) if path.exists()]
+    frames = [_read(run_folder, path) for path in (*merged, *_part_files(run_folder))]
+    rows = pl.concat([pl.DataFrame(schema=SCHEMA), *frames]).unique(ROW, keep="first", maintain_order=True)
+    return rows.sort("study", "pair", "sequence", "step")
+
+
+def _taken_rows(run_folder: Path) -> Iterator[pl.DataFrame]:
+    for held in taken(run_folder):
+        rows = _own_rows(held.folder).filter(pl.col("study") == held.study)
+        for pair, blocks in held.blocks.items():
+            yield rows.filter(pl.col("pair") == pair, pl.col("block") < blocks)
+
+
+def _read(run_folder: Path, path: Path) -> pl.DataFrame:
+    try:
+        rows = of_today(pl.read_parquet(path))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(_where(run_folder, path), rule=f"must be a whole Parquet file ({error})") from error
+    _check_rows_of_run(rows, run_folder, path)
+    return rows
+
+
+def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None:
+    where = _where(run_folder, path)
+    validate_rows(rows, where=where)
+    alien = rows.with_row_index("row_number", 1).filter(pl.col("run_id") != run_folder.name)
+    if not alien.is_empty():
+        for study, run_id in copied(run_folder).items():
+            alien = alien.filter((pl.col("study") != study) | (pl.col("run_id") != run_id))
+    if not alien.is_empty():
+        field = f"run_id, row {alien['row_number'][0]}"
+        raise InputError(where, field=field, value=alien["run_id"][0], rule=f"must be the run that it lies in, {run_folder.name}")
+
+
+def _where(run_folder: Path, path: Path) -> str:
+    """`path` from its run folder's name on: what a person looks for in ``data/raw``."""
+    return str(path.relative_to(run_folder.parent))

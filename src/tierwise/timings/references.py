@@ -1,0 +1,79 @@
+"""Rows by reference: a run may take all rows of a study from an older run, in whose folder they stay.
+
+The manifest of the run that takes them says so in ``taken``; every reader of rows, traces, transactions and single reads asks here where
+they lie. Reads two fields of the manifest and nothing else: what measures asks too, and no number hangs on the others.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict, validate
+
+MANIFEST: Final = "manifest.json"
+
+
+class Taken(Strict):
+    """Whence a study's rows are taken.
+
+    `blocks`: pair -> how many blocks there were; what the older run is given later is not taken.
+    """
+
+    run_id: str
+    blocks: dict[str, int]
+
+
+class Held(NamedTuple):
+    """A study of another run: that run's folder, and how many blocks of each pair count."""
+
+    folder: Path
+    study: str
+    blocks: dict[str, int]
+
+
+def taken(run_folder: Path) -> list[Held]:
+    """What the run in `run_folder` takes from others; nothing where it has no manifest yet.
+
+    Raises:
+        InputError: a run that it refers to is not there.
+    """
+    found = []
+    for study, kept in _field(run_folder, "taken").items():
+        whence = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")
+        folder = run_folder.parent / whence.run_id
+        if not (folder / MANIFEST).is_file():
+            raise InputError(
+                f"{run_folder.name}/{MANIFEST}",
+                field=f"taken.{study}",
+                value=whence.run_id,
+                rule=f"the rows of {study} lie in that run, which is not there",
+                remedy=f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew",
+            )
+        found.append(Held(folder, study, whence.blocks))
+    return found
+
+
+def places(run_folder: Path, study: str, pair: str, block: int = 0) -> Iterator[Path]:
+    """The run folders in which something of that block of `study` on `pair` may lie: its own, then the one that it is taken from."""
+    yield run_folder
+    for held in taken(run_folder):
+        if held.study == study and block < held.blocks.get(pair, 0):
+            yield held.folder
+
+
+def copied(run_folder: Path) -> dict[str, str]:
+    """Study -> the run that measured its rows, where they were copied into this run to make it whole."""
+    return {study: str(run_id) for study, run_id in _field(run_folder, "copied").items()}
+
+
+def _field(run_folder: Path, name: str) -> dict[str, Any]:
+    path = run_folder / MANIFEST
+    if not path.is_file():
+        return {}
+    try:
+        field: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get(name) or {}
+    except ValueError as error:
+        raise InputError(f"{run_folder.name}/{MANIFEST}", rule=f"must be JSON ({error})") from error
+    return field

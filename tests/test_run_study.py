@@ -1,0 +1,112 @@
+"""``tierwise run STUDY``: one study by its notebooks, in a run that is found by whoever reads and that a report goes on with."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from checkout import Home, new_home
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.runs import foresee
+from tierwise.core import paths, studies
+from tierwise.core.pairs import load_pair
+from tierwise.report.run import open_run
+from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.parts import rows_so_far
+
+PROFILE = """name = "tiny"
+description = "As little as shows that a study is run."
+free_space_bytes = 1_000_000
+fraction = 0.001
+blocks = 2
+arms = ["direct"]
+memory_fraction = 0.25
+sweep = "sample"
+
+[studies.ram_or_ssd]
+dataset_gib = [8, 32]
+scale = 4096
+"""
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Home]:
+    """A checkout with a profile of its own, and without the pair that is read live."""
+    with new_home() as made, pytest.MonkeyPatch.context() as patch:
+        checkout = made.folder / "checkout"
+        checkout.mkdir()
+        for name in ("notebooks", "report", "requirements.txt"):
+            (checkout / name).symlink_to(paths.home() / name)
+        outputs = shutil.ignore_patterns("work", "raw", "external", "source-r-live.toml")
+        shutil.copytree(paths.data(), checkout / "data", ignore=outputs)
+        (checkout / "data" / "profiles" / "tiny.toml").write_text(PROFILE, encoding="utf-8")
+        for name, place in {"TIERWISE_HOME": checkout, "TIERWISE_RAW": made.folder / "raw", "TIERWISE_SITE": made.folder / "site"}.items():
+            patch.setenv(name, str(place))
+        patch.setenv("TIERWISE_WORK", str(made.folder / "work"))
+        yield made
+
+
+def command(home: Home, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TMPDIR": str(home.folder / "tmp"), "PROFILE": "tiny"}
+    line = [sys.executable, "-m", "tierwise", *arguments]
+    return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def run(home: Home) -> Manifest:
+    answer = command(home, "run", NAME)
+    assert answer.returncode == 0, answer.stderr
+    (made,) = home.runs().values()
+    assert f"run {made.run_id} is partial; it has {NAME}" in answer.stderr
+    return made
+
+
+def test_the_study_is_whole_and_the_manifest_says_that_it_is_alone(home: Home, run: Manifest) -> None:
+    assert run.status == "partial"
+    assert [(record.name, record.pair) for record in run.studies] == [(NAME, "source-r")]
+    assert set(run.fingerprints) == set(studies.names())
+    rows = rows_so_far(home.folder / "raw" / run.run_id)
+    assert set(rows["study"]) == {NAME}
+    trials = {trial.key for trial in STUDY.trials(gather_inputs(profile="tiny", tiers="", seed=1).profile, load_pair("source-r"))}
+    assert set(rows.select("trial", "block").rows()) == {(trial, block) for trial in trials for block in range(2)}
+
+
+def test_its_notebook_ran_and_no_other(home: Home, run: Manifest) -> None:
+    executed = {path.stem for path in (home.folder / "raw" / run.run_id / "notebooks").glob("*.ipynb")}
+    assert executed == {f"run-{NAME}"}, "and it is measured on no data set"
+
+
+def test_chapters_and_claims_find_the_run(home: Home, run: Manifest) -> None:
+    found = open_run()
+    assert found.run_id == run.run_id
+    assert found.record(NAME, "source-r") is not None
+    answer = command(home, "claims", "--format", "json")
+    assert answer.returncode == 0, answer.stderr
+    verdicts = {claim["id"]: claim["verdict"] for claim in json.loads(answer.stdout)["claims"]}
+    assert {verdict for name, verdict in verdicts.items() if name.startswith("M")} == {"not measured"}
+
+
+def test_a_report_would_go_on_with_it_and_measure_the_others(run: Manifest) -> None:
+    outlook = foresee(gather_inputs(profile="tiny", tiers="", seed=1))
+    assert outlook.run is not None
+    assert outlook.run.run_id == run.run_id
+    assert outlook.lacking == [name for name in studies.names() if name != NAME]
+
+
+def test_called_again_it_measures_nothing(home: Home, run: Manifest) -> None:
+    answer = command(home, "run", NAME)
+    assert answer.returncode == 0, answer.stderr
+    assert f"run {run.run_id} has {NAME} already" in answer.stderr
+    assert [one.stages for one in home.runs().values()] == [run.stages]
+
+
+def test_a_study_that_is_not_there_is_named_with_those_that_are(home: Home, run: Manifest) -> None:
+    answer = command(home, "run", "nonesuch")
+    assert answer.returncode == 2
+    assert f"no such study; there are: {', '.join(studies.names())}" in answer.stderr
+    assert list(home.runs()) == [run.run_id]
