@@ -97,6 +97,7 @@ def test_what_was_committed_survives_a_kill(cluster: Cluster) -> None:
     killed = serving(cluster.data)
     cluster.kill()
     assert cluster.down
+    psutil.wait_procs(killed, timeout=0.5)  # files and memory are given up a moment before a process ends
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in killed)
     cluster.start(loading_settings())
     with cluster.connect() as conn:

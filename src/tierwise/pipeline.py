@@ -94,11 +94,12 @@ def _took(run: Manifest, took_s: float) -> str:
     if conditions is None or planned is None:
         return told
     host_s = planned.host_s + load_host().report_s
-    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0)
-    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal)
+    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0, crowd=1.0)
+    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal, crowd=conditions.crowd)
     return (
         f"{told}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
-        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
+        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen, and others that "
+        f"wanted to run made it {conditions.crowd:.2f} times as long again)"
     )
 
 
@@ -212,11 +213,12 @@ def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any
     work_s = quiet.reference_work()
     for notebook in notebooks:
         before, before_s, begun_s = quiet.processor(), work_s, time.monotonic()
-        execute(notebook, folder.name, parameters)
+        with quiet.Crowd() as crowd:
+            execute(notebook, folder.name, parameters)
         took_s, steal = time.monotonic() - begun_s, quiet.processor().steal_since(before)
         work_s = quiet.reference_work()
-        stage = Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=(before_s + work_s) / 2 / recorded_s, steal=steal)
-        record_stage(folder, stage)
+        pace = (before_s + work_s) / 2 / recorded_s
+        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal, crowd=crowd.factor()))
 
 
 def _show(run: Manifest) -> Path:

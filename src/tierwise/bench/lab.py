@@ -63,7 +63,6 @@ class Session:
     stopwatch: Stopwatch
     reference_s: float  # processor time of a fixed work
     recorder: Recorder  # watches every timed query
-    alone: bool  # its process works for itself, and asks for one thing at a time
 
 
 @dataclass
@@ -180,16 +179,15 @@ class Lab:
         setup: Sequence[str],
         recorder: Recorder,
         cached: Sequence[str] = (),
-        alone: bool = True,
     ) -> Iterator[Session]:
         """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
-        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Not `alone`:
-        other processes work for the session, or it asks for several things at once.
+        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
+        process works for itself and, but for buffered I/O, asks for one thing at a time: so it is counted alone.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
-        clock = self.clock(alone=alone and arm is IoArm.DIRECT)
+        clock = self.clock(alone=arm is IoArm.DIRECT)
         cold.evict(files)
         for tier in self.tiers.values():
             tier.empty_cache(cached=arm is IoArm.BUFFERED)
@@ -212,7 +210,7 @@ class Lab:
             for tier in self.tiers.values():
                 tier.delays(True)
             watch = Stopwatch(self.daemon, lambda: (pid,))
-            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder, alone)
+            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder)
 
     def timed(
         self,
@@ -258,7 +256,7 @@ class Lab:
             elapsed_s = statistics.median(paces) * session.reference_s
             parts = replace(parts, cpu_s=elapsed_s)
         if parts.clock is ClockKind.WAITED:
-            known = session.alone and all(io.intended_s is not None for io in requests)
+            known = all(io.intended_s is not None for io in requests)
             flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
         for table in session.cached:
             if counter.blocks[table].reads:

@@ -1,16 +1,19 @@
 """How quiet the machine is: processor time that its own host takes away (steal), how late sleepers wake up, and how fast it works.
 
-What is waited for suffers from all three; what is counted or simulated only takes longer.
+What is waited for suffers from all three; what is counted or simulated only takes longer. So it does where more processes want to run than
+there are processors (`Crowd`).
 """
 
 import os
+import threading
 import time
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from pathlib import Path
+from typing import Final, Self
 
 import numpy as np
 import psutil
@@ -24,6 +27,8 @@ LITTLE_STEAL, MUCH_STEAL = 0.01, 0.05
 LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
 """Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
 request of a disk, five are most of one."""
+LOOK_S: Final = 0.1
+"""How often a `Crowd` is looked at."""
 MOST_STEAL: Final = 0.95
 """More than that the forecast is not scaled by: a machine that gets nothing never ends."""
 
@@ -51,12 +56,14 @@ class Noise:
     """How quiet some seconds were.
 
     `steal`: of the processor time that was wanted, the share that the machine's host gave to others; `late_s`: what 99 of 100 sleepers of a
-    millisecond woke up too late at the most; `latest_s`: the worst of all.
+    millisecond woke up too late at the most; `latest_s`: the worst of all; `crowd`: how many times as long one process more would take for
+    its processor time, because others want to run.
     """
 
     steal: float
     late_s: float
     latest_s: float
+    crowd: float = 1.0
 
     @property
     def word(self) -> Quiet:
@@ -88,6 +95,34 @@ class Processor:
         return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0
 
 
+class Crowd:
+    """How many processes want to run at once while it is open, looked at again and again: all of the machine's, as its scheduler counts."""
+
+    def __init__(self) -> None:
+        self._running: list[int] = []
+        self._over = threading.Event()
+        self._looker = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._looker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._looker.join()
+
+    def factor(self, *, more: int = 0) -> float:
+        """How many times as long a process took for its processor time as it would alone, `more` of them running beside: the mean over all
+        looks of what wants to run over the processors that there are, each at least 1."""
+        processors = os.cpu_count() or 1
+        return float(np.mean([max(1.0, (running + more) / processors) for running in self._running])) if self._running else 1.0
+
+    def _look(self) -> None:
+        while not self._over.wait(LOOK_S):
+            running, _, _ = Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")
+            self._running.append(int(running) - 1)  # whoever looks runs
+
+
 def processor() -> Processor:
     """Now, as ``/proc/stat`` counts it (in hundredths of a second)."""
     times = psutil.cpu_times()
@@ -104,15 +139,16 @@ def listen(seconds: float = LISTENING_S) -> Noise:
     """
     late_s = []
     until_s = time.monotonic() + seconds / 2
-    while time.monotonic() < until_s:
-        begun_s = time.perf_counter()
-        time.sleep(NAP_S)
-        late_s.append(time.perf_counter() - begun_s - NAP_S)
+    with Crowd() as crowd:
+        while time.monotonic() < until_s:
+            begun_s = time.perf_counter()
+            time.sleep(NAP_S)
+            late_s.append(time.perf_counter() - begun_s - NAP_S)
     before = processor()
     with ThreadPoolExecutor() as pool:
         for _ in range(os.cpu_count() or 1):
             pool.submit(_work, seconds / 2)
-    return noise_of(late_s, processor().steal_since(before))
+    return noise_of(late_s, processor().steal_since(before), crowd.factor(more=1))
 
 
 def _work(seconds: float) -> None:
@@ -122,9 +158,9 @@ def _work(seconds: float) -> None:
         zlib.compress(bytes(REFERENCE_BYTES), level=1)
 
 
-def noise_of(late_s: Sequence[float], steal: float) -> Noise:
+def noise_of(late_s: Sequence[float], steal: float, crowd: float = 1.0) -> Noise:
     """From how late each sleeper woke up."""
-    return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
+    return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s), crowd)
 
 
 def reference_work() -> float:
@@ -142,14 +178,15 @@ def reference_work() -> float:
     return min(took_s)
 
 
-def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
+def took_s(host_s: float, device_s: float, *, pace: float, steal: float, crowd: float) -> float:
     """The forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
 
     What the host does takes `pace` times as long as on the machine of the recorded constants, and longer again by the share of its time
-    that is stolen; waiting takes as long anywhere.
+    that is stolen and by those that want to run beside it; waiting takes as long anywhere.
 
     Args:
         pace: how many times as long as there the fixed piece of work takes.
         steal: share of the wanted processor time that is not given, below 1.
+        crowd: how many times as long a process takes for its processor time because of others (`Crowd.factor`).
     """
-    return host_s * pace / (1 - min(steal, MOST_STEAL)) + device_s
+    return host_s * pace * crowd / (1 - min(steal, MOST_STEAL)) + device_s

@@ -32,8 +32,14 @@ class ServerError(TierwiseError):
 
 def serving(data: Path) -> list[psutil.Process]:
     """Every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
-    there = str(data.resolve())  # where a process works is read the quickest: few others work there
-    return [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == there and _serves(process)]
+    there = data.resolve()
+    found = []
+    for pid in psutil.pids():
+        with suppress(OSError, psutil.NoSuchProcess):  # gone meanwhile, or not ours to look at
+            # The link first, which few share: psutil's iterator makes a process of every pid, and takes three times as long.
+            if Path(f"/proc/{pid}/cwd").readlink() == there and _serves(process := psutil.Process(pid)):
+                found.append(process)
+    return found
 
 
 def postmaster(data: Path) -> psutil.Process | None:
@@ -54,7 +60,7 @@ def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
         for process in still if kill else ():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
-        time.sleep(0.02)
+        time.sleep(0.005)
     return True
 
 

@@ -208,7 +208,6 @@ def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Ob
         shared_buffers_bytes=memory_bytes(lab, state),
         setup=FLUSHED,
         recorder=recorder,
-        alone=False,
     ) as session:
         ways = [
             lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.coordinates, "way": way})
