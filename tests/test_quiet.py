@@ -14,7 +14,7 @@ from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
 from tierwise.bench.study import Cell, Trial
-from tierwise.core.quiet import Crowd, Noise, Processor, Quiet, listen, noise_of, processor, took_s
+from tierwise.core.quiet import Noise, Pace, Processor, Quiet, listen, noise_of, piece_s, processor, took_s
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
 from tierwise.timings.parts import read_rows
@@ -69,28 +69,28 @@ def test_one_late_sleeper_in_many_is_no_noise() -> None:
     assert (found.word, found.latest_s) == (Quiet.QUIET, 0.5)
 
 
-def test_the_forecast_scales_work_by_pace_steal_and_crowd_and_leaves_waiting() -> None:
-    assert took_s(100.0, 50.0, pace=1.0, steal=0.0, crowd=1.0) == 150
-    assert took_s(100.0, 50.0, pace=1.5, steal=0.25, crowd=1.0) == pytest.approx(250)
-    assert took_s(100.0, 50.0, pace=1.5, steal=0.25, crowd=2.0) == pytest.approx(450)
-    assert took_s(1.0, 0.0, pace=1.0, steal=1.0, crowd=1.0) < 100
+def test_the_forecast_scales_work_by_pace_and_steal_and_leaves_waiting() -> None:
+    assert took_s(100.0, 50.0, pace=1.0, steal=0.0) == 150
+    assert took_s(100.0, 50.0, pace=1.5, steal=0.25) == pytest.approx(250)
+    assert took_s(1.0, 0.0, pace=1.0, steal=1.0) < 100
 
 
-def test_a_crowd_is_what_wants_to_run_over_the_processors_that_there_are() -> None:
-    waiting = 2 * (os.cpu_count() or 1)
-    busy = [get_context("spawn").Process(target=work, args=(60.0,), daemon=True) for _ in range(waiting)]
+def test_a_pace_has_in_it_what_others_take_of_the_processors() -> None:
+    alone_s = min(piece_s() for _ in range(5))
+    busy = [get_context("spawn").Process(target=work, args=(60.0,), daemon=True) for _ in range(3 * (os.cpu_count() or 1))]
     for one in busy:
         one.start()
     try:
-        time.sleep(1.5)  # until they are all at work
-        with Crowd() as crowd:
-            time.sleep(1.0)
+        time.sleep(2.0)  # until they are all at work
+        with Pace() as pace:
+            time.sleep(3.0)
     finally:
         for one in busy:
             one.kill()
             one.join()
-    assert crowd.factor() > 1.7
-    assert crowd.factor(more=1) > crowd.factor()
+    beside_s, steal = pace.measured()
+    assert beside_s > 1.3 * alone_s
+    assert 0 <= steal < 1
 
 
 def flagged(rows: pl.DataFrame, *wanted: tuple[str, int]) -> pl.DataFrame:
@@ -141,18 +141,18 @@ def test_added_blocks_come_after_those_that_are_there_and_leave_their_order() ->
     assert {turn.block for turn in after[len(before) :]} == {5, 6}
 
 
-def test_a_run_knows_the_pace_steal_and_crowd_over_its_stages(tmp_path: Path) -> None:
+def test_a_run_knows_the_pace_and_steal_over_its_stages(tmp_path: Path) -> None:
     folder = save_run(tmp_path, make_rows())
     assert load_manifest(folder).conditions is None
     for stage in (
         Stage(name="run-a", took_s=30.0, pace=1.0, steal=0.0),
-        Stage(name="run-b", took_s=10.0, pace=2.0, steal=0.4, crowd=3.0),
+        Stage(name="run-b", took_s=10.0, pace=2.0, steal=0.4),
         Stage(name=f"{RETRIED}run-b", took_s=99.0, pace=9.0, steal=0.9),
     ):
         record_stage(folder, stage)
     found = load_manifest(folder).conditions
     assert found is not None
-    assert found == pytest.approx((40.0, 1.25, 0.1, 1.5))
+    assert found == pytest.approx((40.0, 1.25, 0.1))
 
 
 def test_a_manifest_from_before_is_read() -> None:

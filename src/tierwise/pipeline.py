@@ -94,12 +94,11 @@ def _took(run: Manifest, took_s: float) -> str:
     if conditions is None or planned is None:
         return told
     host_s = planned.host_s + load_host().report_s
-    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0, crowd=1.0)
-    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal, crowd=conditions.crowd)
+    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0)
+    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal)
     return (
         f"{told}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
-        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen, and others that "
-        f"wanted to run made it {conditions.crowd:.2f} times as long again)"
+        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
     )
 
 
@@ -210,15 +209,13 @@ def _driving(names: Sequence[str]) -> list[Path]:
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
     """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
     recorded_s = load_host().pace_s
-    work_s = quiet.reference_work()
     for notebook in notebooks:
-        before, before_s, begun_s = quiet.processor(), work_s, time.monotonic()
-        with quiet.Crowd() as crowd:
+        begun_s = time.monotonic()
+        with quiet.Pace() as pace:
             execute(notebook, folder.name, parameters)
-        took_s, steal = time.monotonic() - begun_s, quiet.processor().steal_since(before)
-        work_s = quiet.reference_work()
-        pace = (before_s + work_s) / 2 / recorded_s
-        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal, crowd=crowd.factor()))
+        piece_s, steal = pace.measured()
+        took_s = time.monotonic() - begun_s
+        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=piece_s / recorded_s, steal=steal))
 
 
 def _show(run: Manifest) -> Path:

@@ -1,7 +1,6 @@
 """How quiet the machine is: processor time that its own host takes away (steal), how late sleepers wake up, and how fast it works.
 
-What is waited for suffers from all three; what is counted or simulated only takes longer. So it does where more processes want to run than
-there are processors (`Crowd`).
+What is waited for suffers from all three; what is counted or simulated only takes longer.
 """
 
 import os
@@ -12,7 +11,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Final, Self
 
 import numpy as np
@@ -27,8 +25,8 @@ LITTLE_STEAL, MUCH_STEAL = 0.01, 0.05
 LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
 """Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
 request of a disk, five are most of one."""
-LOOK_S: Final = 0.1
-"""How often a `Crowd` is looked at."""
+PIECE_EVERY_S: Final = 4.0
+"""How often a `Pace` does its piece of work: 2 % of a processor's time."""
 MOST_STEAL: Final = 0.95
 """More than that the forecast is not scaled by: a machine that gets nothing never ends."""
 
@@ -56,14 +54,12 @@ class Noise:
     """How quiet some seconds were.
 
     `steal`: of the processor time that was wanted, the share that the machine's host gave to others; `late_s`: what 99 of 100 sleepers of a
-    millisecond woke up too late at the most; `latest_s`: the worst of all; `crowd`: how many times as long one process more would take for
-    its processor time, because others want to run.
+    millisecond woke up too late at the most; `latest_s`: the worst of all.
     """
 
     steal: float
     late_s: float
     latest_s: float
-    crowd: float = 1.0
 
     @property
     def word(self) -> Quiet:
@@ -95,32 +91,32 @@ class Processor:
         return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0
 
 
-class Crowd:
-    """How many processes want to run at once while it is open, looked at again and again: all of the machine's, as its scheduler counts."""
+class Pace:
+    """How long the fixed piece of work takes while it is open, done again and again: the speed that a run had beside whatever else ran."""
 
     def __init__(self) -> None:
-        self._running: list[int] = []
+        self._took_s: list[float] = []
+        self._before = processor()
         self._over = threading.Event()
-        self._looker = threading.Thread(target=self._look, daemon=True)
+        self._worker = threading.Thread(target=self._repeat, daemon=True)
 
     def __enter__(self) -> Self:
-        self._looker.start()
+        self._worker.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._looker.join()
+        self._worker.join()
 
-    def factor(self, *, more: int = 0) -> float:
-        """How many times as long a process took for its processor time as it would alone, `more` of them running beside: the mean over all
-        looks of what wants to run over the processors that there are, each at least 1."""
-        processors = os.cpu_count() or 1
-        return float(np.mean([max(1.0, (running + more) / processors) for running in self._running])) if self._running else 1.0
+    def measured(self) -> tuple[float, float]:
+        """Mean seconds of a piece, without what the host took away of them, and the share of the time wanted that it took away."""
+        steal = processor().steal_since(self._before)
+        return float(np.mean(self._took_s)) * (1 - min(steal, MOST_STEAL)), steal
 
-    def _look(self) -> None:
-        while not self._over.wait(LOOK_S):
-            running, _, _ = Path("/proc/loadavg").read_text(encoding="ascii").split()[3].partition("/")
-            self._running.append(int(running) - 1)  # whoever looks runs
+    def _repeat(self) -> None:
+        self._took_s.append(piece_s())
+        while not self._over.wait(PIECE_EVERY_S):
+            self._took_s.append(piece_s())
 
 
 def processor() -> Processor:
@@ -139,16 +135,15 @@ def listen(seconds: float = LISTENING_S) -> Noise:
     """
     late_s = []
     until_s = time.monotonic() + seconds / 2
-    with Crowd() as crowd:
-        while time.monotonic() < until_s:
-            begun_s = time.perf_counter()
-            time.sleep(NAP_S)
-            late_s.append(time.perf_counter() - begun_s - NAP_S)
+    while time.monotonic() < until_s:
+        begun_s = time.perf_counter()
+        time.sleep(NAP_S)
+        late_s.append(time.perf_counter() - begun_s - NAP_S)
     before = processor()
     with ThreadPoolExecutor() as pool:
         for _ in range(os.cpu_count() or 1):
             pool.submit(_work, seconds / 2)
-    return noise_of(late_s, processor().steal_since(before), crowd.factor(more=1))
+    return noise_of(late_s, processor().steal_since(before))
 
 
 def _work(seconds: float) -> None:
@@ -158,35 +153,38 @@ def _work(seconds: float) -> None:
         zlib.compress(bytes(REFERENCE_BYTES), level=1)
 
 
-def noise_of(late_s: Sequence[float], steal: float, crowd: float = 1.0) -> Noise:
+def noise_of(late_s: Sequence[float], steal: float) -> Noise:
     """From how late each sleeper woke up."""
-    return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s), crowd)
+    return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
+
+
+def piece_s() -> float:
+    """Seconds that a fixed piece of work takes, by which machines are compared: about a tenth of one."""
+    data = bytes(range(250)) * (REFERENCE_BYTES // 250)
+    begun_s = time.perf_counter()
+    zlib.compress(data, level=1)
+    sum(number * number for number in range(1_000_000))
+    return time.perf_counter() - begun_s
 
 
 def reference_work() -> float:
-    """Seconds of a fixed piece of work, the best of a few, by which machines are compared; less than two seconds in all.
+    """Mean seconds of a few such pieces, without what the host took away of them, which is counted apart; less than two seconds in all.
 
-    The best, so that steal that comes in bursts is not in it: that is counted apart.
+    The mean, so that what others take of the processors is in it.
     """
-    data = bytes(range(250)) * (REFERENCE_BYTES // 250)
-    took_s = []
-    for _ in range(REPEATS):
-        begun_s = time.perf_counter()
-        zlib.compress(data, level=1)
-        sum(number * number for number in range(1_000_000))
-        took_s.append(time.perf_counter() - begun_s)
-    return min(took_s)
+    before = processor()
+    mean_s = float(np.mean([piece_s() for _ in range(REPEATS)]))
+    return mean_s * (1 - min(processor().steal_since(before), MOST_STEAL))
 
 
-def took_s(host_s: float, device_s: float, *, pace: float, steal: float, crowd: float) -> float:
+def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
     """The forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
 
     What the host does takes `pace` times as long as on the machine of the recorded constants, and longer again by the share of its time
-    that is stolen and by those that want to run beside it; waiting takes as long anywhere.
+    that is stolen; waiting takes as long anywhere.
 
     Args:
-        pace: how many times as long as there the fixed piece of work takes.
+        pace: how many times as long as there the fixed piece of work takes, beside whatever else runs.
         steal: share of the wanted processor time that is not given, below 1.
-        crowd: how many times as long a process takes for its processor time because of others (`Crowd.factor`).
     """
-    return host_s * pace * crowd / (1 - min(steal, MOST_STEAL)) + device_s
+    return host_s * pace / (1 - min(steal, MOST_STEAL)) + device_s

@@ -51,11 +51,11 @@ class Line:
     rows_of: str = ""
     why: str = ""
 
-    def minutes(self, pace: float = 1.0, steal: float = 0.0, crowd: float = 1.0) -> float | None:
-        """Minutes at the recorded pace, or on a machine of this pace, steal and crowd."""
+    def minutes(self, pace: float = 1.0, steal: float = 0.0) -> float | None:
+        """Minutes at the recorded pace, or on a machine of this pace and steal."""
         if self.host_s is None or self.device_s is None:
             return None
-        return took_s(self.host_s, self.device_s, pace=pace, steal=steal, crowd=crowd) / 60
+        return took_s(self.host_s, self.device_s, pace=pace, steal=steal) / 60
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,12 @@ class Plan:
     @property
     def minutes(self) -> float:
         """Minutes of the whole report at the recorded pace."""
-        return took_s(self.host_s, self.device_s, pace=1.0, steal=0.0, crowd=1.0) / 60
+        return took_s(self.host_s, self.device_s, pace=1.0, steal=0.0) / 60
 
     @property
     def minutes_now(self) -> float:
         """Minutes of the whole report on this machine, as it is now."""
-        return took_s(self.host_s, self.device_s, pace=self.pace, steal=self.noise.steal, crowd=self.noise.crowd) / 60
+        return took_s(self.host_s, self.device_s, pace=self.pace, steal=self.noise.steal) / 60
 
     @property
     def disk_gb(self) -> float:
@@ -175,10 +175,7 @@ def half_width(spread: float, blocks: int) -> float:
 
 def as_json(plan: Plan) -> dict[str, Any]:
     """Everything, for programs. Minutes, disk and widths are simulated: none of them was measured in this run."""
-    lines = [
-        {**asdict(line), "minutes": line.minutes(), "minutes_now": line.minutes(plan.pace, plan.noise.steal, plan.noise.crowd)}
-        for line in plan.lines
-    ]
+    lines = [{**asdict(line), "minutes": line.minutes(), "minutes_now": line.minutes(plan.pace, plan.noise.steal)} for line in plan.lines]
     return {
         **asdict(plan),
         "lines": lines,
@@ -214,7 +211,7 @@ HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", 
 def as_text(plan: Plan) -> str:
     """The plan for a terminal."""
     rows = [_cells(line, plan) for line in plan.lines]
-    report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal, crowd=plan.noise.crowd)
+    report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal)
     rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_s / 60:.1f}", f"{report_now_s / 60:.1f}", "", ""))
     trials = sum(line.trials for line in plan.measured)
     together = (f"{plan.minutes:.1f}", f"{plan.minutes_now:.1f}", f"{plan.disk_gb:.2g}")
@@ -222,9 +219,9 @@ def as_text(plan: Plan) -> str:
     told = (
         f"profile {plan.profile}, seed {plan.seed}. Minutes, disk and intervals are simulated: device models, and constants of\n"
         f"{plan.recorded} (data/plan). minutes: at the pace of data/plan/host.toml, {plan.minutes:.1f} in all;\n"
-        f"now: as this machine is now, {plan.minutes_now:.1f} in all: the same work takes it {plan.pace:.2f} times as long, "
+        f"now: as this machine is now, {plan.minutes_now:.1f} in all: the same work takes it {plan.pace:.2f} times as long, and "
         f"{100 * plan.noise.steal:.1f} % of its\n"
-        f"time is stolen, and others that want to run make it {plan.noise.crowd:.2f} times as long again.\n{noise_sentence(plan.noise)}"
+        f"time is stolen. {noise_sentence(plan.noise)}"
     )
     return "\n".join([table(HEADER, rows, numbers=range(3, 9)), *_beside(plan), told])
 
@@ -238,7 +235,7 @@ def _beside(plan: Plan) -> list[str]:
 
 
 def _cells(line: Line, plan: Plan) -> tuple[str, ...]:
-    minutes, now = line.minutes(), line.minutes(plan.pace, plan.noise.steal, plan.noise.crowd)
+    minutes, now = line.minutes(), line.minutes(plan.pace, plan.noise.steal)
     widest = max(line.half_widths.items(), key=lambda item: item[1], default=None)
     return (
         line.study,

@@ -95,25 +95,22 @@ class Foreseen(Strict):
 class Stage(Strict):
     """How the machine was while one notebook of the run measured.
 
-    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took after it. `steal`: of the processor time that
-    the machine's processes wanted, the share that its host gave to others. `crowd`: how many times as long a process took for its processor
-    time because others wanted to run; not looked at in runs that have 1.
+    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took meanwhile. `steal`: of the processor time that
+    the machine's processes wanted, the share that its host gave to others.
     """
 
     name: str
     took_s: float
     pace: float
     steal: float
-    crowd: float = 1.0
 
 
 class Conditions(NamedTuple):
-    """How long the notebooks that measured took together, and the pace, the steal and the crowd over them, weighted by their times."""
+    """How long the notebooks that measured took together, and the pace and steal over them, weighted by their times."""
 
     took_s: float
     pace: float
     steal: float
-    crowd: float
 
 
 class Manifest(Strict):
@@ -154,8 +151,8 @@ class Manifest(Strict):
         took_s = sum(stage.took_s for stage in own)
         if not took_s:
             return None
-        pace, steal, crowd = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal", "crowd"))
-        return Conditions(took_s, pace, steal, crowd)
+        pace, steal = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal"))
+        return Conditions(took_s, pace, steal)
 
     def of(self, study: str) -> list[StudyRecord]:
         """What is kept of `study`, one record for each pair on which it was measured."""

@@ -69,22 +69,20 @@ def _elsewhere(manifest: Manifest) -> dict[str, str]:
 
 
 def _machine(manifest: Manifest) -> dict[str, str]:
-    """Pace, steal, crowd and forecast of the notebooks that measured."""
+    """Pace, steal and forecast of the notebooks that measured."""
     found, planned = manifest.conditions, manifest.foreseen
     if found is None:
         return {}
     rows = {
         "Pace while measuring": f"{number(found.pace)} times as long for the same work as where the plan's constants were recorded",
         "Steal while measuring": f"{percent(found.steal)} of the processor time that was wanted",
-        "Crowd while measuring": f"{number(found.crowd)} times as long for the same processor time because others wanted to run",
     }
     if planned is None:
         return rows
-    recorded_s = took_s(planned.host_s, planned.device_s, pace=1.0, steal=0.0, crowd=1.0)
-    scaled_s = took_s(planned.host_s, planned.device_s, pace=found.pace, steal=found.steal, crowd=found.crowd)
+    recorded_s = took_s(planned.host_s, planned.device_s, pace=1.0, steal=0.0)
+    scaled_s = took_s(planned.host_s, planned.device_s, pace=found.pace, steal=found.steal)
     told = (
-        f"{human_seconds(found.took_s)}; planned {human_seconds(recorded_s)}, at this pace, steal and crowd "
-        f"{human_seconds(scaled_s)} (simulated)"
+        f"{human_seconds(found.took_s)}; planned {human_seconds(recorded_s)}, at this pace and steal {human_seconds(scaled_s)} (simulated)"
     )
     return {**rows, "Measuring took": told}
 
