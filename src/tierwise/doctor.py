@@ -118,7 +118,8 @@ def _postgresql() -> Finding:
 
 
 def _fuse() -> Finding:
-    """Without FUSE the placements are simulated from recorded block sequences, which needs strace."""
+    """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded block sequences, which needs
+    strace."""
     try:
         require_fuse()
     except MissingError as error:

@@ -51,14 +51,14 @@ class Asked:
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
 
     def inputs(self) -> Inputs:
-        """What that decides."""
+        """The inputs that the options decide."""
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
 REFERENCE: Final = "reference"
 """The name of the run that ships with the checkout, instead of its id."""
 KERNELS: Final = 2
-"""So many chapters are made at once: each is one process for most of its time. Nothing is being measured then."""
+"""How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
 
 def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:

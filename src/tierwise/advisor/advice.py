@@ -1,4 +1,4 @@
-"""From a workload to an answer: the best placement, what it rests on, and its regret against what a reader would do without it."""
+"""Answer a workload: the best placement, what it rests on, and its regret against what a reader would do without it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace

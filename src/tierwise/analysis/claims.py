@@ -140,7 +140,7 @@ class Source(Strict):
 
 
 class Claims(Strict):
-    """The file ``data/published/claims.toml``."""
+    """All published statements and their sources, as the file ``data/published/claims.toml`` has them."""
 
     sources: dict[str, Source]
     claims: tuple[Claim, ...] = Field(min_length=1)

@@ -13,7 +13,7 @@ import polars as pl
 from scipy import stats
 
 MINIMUM_PAIRS: Final = 5
-"""Fewer clean pairs (or blocks) give no answer: with four, one stray value in four would decide."""
+"""The least number of clean pairs (or blocks) that give an answer: with four, one stray value in four would decide."""
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_PAIRS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be told."""
 CONFIDENCE: Final = 0.95

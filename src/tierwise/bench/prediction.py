@@ -19,7 +19,7 @@ from tierwise.timings.traces import TraceKey, find_trace, read_trace
 Facts = dict[str, Any]
 
 REPLAYS: Final = 2
-"""Of each execution, from other places of the platters; their mean is told, because where these stood is not known."""
+"""How often each execution is replayed, from other places of the platters; the mean is told, because where these stood is not known."""
 
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:

@@ -12,7 +12,7 @@ from tierwise.timings.parts import rows_so_far, without_checks
 
 
 def plan_retry(rows: pl.DataFrame) -> Retry:
-    """For each study and pair with rejected rows as many whole blocks as the trial with the most rejected ones has lost.
+    """Plan for each study and pair with rejected rows as many whole blocks as the trial with the most rejected ones has lost.
 
     A block is every trial once, because ratios pair trials of one block: none is drawn anew alone. What is simulated is not drawn again.
     """

@@ -20,7 +20,7 @@ from tierwise.timings.references import Taken
 from tierwise.timings.store import manifests
 
 TOLD: Final = 3
-"""So many changed modules or inputs are told of a study."""
+"""How many changed modules or inputs are named for each study before the rest is only counted."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
 
 
 def told(outlook: Outlook) -> list[str]:
-    """Whose rows a new run takes and what it measures anew, a line for each study; nothing of a run that goes on."""
+    """Say whose rows a new run takes and what it measures anew, a line for each study; of a run that goes on there is nothing to say."""
     if outlook.run is not None:
         return []
     taken = [f"{name}: rows of run {run_id}" for name, run_id in outlook.rows.items()]

@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Its coordinates in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """The coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 

@@ -25,7 +25,7 @@ LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
 """Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
 request of a disk, five are most of one."""
 MOST_STEAL: Final = 0.95
-"""More than that the forecast is not scaled by: a machine that gets nothing never ends."""
+"""The largest steal that the forecast is scaled by, a share of the processors: a machine that gets nothing would never end."""
 
 
 class Quiet(StrEnum):
@@ -123,7 +123,8 @@ def _work(seconds: float) -> None:
 
 
 def noise_of(late_s: Sequence[float], steal: float) -> Noise:
-    """From how late each sleeper woke up."""
+    """The noise of a machine, from how late each sleeper woke up (`late_s`, in seconds) and the share of its processors that it did not
+    get."""
     return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
 
 

@@ -66,7 +66,7 @@ class PublishedLoad(Strict):
 
     @property
     def load(self) -> Load:
-        """What it asks."""
+        """The published load as the cost model takes it, sizes in bytes."""
         return Load(
             data_bytes=self.data_gib * GIB,
             ram_bytes=self.ram_gib * GIB,
@@ -77,7 +77,7 @@ class PublishedLoad(Strict):
 
 @cache
 def published_load() -> PublishedLoad:
-    """What ``data/costs/load.toml`` says."""
+    """Read the published load from ``data/costs/load.toml``."""
     return read_toml(paths.data() / "costs" / "load.toml", PublishedLoad)
 
 

@@ -11,7 +11,7 @@ from tierwise.devices.spec import WriteCache
 _BLOCK_BYTES = 4 * KIB
 """The cache's grain."""
 _WINDOW_BYTES = 4 * MIB
-"""At most so much goes down at once: beyond it an arm gains nothing, and reads wait."""
+"""The most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait."""
 
 
 class WriteBack(Foretold):

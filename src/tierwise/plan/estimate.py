@@ -227,7 +227,7 @@ def as_text(plan: Plan) -> str:
 
 
 def _beside(plan: Plan) -> list[str]:
-    """Whose rows are taken, and what is measured anew and why, a line for each study."""
+    """Tell whose rows are taken, and what is measured anew and why, a line for each study."""
     rows = {line.study: line.rows_of for line in plan.lines if line.rows_of}
     why = {line.study: line.why for line in plan.lines if line.why}
     taken = [f"{study}: nothing is measured, its rows are those of run {run_id}" for study, run_id in rows.items()]

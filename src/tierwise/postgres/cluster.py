@@ -53,7 +53,7 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """PostgreSQL's data folder."""
+        """The data folder of the cluster."""
         return self.folder / "data"
 
     @property
@@ -63,7 +63,7 @@ class Cluster:
 
     @property
     def server_version(self) -> str:
-        """``18.6``"""
+        """The server's version, such as ``18.6``."""
         return self.binaries.version_text
 
     @property

@@ -18,7 +18,7 @@ from tierwise.core.errors import TierwiseError
 PID_FILE: Final = "postmaster.pid"
 READY: Final = "ready"
 APPEARS_S: Final = 2.0
-"""Until then a server that was started may not have gone into its folder yet."""
+"""How long, in seconds, a server that was started may not have gone into its folder yet."""
 NAMES: Final = ("postgres", "postmaster")
 SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
 SOCKET_PREFIX: Final = "tierwise-pg-"

@@ -17,7 +17,7 @@ def answered(run: Run, study: str, pair: str, tell: Callable[[Run], str]) -> Sen
 
 
 def no_answer(run: Run, study: str, pair: str) -> str:
-    """That `study` has no five clean pairs on `pair`, and what became of its observations."""
+    """Say that `study` has no five clean pairs on `pair`, and what became of its observations."""
     needs = f"an answer needs {MINIMUM_PAIRS} clean pairs"
     (blocks,) = run.query("select count(distinct block) from timings where study = ? and pair = ?", [study, pair]).row(0)
     repeated = f" They are of {count(blocks)} {'block' if blocks == 1 else 'blocks'}." if 0 < blocks < MINIMUM_PAIRS else ""

@@ -28,7 +28,7 @@ STATES: Final[dict[str, str]] = _named("states")
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 NOTHING: Final = "not measured"
-"""Of a topic that this run has no rows of."""
+"""What is said of a topic that this run has no rows of."""
 
 
 def arm_label(arm: str) -> str:

@@ -14,7 +14,7 @@ ROWS: Final = whole_rows("sky")
 """Sources in the All-Sky Point Source Catalog."""
 
 PROFILE_SHARE: Final = 0.01
-"""Of these a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
+"""The share of these rows that a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
 
 _RUNS: Final = (
     ("double precision", "ra dec"),
@@ -58,7 +58,7 @@ PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("d
 """Indexed as source H has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
 
 ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
-"""With the archive's own columns."""
+"""The table with the archive's own columns before the catalog's."""
 
 
 def table(*, archive: bool) -> Table:

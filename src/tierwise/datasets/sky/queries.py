@@ -30,7 +30,7 @@ class Clause(Strict):
 
     @property
     def statement(self) -> str:
-        """The query."""
+        """The query in SQL, all columns of what its condition finds."""
         return f"SELECT * FROM {PSC.name} WHERE {self.where}"
 
 
@@ -42,12 +42,12 @@ class Query(Strict):
     meant: Clause
 
     def form(self, name: Form) -> Clause:
-        """One of both."""
+        """The clause that `name` asks for: as it was printed, or as it was meant."""
         return self.printed if name == "printed" else self.meant
 
 
 class Queries(Strict):
-    """``data/datasets/twomass-queries.toml``."""
+    """The queries of ``data/datasets/twomass-queries.toml`` with their source."""
 
     source: str
     estimated_by: str
@@ -57,5 +57,5 @@ class Queries(Strict):
 
 @cache
 def load_queries() -> Queries:
-    """Those of this checkout, `NAMES` among them."""
+    """Read the queries of this checkout, `NAMES` among them."""
     return read_toml(paths.data() / "datasets" / "twomass-queries.toml", Queries)

@@ -132,7 +132,7 @@ def name_of(workload: Workload) -> str:
 
 
 def _times(workload: Workload) -> ServiceTimes:
-    """Without those of a tier that no model stands for."""
+    """The times by placement, without those of a tier that no model stands for."""
     try:
         return times(workload)
     except MissingError:

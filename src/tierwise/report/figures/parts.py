@@ -14,7 +14,7 @@ from tierwise.report.formats import number
 
 PLOT_PX: Final = 470
 BESIDE_PX: Final = 24
-"""Between label and plot, and right of the plot."""
+"""The space between a label and the plot, and right of the plot, in pixels."""
 ROW_PX: Final = 28
 BAND_PX: Final = 20
 BELOW_PX: Final = 7

@@ -29,7 +29,7 @@ SEEN: Final = {
 }
 WORDS: Final = {Verdict.CONFIRMED: "inside the band", Verdict.CONTRADICTED: "outside", Verdict.UNDECIDED: "undecided"}
 STATE_MARKS: Final = {"Florida": "circle", "Puerto Rico": "square", "Nevada": "triangle-up"}
-"""By the state that is counted."""
+"""The mark of each point, by the state that is counted."""
 LANE_PX: Final = 10
 GAP_PX: Final = 10
 

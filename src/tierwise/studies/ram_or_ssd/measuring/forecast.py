@@ -14,7 +14,7 @@ from tierwise.simulate.zipf import MEASURED_S, WARM_UP_S
 from tierwise.studies.ram_or_ssd.measuring.trials import HOW_LIVE, Cell, LiveCell
 
 SCALE: Final = 64
-"""Of the simulations that were timed."""
+"""The scale of the simulations that were timed."""
 CALIBRATION_BYTES: Final = 256 * MIB
 
 

@@ -55,7 +55,8 @@ VALUES_OVER_INDEX: Final = 10
 
 
 ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
-"""By tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on the SSD."""
+"""The madvise of each tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on
+the SSD."""
 THREADS: Final = 8
 HOW_LIVE: Final = "live"
 HOW_MODEL: Final = "model"

@@ -89,7 +89,7 @@ def _counted(mean: float | None) -> str:
 
 
 def proved(run: Run) -> Sentence:
-    """That every live run began cold, and that memory was limited."""
+    """Say that every live run began cold, and that memory was limited."""
     live = _rows(run).filter(how="live")
     if live.is_empty():
         return Sentence("")

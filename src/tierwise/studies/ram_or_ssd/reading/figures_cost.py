@@ -43,7 +43,7 @@ MEASURES: Final = {"per_gb": "a GB", "per_iops": "a read a second"}
 DEVICE_PX: Final = 16
 """Height of a device's row."""
 STEPS: Final = 20
-"""Of a slider up to the price that was read; it goes on to five times that."""
+"""The steps of a slider up to the price that was read; it goes on to five times that."""
 PAIRS: Final = ("RAM over HDD", "RAM over SSD", "SSD over HDD")
 TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
 TIME_LABEL: Final = (
@@ -255,7 +255,7 @@ def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:
 
 
 def _answers(lines: Sequence[_Line]) -> alt.Chart:
-    """For each amount of data, which way is the cheapest and how many times as much the others cost."""
+    """Compute for each amount of data which way is the cheapest, and how many times as much the others cost."""
     rows: dict[float, dict[str, Any]] = {}
     for line in lines:
         if line.way != "disk":

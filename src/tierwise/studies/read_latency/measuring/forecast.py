@@ -9,7 +9,7 @@ from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.studies.read_latency.measuring.trials import CACHED_MIB, NAME, Cell, Grid
 
 OTHER_SHARE: Final = 0.25
-"""Of the table on hdd: the table on any other tier."""
+"""The size of the table on any other tier, over that of the table on hdd."""
 
 
 class Constants(Measured):

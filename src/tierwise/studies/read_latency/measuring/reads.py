@@ -29,7 +29,7 @@ from tierwise.timings.reads import READS, buckets
 from tierwise.timings.schema import RelationIo, Timing
 
 Obstacles = dict[str, str | None]
-"""By recorder, why it can record nothing here; None where it can."""
+"""Why each recorder can record nothing here, by its name; None where it can."""
 EMULATOR: Final = "emulator"
 CONSERVED: Final = 0.01
 """Share of the server's reads by which what was traced may differ before the row gives no verdict."""
@@ -39,7 +39,7 @@ SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
 SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
-"""Before version 16, which knows blocks alone; a read is then one block."""
+"""What asks a server before version 16, which knows blocks alone, for its reads; a read is then one block."""
 
 
 def mount_for(lab: Lab, arm: IoArm) -> None:

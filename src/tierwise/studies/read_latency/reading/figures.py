@@ -36,7 +36,7 @@ CLEAN: Final = (
 )
 """SQL: by tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has."""
 SSD_BUCKET: Final = 18
-"""From 262 to 524 µs: the source's "250 µs"."""
+"""The bucket from 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
 PANEL_PX: Final = 72
 AXIS_PX: Final = 46
@@ -146,7 +146,7 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """All its reads."""
+    """The reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 

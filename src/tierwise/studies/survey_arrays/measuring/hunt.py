@@ -22,7 +22,7 @@ IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
 """One for each drive. With 32 the simulated disks' own reordering makes them lose turns: up to twice as slow, and not in every seed."""
 OURS_REQUEST_BYTES: Final = 128 * KIB
-"""PostgreSQL 18's io_combine_limit."""
+"""The largest request of PostgreSQL 18 by its io_combine_limit, in bytes."""
 REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
 FRAGMENTED: Final = (0.01, 0.1, 1.0)
 OURS: Final = "as PostgreSQL reads here"

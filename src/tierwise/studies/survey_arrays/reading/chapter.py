@@ -18,12 +18,12 @@ from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN
 
 CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12")
 ALIKE: Final = 1.25
-"""Within this factor, up or down, of each subsystem's published time an arm reproduces it (assumed, before any was simulated)."""
+"""An arm reproduces each subsystem's published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 FEW: Final = 3
 """Arms that are named one by one."""
 MB: Final = 1e6
 SSDS: Final = 6
-"""In the array."""
+"""The number of SSDs in the published array."""
 
 
 def answer(run: Run, pair: str) -> Sentence:

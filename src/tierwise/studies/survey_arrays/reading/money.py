@@ -35,9 +35,9 @@ MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
 """Drive -> how many of it source H has in a RAID5: no larger array is built of it."""
 LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
-"""Of databases above 1 TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
+"""Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
 JUDGED: Final = ("hdd", "ssd_raid5")
-"""Of the subsystems only these have a redundancy and room for more than 1 TB."""
+"""The subsystems that are judged: only these have a redundancy and room for more than 1 TB."""
 PAIRED: Final = """
 select query, arm, block, substrate, 1 / gain as ratio
 from survey_arrays where pair = ? and form = 'printed' and tier = ? and not flagged and gain is not null

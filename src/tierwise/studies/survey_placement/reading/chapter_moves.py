@@ -75,7 +75,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
 
 
 def break_evens(run: Run, pair: str) -> Table | Sentence:
-    """After how many jobs of each query each timed move has paid."""
+    """Tell after how many jobs of each query each timed move has paid."""
     plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
         return _nothing(run, pair)

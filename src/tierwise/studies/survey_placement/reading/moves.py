@@ -26,7 +26,7 @@ select placement, ssd, block, substrate, there_s, back_s, device_s from survey_m
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
 and arm = (select max(arm) from survey_moves where pair = $1) order by placement, block
 """
-"""By direct I/O where the run has both ways, on tiers that count what their devices take."""
+"""The timed moves as SQL: by direct I/O where the run has both ways, on tiers that count what their devices take."""
 JOBS: Final = """
 select query, placement, block, substrate, elapsed_s from survey_placement
 where pair = ? and not flagged and arm = (select max(arm) from survey_placement where pair = $1) order by query, placement, block
