@@ -14,7 +14,7 @@ from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import complete, finish, foresee, lacking, open_run, shown_source, told
+from tierwise.bench.runs import complete, finish, lacking, look_ahead, open_run, shown_source, told
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
@@ -116,7 +116,7 @@ def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, ca
     assert open_run(inputs, fresh=False) == first
     rows = read_rows(paths.raw() / first.run_id)
     other = other_table("survey_arrays")(inputs)
-    outlook = foresee(other)
+    outlook = look_ahead(other)
     assert outlook.run is None
     assert outlook.lacking == ["survey_arrays"]
     second = open_run(other, fresh=False)

@@ -1,4 +1,4 @@
-"""The emulator's log of one placement of `index_placement` foretells the emulated times of the others."""
+"""The emulator's log of one placement of `index_placement` predicts the emulated times of the others."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
     for one in predictions:
         rows = [emulated[one["trial"], block] for block in one["blocks"]]
         if one["trial"] == one["reference"] or not rows:
-            continue  # flagged executions foretell nothing
+            continue  # flagged executions predict nothing
         whole[one["trial"]] = median(told / row["elapsed_s"] for told, row in zip(one["predicted_s"], rows, strict=True)) - 1
         asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
         devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1

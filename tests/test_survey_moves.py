@@ -23,7 +23,7 @@ from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
-from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 PAIR = "source-h"
@@ -89,7 +89,7 @@ def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]), stretch=1.0)
     with open_views(tmp_path, RUN_ID) as connection:
         (source,) = (moved for moved in moves_of(connection, PAIR) if moved.placement == "source_ssd")
-        simulated_s = foretold_s(connection, PAIR, source)
+        simulated_s = predicted_s(connection, PAIR, source)
     disk, flash = (lambda name=name: build(load_device(name), seed=0) for name in ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6"))
     there_and_back_s = copy_s(SIZES["source"], disk, flash) + copy_s(SIZES["source"], flash, disk)
     assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)

@@ -43,7 +43,7 @@ class Outlook:
         return [name for name in self.fingerprints if name not in self.rows]
 
 
-def foresee(inputs: Inputs, *, fresh: bool = False) -> Outlook:
+def look_ahead(inputs: Inputs, *, fresh: bool = False) -> Outlook:
     """What `open_run` would do; nothing is written.
 
     The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
@@ -65,8 +65,8 @@ def foresee(inputs: Inputs, *, fresh: bool = False) -> Outlook:
 
 
 def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
-    """The run that `foresee` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
-    outlook = foresee(inputs, fresh=fresh)
+    """The run that `look_ahead` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
+    outlook = look_ahead(inputs, fresh=fresh)
     if outlook.run is not None:
         return outlook.run
     now = datetime.now(UTC)

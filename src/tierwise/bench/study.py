@@ -80,7 +80,7 @@ class Trial(Generic[C_co]):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are foretold."""
+    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are predicted."""
 
     tiers: Mapping[str, str]  # relation -> tier
     reference: str  # key of a trial

@@ -14,7 +14,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import Outlook, foresee
+from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study import Cell
 from tierwise.core import studies
@@ -110,7 +110,7 @@ def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
         InputError: an unknown profile or pair, a file that cannot be read.
     """
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    return beside_runs(plan_of(inputs), foresee(inputs))
+    return beside_runs(plan_of(inputs), look_ahead(inputs))
 
 
 def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:

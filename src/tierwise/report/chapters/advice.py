@@ -1,4 +1,4 @@
-"""Chapter on advice: which relation belongs on the SSD, how good that is, how well it was foretold, and whether a move pays."""
+"""Chapter on advice: which relation belongs on the SSD, how good that is, how well it was predicted, and whether a move pays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ def one_cause(run: Run, pair: str) -> Sentence:
 
 
 def conditions(run: Run, pair: str) -> Table | Sentence:
-    """The indexes' share of the misses under each condition that was measured, and the gains that it foretells and that were found."""
+    """The indexes' share of the misses under each condition that was measured, and the gains that it predicts and that were found."""
     rows = _conditions(run, pair)
     if not rows:
         return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")
@@ -73,7 +73,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
             count(int(row["clients"])),
             DASH if row["index_to_memory"] is None else number(row["index_to_memory"]),
             DASH if row["share"] is None else percent(row["share"]),
-            *(cell for name in GAINED for cell in (_foretold(name, row["share"]), DASH if row[name] is None else number(row[name]))),
+            *(cell for name in GAINED for cell in (_predicted(name, row["share"]), DASH if row[name] is None else number(row[name]))),
         ]
         for row in rows
     ]
@@ -124,7 +124,7 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     )
 
 
-def _foretold(name: str, share: float | None) -> str:
+def _predicted(name: str, share: float | None) -> str:
     """The gain if only misses counted."""
     if share is None or share in {0.0, 1.0}:
         return DASH

@@ -10,7 +10,7 @@ from tierwise.report.formats import DASH, MINUS, count, difference, interval, nu
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
-from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT, SURVEY
 
 CLAIM: Final = "H11"
@@ -42,7 +42,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
     found = moves_of(run.connection, pair)
     if not found:
         return _nothing(run, pair)
-    foretold = {moved.placement: foretold_s(run.connection, pair, moved) for moved in found}
+    predicted = {moved.placement: predicted_s(run.connection, pair, moved) for moved in found}
     rows = [
         [
             MOVED[moved.placement],
@@ -52,7 +52,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
             seconds(moved.device_s.mean_s),
             *(
                 (DASH, DASH, DASH)
-                if (simulated_s := foretold[moved.placement]) is None
+                if (simulated_s := predicted[moved.placement]) is None
                 else (
                     seconds(simulated_s),
                     difference(simulated_s / moved.device_s.mean_s),

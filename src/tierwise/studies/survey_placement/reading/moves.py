@@ -82,7 +82,7 @@ def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, i
     return next(((IoArm(arm), flagged) for arm, flagged in connection.execute(ask, [pair]).fetchall()), None)
 
 
-def foretold_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
+def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
     """The same move there and back by the devices' models alone, page by page as the server copies (simulated).
 
     `None` where a tier is a real directory, of which there is no model.
