@@ -1,4 +1,4 @@
-"""Runs: opened, found again after a kill, completed; what an older run measured and nothing has changed is taken by reference."""
+"""Runs: begun, found again after a kill, completed; what an older run measured and nothing has changed is taken by reference."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ class Outlook:
 
 
 def look_ahead(inputs: Inputs, *, fresh: bool = False) -> Outlook:
-    """What `open_run` would do; nothing is written.
+    """What `begin_run` would do; nothing is written.
 
     The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
     no other. A new run refers to the newest run that measured a study with the same fingerprint.
@@ -64,7 +64,7 @@ def look_ahead(inputs: Inputs, *, fresh: bool = False) -> Outlook:
     return Outlook(now, None, rows, why)
 
 
-def open_run(inputs: Inputs, *, fresh: bool) -> Manifest:
+def begin_run(inputs: Inputs, *, fresh: bool) -> Manifest:
     """The run that `look_ahead` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
     outlook = look_ahead(inputs, fresh=fresh)
     if outlook.run is not None:
