@@ -24,7 +24,7 @@ from tierwise.postgres.processes import (
     ServerError,
     postmaster,
     remove_socket,
-    serving,
+    server_processes,
     wait_down,
     wait_ready,
 )
@@ -74,7 +74,7 @@ class Cluster:
     @property
     def running(self) -> bool:
         """Whether any process serves the data folder."""
-        return bool(serving(self.data))
+        return bool(server_processes(self.data))
 
     @property
     def down(self) -> bool:

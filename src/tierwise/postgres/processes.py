@@ -30,7 +30,7 @@ class ServerError(TierwiseError):
     """A server that did not do what it was told; the message ends with the last lines of its log."""
 
 
-def serving(data: Path) -> list[psutil.Process]:
+def server_processes(data: Path) -> list[psutil.Process]:
     """Every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
     there = str(data.resolve())  # where a process works is read the quickest: few others work there
     return [process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == there and _serves(process)]
@@ -48,7 +48,7 @@ def postmaster(data: Path) -> psutil.Process | None:
 def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
     """Wait until nothing serves `data`; True once that is so. With `kill`, every process that does gets a SIGKILL."""
     deadline_s = time.monotonic() + timeout_s
-    while still := serving(data):
+    while still := server_processes(data):
         if time.monotonic() > deadline_s:
             return False
         for process in still if kill else ():
@@ -68,7 +68,7 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
         with suppress(FileNotFoundError):
             if (data / PID_FILE).read_text(encoding="utf-8").rstrip().endswith(READY):
                 return True
-        if time.monotonic() > begun_s + APPEARS_S and not serving(data):
+        if time.monotonic() > begun_s + APPEARS_S and not server_processes(data):
             return False
         time.sleep(0.005)
     return False
@@ -96,7 +96,7 @@ def reclaim(work: Path) -> list[str]:
     """
     told = []
     for data in _data_folders(work):
-        found = serving(data)
+        found = server_processes(data)
         if found:
             _end(data)
             told.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")

@@ -72,7 +72,7 @@ def devices(run: Run) -> Table:
     )
 
 
-def serving(run: Run) -> Table:
+def same_reads(run: Run) -> Table:
     """One SSD, more memory and more disks for the same reads, then and now."""
     rows = [
         [

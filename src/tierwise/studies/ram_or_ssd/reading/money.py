@@ -1,4 +1,4 @@
-"""Source R's two machines: what their reads cost, and what serving as many reads without flash would cost."""
+"""Source R's two machines: what their reads cost, and what as many reads would cost without flash."""
 
 import datetime as dt
 from collections.abc import Sequence

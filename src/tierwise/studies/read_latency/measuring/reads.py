@@ -19,7 +19,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold
 from tierwise.postgres.cluster_files import WAL
-from tierwise.postgres.processes import serving as serving_processes
+from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.recorders.choice import RECORDERS
@@ -94,7 +94,7 @@ class ReadWindow:
     def open(self) -> Iterator[None]:
         """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
         self._server()  # reads the catalogues that this needs
-        watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in serving_processes(self.lab.cluster.data)])
+        watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in server_processes(self.lab.cluster.data)])
         with self._recording(), BlockCounter(self.connection, self.relations) as counter:
             self.lab.go_by(self.lab.clock(alone=False))
             for tier in self.lab.tiers.values():
