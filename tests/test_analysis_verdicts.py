@@ -1,4 +1,4 @@
-"""From a run's raw rows to the verdict on each claim of source M."""
+"""From a run's raw rows to the verdict on each claim of the census study."""
 
 import json
 from datetime import timedelta
@@ -37,7 +37,7 @@ DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct conf
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
-    """Source M's claims alone, whose rows these runs have."""
+    """The census study's claims alone, whose rows these runs have."""
     return [verdict for verdict in verdicts if verdict.source == "M"]
 
 

@@ -1,4 +1,4 @@
-"""What source H's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
+"""What the survey's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
 
 import datetime as dt
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The study beyond the published protocol on source M's pair: its variants, the reader's own disk, another server, the page cache."""
+"""Beyond the published protocol on the census study's pair: its variants, the reader's own disk, another server, the page cache."""
 
 import json
 import os

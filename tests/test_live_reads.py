@@ -1,4 +1,4 @@
-"""Source R's benchmark read live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
+"""The Zipfian reads, live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""Source V's study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
+"""The pgbench study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Source V's claims are judged by windows of pgbench: at the least slowdown at which the processors could follow, and they say so."""
+"""The pgbench study's claims are judged by windows of pgbench: at the least slowdown that the processors could follow, and they say so."""
 
 from pathlib import Path
 

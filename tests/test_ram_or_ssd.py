@@ -1,4 +1,4 @@
-"""Source R's study: simulated alone, kept as raw rows, judged, shown."""
+"""The Zipfian reads: simulated alone, kept as raw rows, judged, shown."""
 
 from dataclasses import replace
 from pathlib import Path

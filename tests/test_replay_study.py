@@ -28,7 +28,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run on source M's pair."""
+    """A run on the census study's pair."""
 
     raw: Path
     manifest: Manifest

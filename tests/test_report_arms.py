@@ -1,4 +1,4 @@
-"""What the chapter on source M says of the arms follows from the rows, whichever of them were measured."""
+"""What the chapter on the census study says of the arms follows from the rows, whichever of them were measured."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The chapter on source V says what its rows say, and says so where there are none."""
+"""The chapter on the pgbench study says what its rows say, and says so where there are none."""
 
 import re
 from pathlib import Path

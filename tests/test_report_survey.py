@@ -1,4 +1,4 @@
-"""The chapters on source H say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
+"""The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Source H's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
+"""The survey's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
 
 from pathlib import Path
 
@@ -131,10 +131,10 @@ def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(tmp_p
     rows.write_parquet(path)
     after = _chapters()
     assert not [name for name, text in before.items() if after[name] == text]
-    assert before["strategies"].count("Source H's queries") == 1, "those of the survey stand by what each job asks"
-    assert "Source H's joins" in before["strategies"]
+    assert before["strategies"].count("The survey's queries") == 1, "those of the survey stand by what each job asks"
+    assert "The survey's joins" in before["strategies"]
     assert "Detection on SSD" in before["answer"]
-    assert all(paragraph.startswith("**S") for paragraph in before["answer"].split("\n\n"))
+    assert all(paragraph.startswith("**The survey's ") for paragraph in before["answer"].split("\n\n"))
 
 
 def _chapters() -> dict[str, str]:

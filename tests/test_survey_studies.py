@@ -1,4 +1,4 @@
-"""Source H's studies in small: the printed queries on emulated arrays, and a survey's files on two tiers."""
+"""The survey's studies in small: the printed queries on emulated arrays, and a survey's files on two tiers."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (source H, statement H11)"""
+"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (the survey, statement H11)"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

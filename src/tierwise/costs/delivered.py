@@ -1,6 +1,6 @@
 """What a read of an application costs once memory, machines and power are counted, and what it costs to do without flash.
 
-Ariel Weisberg, Cost accounting for SSDs - it's RAM, not disk (source R): "If you have to bring in extra RAM, nodes, rack space, and power
+Ariel Weisberg, Cost accounting for SSDs - it's RAM, not disk: "If you have to bring in extra RAM, nodes, rack space, and power
 to get away with using disk arrays, that needs to be accounted for." Neither rack space nor people nor the network is counted here.
 """
 

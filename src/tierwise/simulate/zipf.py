@@ -1,4 +1,4 @@
-"""Source R's benchmark on any device: threads read items through mmap, by a scrambled Zipfian, from dropped caches.
+"""The Zipfian reads on any device: threads read items through mmap, by a scrambled Zipfian, from dropped caches.
 
 The file is read in 1 KiB items of 4 KiB pages; the modulus is one item more than the size holds, as in YCSB's generator over 0 to
 size/1024. Linux 3.2 of that time keeps the pages (`page_cache`, policy ``mapped``). On rotational devices it reads 32 pages around every

@@ -1,4 +1,4 @@
-"""The three queries of source H, as printed and as evidently meant, and what share of the sources each finds."""
+"""The three queries of the survey, as printed and as evidently meant, and what share of the sources each finds."""
 
 from functools import cache
 from typing import Final, Literal
@@ -35,7 +35,7 @@ class Clause(Strict):
 
 
 class Query(Strict):
-    """`printed` is source H's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
+    """`printed` is the survey's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
     evidently lacks."""
 
     printed: Clause

@@ -9,6 +9,7 @@ from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
@@ -124,10 +125,10 @@ def _of_run(told: Callable[[Run], str], found: Found) -> str:
 
 
 def name_of(workload: Workload) -> str:
-    """``Source M's cold counts``."""
-    own = workload.pair.removeprefix("source-")
-    if own != workload.pair:
-        return f"Source {own.upper()}'s {workload.name}"
+    """The workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its room, and the pair."""
+    for source in load_claims().sources.values():
+        if source.pair == workload.pair:
+            return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"
     return f"Study `{workload.study}`, {workload.name}, on `{workload.pair}`"
 
 

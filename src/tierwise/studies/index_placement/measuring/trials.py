@@ -1,4 +1,4 @@
-"""Source M: how much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?
+"""The census study: how much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?
 
 Table and index are put on every combination of the two tiers. A trial is one start state on one placement: the count
 for that state cold, the same count hot, then the next state's count (cross). Every tier holds its own copy of the

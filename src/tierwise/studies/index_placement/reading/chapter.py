@@ -1,4 +1,4 @@
-"""Chapter on source M: block reads, verdicts, planner, predictions, and the reader's own pair."""
+"""Chapter on the census study: block reads, verdicts, planner, predictions, and the reader's own pair."""
 
 import json
 from statistics import median
@@ -81,7 +81,7 @@ def share_of_index(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of source M."""
+    """One paragraph a claim of the census study."""
     told = (
         claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
         for claim in run.verdicts

@@ -1,4 +1,4 @@
-"""Charts of source M's question: times of every placement, and ratios beside what was published."""
+"""Charts of the census study's question: times of every placement, and ratios beside what was published."""
 
 from typing import Final
 
@@ -89,7 +89,8 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
     )
     caption = (
         "Time of the count from a cold cache over the time with table and index on HDD "
-        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache='cold')}). {MARKS} Grey band: published by source M for the index on SSD. "
+        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache='cold')}). {MARKS} Grey band: published by the census study for the index on "
+        "SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, ratios)
@@ -169,7 +170,7 @@ def ratios(run: Run, pair: str) -> Figure | Sentence:
     chart = parts.stacked(panels, "Time with the index on SSD over time with the index on HDD, beside the published bands.")
     caption = (
         "Time with the index on SSD over time with the index on HDD, the table on HDD "
-        f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by source M. "
+        f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by the census study. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)

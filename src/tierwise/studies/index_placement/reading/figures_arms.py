@@ -1,4 +1,4 @@
-"""What the index on SSD brings in each arm of source M's question, beside what was published."""
+"""What the index on SSD brings in each arm of the census study's question, beside what was published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
     caption = (
         f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
-        f"Grey: as published by source M; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
+        f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, look.width_px + parts.BESIDE_PX, pairs)
 

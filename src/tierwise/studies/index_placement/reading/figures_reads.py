@@ -1,4 +1,4 @@
-"""Why an arm of source M's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
+"""Why an arm of the census study's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Source V: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
+"""The pgbench study: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
 
 A trial is one window over a running pgbench. Before it the database is put back as it was prepared, its tables, indexes and WAL on
 the trial's tiers; the caches are filled and pages dirtied with the delays off, and a CHECKPOINT writes them down. The window

@@ -1,4 +1,4 @@
-"""Chapter on source V: verdicts, where the I/O goes, WAL and checkpoints, what the source does not state, and the reader's own pair."""
+"""Chapter on the pgbench study: verdicts, where the I/O goes, WAL and checkpoints, what is not stated, and the reader's own pair."""
 
 from functools import partial
 from statistics import median
@@ -49,7 +49,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
-    """One paragraph a claim of source V."""
+    """One paragraph a claim of the pgbench study."""
     table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
     told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
     return Sentence("\n\n".join(told))

@@ -1,4 +1,4 @@
-"""Charts of source V's question: transactions a second of every placement, and the gains beside what was published."""
+"""Charts of the pgbench study's question: transactions a second of every placement, and the gains beside what was published."""
 
 from itertools import product
 from typing import Final
@@ -99,7 +99,7 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
     caption = (
         "Transactions a second over those with everything on HDD, in the same block of the interleaving. "
         "Diamond and line: geometric mean and "
-        "its 95 % interval, above a dot for each pair of windows. Grey band: published by source V for the large set. "
+        "its 95 % interval, above a dot for each pair of windows. Grey band: published by the pgbench study for the large set. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
     return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)

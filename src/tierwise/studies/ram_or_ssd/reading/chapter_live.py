@@ -1,4 +1,4 @@
-"""Source R's benchmark read live on a scaled file, beside its model: what came of it, how far apart, and the proof of cold and limit."""
+"""The Zipfian reads, live on a scaled file, beside their model: what came of it, how far apart, and the proof of cold and limit."""
 
 from typing import Final
 

@@ -137,11 +137,11 @@ def delivered(run: Run) -> Figure:
     ).add_params(*sliders)
     substrate = Substrate.of({case.substrate for case in found})
     simulated = substrate is Substrate.SIMULATED
-    source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4 of source R."
+    source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4."
     caption = (
         f"What a million reads cost at the prices of {book.on:%B %Y} with drives of today (`{FLASH_NOW}`, `{DISK_NOW}`), RAM, machine and "
-        "power; log axes. One SSD, more RAM and more disks deliver what source R's SSD machine delivers, the disk machine what source R's "
-        "does. Sliders start at the prices that were read: another one moves lines and answers. "
+        "power; log axes. One SSD, more RAM and more disks deliver what the SSD machine of the Zipfian reads delivers, the disk machine "
+        "what theirs does. Sliders start at the prices that were read: another one moves lines and answers. "
         f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
     )
     return Figure(chart, caption, 100, rows)

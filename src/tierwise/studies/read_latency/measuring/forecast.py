@@ -1,4 +1,4 @@
-"""Source L's windows: their own length, and what is done around them; the load waits for devices only within."""
+"""The latency study's windows: their own length, and what is done around them; the load waits for devices only within."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Source L: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+"""The latency study: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
 
 Sessions read single rows by their key, and change some, on tables that lie on each tier, and on a small one that the kernel's page
 cache holds; the log lies on the ssd, as at the source. Every read of the server is recorded with its tablespace and relation. A trial is

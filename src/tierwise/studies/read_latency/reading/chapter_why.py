@@ -1,4 +1,4 @@
-"""Chapter on source L: what explains its 250 µs, its sub-spike and its tenfold, as far as the models and this load do."""
+"""Chapter on the latency study: what explains its 250 µs, its sub-spike and its tenfold, as far as the models and this load do."""
 
 from collections.abc import Callable
 from typing import Any, Final

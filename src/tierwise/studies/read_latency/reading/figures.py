@@ -1,4 +1,4 @@
-"""Charts of source L's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
+"""Charts of the latency study's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
 
 from typing import Final
 

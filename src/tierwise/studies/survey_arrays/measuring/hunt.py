@@ -1,4 +1,4 @@
-"""Source H's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
+"""The survey's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
 
 Every arm changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight of them outstanding, in the order of the
 addresses. No arm's value is fitted: the steps were chosen before, and all of them are told.

@@ -1,4 +1,4 @@
-"""Source H, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
+"""The survey, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 
 A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
 are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,

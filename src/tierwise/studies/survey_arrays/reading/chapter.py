@@ -1,4 +1,4 @@
-"""Chapter on source H's first battery: gains by query, the published size, and which way of reading gives the published scan."""
+"""Chapter on the survey's first battery: gains by query, the published size, and which way of reading gives the published scan."""
 
 import math
 from collections.abc import Mapping, Sequence

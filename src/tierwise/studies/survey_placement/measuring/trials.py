@@ -1,4 +1,4 @@
-"""Source H, second battery: which files of a survey's database gain most on an array of SSDs, the others staying on the disks?
+"""The survey, second battery: which files of a survey's database gain most on an array of SSDs, the others staying on the disks?
 
 A trial is one query, cold, on one placement: everything on the disks, or the indexes, the table Source, or the table Detection on the
 SSDs. The source does not print its queries; ours follow its names and the archives' way to ask, and every plan is asserted: a chain

@@ -1,4 +1,4 @@
-"""Chapter on source H's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
+"""Chapter on the survey's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
 
 from collections.abc import Sequence
 from functools import partial

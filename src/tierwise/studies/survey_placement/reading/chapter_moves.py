@@ -1,4 +1,4 @@
-"""Parts of source H's chapter on placement and of the one on advice: files moved to the SSDs for a job and back (H11)."""
+"""Parts of the survey's chapter on placement and of the one on advice: files moved to the SSDs for a job and back (H11)."""
 
 from collections.abc import Iterable
 from typing import Final

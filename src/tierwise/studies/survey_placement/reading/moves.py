@@ -1,4 +1,4 @@
-"""Source H's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
+"""The survey's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
