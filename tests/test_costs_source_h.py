@@ -112,4 +112,4 @@ def test_the_time_ratio_is_of_unflagged_pairs(tmp_path: Path) -> None:
     for query, (substrate, ratio) in found.items():
         assert substrate is Substrate.EMULATED
         assert ratio.value == pytest.approx(ARRAYS_S[query]["ssd_raid5"] / ARRAYS_S[query]["hdd"], rel=0.05)
-        assert ratio.pairs == 5
+        assert ratio.repeats == 5

@@ -111,7 +111,7 @@ def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> No
         found = of_catalog(connection, PAIR, load_book(THEN))
     assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
     fastest = found[0]
-    assert (fastest.name, fastest.substrate, fastest.job_s.pairs) == ("ssd_raid5", Substrate.EMULATED, 5)
+    assert (fastest.name, fastest.substrate, fastest.job_s.repeats) == ("ssd_raid5", Substrate.EMULATED, 5)
     assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
     money = {one.name: one.cost_a_year for one in found}
     assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]

@@ -65,7 +65,8 @@ class Ruling(Strict):
 
 
 class Finding(Ruling):
-    """A ruling with what it rests on: `estimate` and `pairs` are those of `deciding_state`, `substrate` is that of all states together."""
+    """A ruling with what it rests on: `estimate` and `pairs`, the number of its repeats, are of `deciding_state`, `substrate` is of all
+    states together."""
 
     states: tuple[StateVerdict, ...] = ()
     deciding_state: str | None = None

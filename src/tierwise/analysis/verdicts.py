@@ -116,7 +116,7 @@ def _finding(judgement: Judgement) -> str:
     if judgement.estimate is None:
         return judgement.reason
     interval = "no interval" if judgement.low is None else f"{judgement.low:.3g} to {judgement.high:.3g}"
-    counted = f"{judgement.pairs} pairs" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
+    counted = f"{judgement.pairs} repeats" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
     where = f"{judgement.deciding_state} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 

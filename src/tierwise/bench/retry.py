@@ -1,4 +1,4 @@
-"""Whole blocks added, once, for what was rejected: the earlier rows stay, and all clean pairs of all blocks count."""
+"""Whole blocks added, once, for what was rejected: the earlier rows stay, and all clean repeats of all blocks count."""
 
 from pathlib import Path
 

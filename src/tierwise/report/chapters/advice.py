@@ -250,7 +250,7 @@ def moves(found: Advised) -> Table | Sentence:
         [_move_row(name, plan) for (name, _, _), plan in plans.items()],
         "Copying relations to the SSD and back against what a job saves there. Page by page: as `ALTER TABLE ... SET TABLESPACE` does it "
         "past a page cache; at bandwidth: the slower of reading and writing. The copies are simulated. "
-        f"{found.note(sum(plan.pairs for plan in plans.values()), 'pairs')}",
+        f"{found.note(sum(plan.pairs for plan in plans.values()), 'repeats')}",
         align="llrrrrl",
     )
 

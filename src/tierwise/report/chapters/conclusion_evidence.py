@@ -76,7 +76,7 @@ def shares_of_requests(found: Found) -> str:
 
 
 def tables_over_indexes(found: Found) -> str:
-    """Time of a job with tables on SSD over that with indexes there, from pairs of the same block."""
+    """Time of a job with tables on SSD over that with indexes there, of the same block each."""
     told = []
     for workload in found.workloads:
         tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")

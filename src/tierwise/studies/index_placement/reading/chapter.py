@@ -133,9 +133,9 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
         ["I/O", "State", "Placement", "Requests", "Simulated", "Emulated", "Error", "Devices alone"],
         rows,
         "Cold counts predicted (simulated) from the requests and host times of one recorded trace, and emulated: medians, and "
-        "the median error of pairs from the same block, of the whole and of the devices' share, which a busy machine alters less. "
+        "the median error over the repeats, of the whole and of the devices' share, which a busy machine alters less. "
         f"Of {count(len(errors))}, {count(within)} are within {percent(AGREEMENT)}; of the devices' shares {count(within_devices)}. "
-        f"{run.note(pair, n, 'pairs', QUERY)}",
+        f"{run.note(pair, n, 'repeats', QUERY)}",
         align="lllrrrrr",
     )
 
@@ -155,7 +155,7 @@ def here(run: Run) -> Sentence:
     lines = [
         f"- {claim.id}: {marked(claim.here)}"
         + (
-            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} pairs"
+            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} repeats"
             if claim.here.deciding_state
             else ""
         )

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.judging import Judgement
-from tierwise.analysis.statistics import MINIMUM_PAIRS, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.report.arms import PUBLISHED, Arm, Truth, arms
 from tierwise.report.display import Sentence, Table
@@ -140,7 +140,7 @@ def leaves(arm: Arm, usual: str = "") -> str:
     """What the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
     shares = [state.estimate for state in arm.states if state.estimate is not None]
     if not shares:
-        return f"has not {MINIMUM_PAIRS} clean pairs"
+        return f"has not {MINIMUM_REPEATS} clean repeats"
     return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
 
 

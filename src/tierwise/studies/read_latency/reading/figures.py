@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import published_series
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report import theme
@@ -32,7 +32,7 @@ PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "t
 """The source's tablespaces by ours."""
 CLEAN: Final = (
     "select tablespace, block from read_latency where pair = $1 and not flagged "
-    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_PAIRS}"
+    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_REPEATS}"
 )
 """SQL: by tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has."""
 SSD_BUCKET: Final = 18

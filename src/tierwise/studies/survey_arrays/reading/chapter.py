@@ -27,7 +27,7 @@ SSDS: Final = 6
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median gains of the SSDs over the array of disks; where too few pairs are clean, why, and the reference's answer."""
+    """Median gains of the SSDs over the array of disks; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, ARRAYS.study, pair, partial(_answer, pair=pair))
 
 

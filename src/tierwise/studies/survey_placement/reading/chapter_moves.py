@@ -92,10 +92,10 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
             ]
             for (placement, query), plan in plans.items()
         ],
-        "The time of the move there and back over what a job saves, both as the server took them, from pairs of the same block. A dash: a "
+        "The time of the move there and back over what a job saves, both as the server took them, of the same block. A dash: a "
         "job saves nothing in some repeat. The data are scaled down: moves shrink with them, and so does the join by a single index, but "
         "not the light curves, so that at the published size those moves pay later. "
-        f"{run.note(pair, _pairs(plans.values()), 'pairs', PLACEMENT.query)}",
+        f"{run.note(pair, _repeats(plans.values()), 'repeats', PLACEMENT.query)}",
         align="llrrrl",
     )
 
@@ -141,7 +141,7 @@ def _pays(plan: MovePlan) -> str:
     return number(plan.break_even_jobs) + ("" if plan.low is None or plan.high is None else f" ({interval(plan.low, plan.high)})")
 
 
-def _pairs(plans: Iterable[MovePlan]) -> int:
+def _repeats(plans: Iterable[MovePlan]) -> int:
     return sum(plan.pairs for plan in plans)
 
 

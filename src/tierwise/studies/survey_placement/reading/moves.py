@@ -93,7 +93,7 @@ def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) 
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
-    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, pairs of the same block."""
+    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block each."""
     rows = connection.execute(JOBS, [pair]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))
