@@ -71,7 +71,7 @@ def possible_counting() -> Counting:
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
     """The profile's arms that this machine can do.
 
-    A server without direct I/O serves the buffered arm instead. A simulated tier has the server's own reads replayed, which
+    A server without direct I/O serves with buffered I/O instead. A simulated tier has the server's own reads replayed, which
     with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
     """
     if simulated:

@@ -46,7 +46,7 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
             field="arm",
             value=str(arm),
             rule="direct I/O (debug_io_direct) needs 16 or later",
-            remedy="measure the buffered arm, or name another server: PG_BIN=...",
+            remedy="measure with buffered I/O, or name another server: PG_BIN=...",
         )
     settings = {
         **_ALONE,
