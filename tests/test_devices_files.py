@@ -54,8 +54,8 @@ def test_the_devices_of_each_source_and_of_today_are_there(names: str) -> None:
 
 
 FITTED = {"crucial-m4": ["max_read_iops"], "st3000dm001": ["settle"], "local-nvme": ["ordered_read_latency", "read_latency"]}
-"""The first two on source R's logs at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on two figures that
-were given, on which no claim rests."""
+"""The first two on the logs of the Zipfian reads at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on
+two figures that were given, on which no claim rests."""
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -1,4 +1,4 @@
-"""Source V's study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
+"""The pgbench study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair
@@ -52,7 +52,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
     inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version)
-    run = open_run(inputs, fresh=True)
+    run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
     rows = without_checks(read_rows(paths.raw() / run.run_id))

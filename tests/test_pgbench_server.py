@@ -16,7 +16,7 @@ from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.processes import ServerError, serving
+from tierwise.postgres.processes import ServerError, server_processes
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings
 
@@ -170,7 +170,7 @@ def test_a_servers_memory_is_limited_with_its_page_cache(cluster18: Cluster) -> 
     limit_bytes = 64 * 2**20
     cluster18.start({**loading_settings(), "shared_buffers": "16MB", "maintenance_work_mem": "4MB"})
     with memory_limited(cluster18, limit_bytes):
-        (group,) = {line for process in serving(cluster18.data) for line in _groups(process)}
+        (group,) = {line for process in server_processes(cluster18.data) for line in _groups(process)}
         with cluster18.connect() as conn:
             conn.execute("CREATE TABLE large AS SELECT repeat('x', 1000) AS text FROM generate_series(1, 90000)")
             conn.execute("SELECT count(*) FROM large")

@@ -110,7 +110,7 @@ class Lab:
             self.daemon.wait_in_real_time()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """So many seconds by the clock of the tiers; `hold`: a counted one then stands until it is no longer held (`hold`)."""
+        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)`."""
         if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:

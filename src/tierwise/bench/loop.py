@@ -7,7 +7,7 @@ from tierwise.bench.book import Book
 from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.live import measure_on_pair
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import finish, open_run
+from tierwise.bench.runs import begin_run, finish
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
@@ -71,7 +71,7 @@ def possible_counting() -> Counting:
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
     """The profile's arms that this machine can do.
 
-    A server without direct I/O serves the buffered arm instead. A simulated tier has the server's own reads replayed, which
+    A server without direct I/O serves with buffered I/O instead. A simulated tier has the server's own reads replayed, which
     with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
     """
     if simulated:
@@ -86,7 +86,7 @@ def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
     if run_id:
         return measure_study(name, inputs, paths.raw() / run_id)
-    run = open_run(inputs, fresh=False)
+    run = begin_run(inputs, fresh=False)
     measure_study(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
 

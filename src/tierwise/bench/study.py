@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Its coordinates in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """The coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -80,7 +80,7 @@ class Trial(Generic[C_co]):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are foretold."""
+    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are predicted."""
 
     tiers: Mapping[str, str]  # relation -> tier
     reference: str  # key of a trial

@@ -20,7 +20,7 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.core.words import CacheState, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold import main_files
-from tierwise.postgres.processes import serving as serving_processes
+from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.tiers.emulated import Emulated
@@ -65,7 +65,7 @@ class Window:
     def __init__(self, lab: Lab, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
         self._lab, self._connection, self._relations, self._tiers = lab, connection, relations, tiers
         self._main_files: MainFiles = main_files(connection, relations)
-        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in serving_processes(lab.cluster.data)])
+        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in server_processes(lab.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
 

@@ -28,7 +28,7 @@ request of a disk, five are most of one."""
 PIECE_EVERY_S: Final = 4.0
 """How often a `Pace` does its piece of work: 2 % of a processor's time."""
 MOST_STEAL: Final = 0.95
-"""More than that the forecast is not scaled by: a machine that gets nothing never ends."""
+"""The largest steal that the forecast is scaled by, a share of the processors: a machine that gets nothing would never end."""
 
 
 class Quiet(StrEnum):
@@ -154,7 +154,8 @@ def _work(seconds: float) -> None:
 
 
 def noise_of(late_s: Sequence[float], steal: float) -> Noise:
-    """From how late each sleeper woke up."""
+    """The noise of a machine, from how late each sleeper woke up (`late_s`, in seconds) and the share of its processors that it did not
+    get."""
     return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
 
 

@@ -214,7 +214,7 @@ class Load:
         return self._process.poll() is None
 
     def _wait_for_its_clock(self) -> None:
-        """Until it handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
+        """Wait until pgbench handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
         status = Path(f"/proc/{self._process.pid}/status")
         while self.running and not _handles(status, signal.SIGALRM):
             time.sleep(POLL_S)

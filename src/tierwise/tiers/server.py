@@ -210,7 +210,7 @@ class Server:
         self._mounted = True
 
     def _drop(self, *, tier: str) -> None:
-        """It was unmounted by whoever calls; the loop may not have heard yet."""
+        """Forget a mount that was unmounted by whoever calls; the loop may not have heard yet."""
         if volume := self._volumes.get(tier):
             self._forget(volume)
 

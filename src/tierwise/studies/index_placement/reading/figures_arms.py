@@ -1,4 +1,4 @@
-"""What the index on SSD brings in each arm of source M's question, beside what was published."""
+"""What the index on SSD brings in each arm of the census study's question, beside what was published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ SEEN: Final = {
 }
 WORDS: Final = {Verdict.CONFIRMED: "inside the band", Verdict.CONTRADICTED: "outside", Verdict.UNDECIDED: "undecided"}
 STATE_MARKS: Final = {"Florida": "circle", "Puerto Rico": "square", "Nevada": "triangle-up"}
-"""By the state that is counted."""
+"""The mark of each point, by the state that is counted."""
 LANE_PX: Final = 10
 GAP_PX: Final = 10
 
@@ -64,18 +64,18 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
         bounds = Bounds(lower=lower, upper=upper)
         panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
     chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
-    pairs = _pairs(run, pair, io)
+    repeats = _repeats(run, pair, io)
     caption = (
         f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
-        f"Grey: as published by source M; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
+        f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(repeats), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, pairs)
+    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, repeats)
 
 
-def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
-    """The pairs behind the means: a row for each, with both times."""
-    pairs = run.query(
+def _repeats(run: Run, pair: str, io: str) -> pl.DataFrame:
+    """The repeats behind the means: a row for each, with both times."""
+    repeats = run.query(
         """
         select arm, variant, cache, state, block + 1 as block, hdd_hdd_s as index_hdd_s, hdd_ssd_s as index_ssd_s, ratio
         from index_placement
@@ -84,7 +84,7 @@ def _pairs(run: Run, pair: str, io: str) -> pl.DataFrame:
         """,
         [pair, io],
     )
-    return estimable(pairs, ["cache", "variant", "state"])
+    return estimable(repeats, ["cache", "variant", "state"])
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
         "high": state.high,
         "interval": interval(state.low, state.high),
         "seen": WORDS.get(state.verdict, "no verdict"),
-        "pairs": state.pairs,
+        "repeats": state.pairs,
         "range": lowest if lowest == highest else f"{lowest} to {highest}",
     }
 
@@ -137,7 +137,7 @@ def _ratio_panel(rows: pl.DataFrame, title: str, bounds: Bounds, look: _Look) ->
         legend=alt.Legend(title=None, orient="bottom", symbolFillColor=theme.MARK, symbolStrokeColor=theme.MARK),
     )
     tips = [alt.Tooltip(f"{name}:N", title=told) for name, told in (("arm", "arm"), ("queried", "state"), ("interval", "95 % interval"))]
-    tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("pairs:Q"), alt.Tooltip("seen:N", title="published band")]
+    tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("repeats:Q"), alt.Tooltip("seen:N", title="published band")]
     band = pl.DataFrame({"from": [bounds.lower or low], "to": [bounds.upper or high]})
     middle = look.states[len(look.states) // 2]
     state = pl.when(pl.len() == 1).then(pl.col("state").first()).otherwise(pl.lit(middle))

@@ -1,4 +1,4 @@
-"""Charts of source V's question: transactions a second of every placement, and the gains beside what was published."""
+"""Charts of the pgbench study's question: transactions a second of every placement, and the gains beside what was published."""
 
 from itertools import product
 from typing import Final
@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
+from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -64,7 +64,7 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
     ]
     caption = (
         "Transactions a second of every window, eight clients, the TPC-B script; the tick is the median "
-        f"of {MINIMUM_PAIRS} clean windows or more, a ring marks a window that gives no "
+        f"of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no "
         f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
     )
     chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
@@ -73,12 +73,12 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
 
 def gains(run: Run, pair: str) -> Figure | Sentence:
     """Transactions a second over those of everything on hdd, with the bounds published for the large set."""
-    pairs = run.query(
+    repeats = run.query(
         "select size, arm, slowdown, placement, block + 1 as block, ratio from pgbench_placement "
         f"where pair = ? and {TPCB} and placement <> 'all_hdd' and not flagged and ratio is not null",
         [pair],
     ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
-    rows = estimable(pairs, ["size", "arm", "slowdown", "placement"])
+    rows = estimable(repeats, ["size", "arm", "slowdown", "placement"])
     if rows.is_empty():
         return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
@@ -99,7 +99,7 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
     caption = (
         "Transactions a second over those with everything on HDD, in the same block of the interleaving. "
         "Diamond and line: geometric mean and "
-        "its 95 % interval, above a dot for each pair of windows. Grey band: published by source V for the large set. "
+        "its 95 % interval, above a dot for each repeat. Grey band: published by the pgbench study for the large set. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
     return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)

@@ -1,4 +1,4 @@
-"""Charts of source L's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
+"""Charts of the latency study's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import published_series
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report import theme
@@ -32,11 +32,11 @@ PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "t
 """The source's tablespaces by ours."""
 CLEAN: Final = (
     "select tablespace, block from read_latency where pair = $1 and not flagged "
-    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_PAIRS}"
+    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_REPEATS}"
 )
 """SQL: by tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has."""
 SSD_BUCKET: Final = 18
-"""From 262 to 524 µs: the source's "250 µs"."""
+"""The bucket from 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
 PANEL_PX: Final = 72
 AXIS_PX: Final = 46
@@ -146,7 +146,7 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """All its reads."""
+    """The reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 

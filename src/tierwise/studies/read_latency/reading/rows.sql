@@ -1,4 +1,4 @@
--- Source L's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+-- The latency study's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
 -- Reads the view `raw_timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
 -- single reads lie beside it (view `reads`).
 
