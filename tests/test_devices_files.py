@@ -43,7 +43,8 @@ NAMES = [
     "intel-s3700 sas-10k-raid10",  # V
     "crucial-h crucial-h-raid5-x6 hdd-1tb-raid5-x7 hdd-1tb-raid0",  # H
     "st3000dm001 crucial-m4",  # R
-    "exos-x24-24tb exos-x24-raid10-x4 kingston-dc600m kingston-dc600m-raid10-x4 micron-7450 micron-9550 local-nvme",  # today
+    "exos-x24-24tb exos-x24-raid10-x4 exos-x24-raid10-x4-write-through",  # today
+    "kingston-dc600m kingston-dc600m-raid10-x4 micron-7450 micron-9550 local-nvme",
     "aws-gp3 aws-io2 aws-st1 aws-local-ssd azure-premium-ssd-v2 azure-local-ssd gcp-hyperdisk-balanced gcp-local-ssd",
 ]
 

@@ -67,6 +67,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     files = {relation: {io["tier"] for proof in proofs if (io := proof["files"].get(relation))} for relation in proofs[1]["files"]}
     assert files["pgbench_accounts"] == {"hdd"}
     assert files["wal"] == {"wal"}
+    assert all(proof["files"]["wal"]["flushes"] > 0 for proof in proofs)
     lies_on = {io["relation"]: io["tier"] for row in rows["relation_io"] for io in row}
     assert (lies_on["pgbench_accounts"], lies_on["pgbench_accounts_pkey"]) == ("hdd", "ssd")
 

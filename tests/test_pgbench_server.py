@@ -121,6 +121,20 @@ def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> No
     assert after == full
 
 
+def test_a_mix_of_the_accounts_that_were_kept_updates_one_of_them_in_every_transaction(filled: Cluster) -> None:
+    with filled.connect() as conn:
+        (before,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        pgbench.keep(conn, 1000)
+        (after,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        assert after < before / 50
+        with pgbench.Load(filled, pgbench.Mix(1.0, 0.0), clients=2, seed=1, scale=1, accounts=1000) as load:
+            time.sleep(0.5)
+        updated, added = conn.execute("SELECT (SELECT sum(abalance) FROM pgbench_accounts), sum(delta) FROM pgbench_history").fetchall()[0]
+        (transactions,) = conn.execute("SELECT count(*) FROM pgbench_history").fetchall()[0]
+    assert updated == added, "no transaction missed its account"
+    assert transactions == load.transactions.height > 0
+
+
 def test_caches_are_filled_by_lookups_as_the_load_makes_them(filled: Cluster) -> None:
     with filled.connect() as conn:
         pgbench.touch(filled, 400, scale=1)

@@ -29,6 +29,7 @@ from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.postgres.statistics import BlockCounter
 from tierwise.postgres.warming import warm_heap
+from tierwise.tiers import sleeps
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
@@ -150,11 +151,15 @@ class Lab:
         """The server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
-        `memory_bytes` limits all that it has, the page cache of its files included.
+        `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
+        that is by the clock of the tiers.
         """
         self.settings = dict(settings)
         with self.started_by(clock):
-            self.cluster.start(settings)
+            if self.daemon is not None and clock is ClockKind.COUNTED_SEVERAL and int(settings.get("commit_delay", "0")):
+                sleeps.told(lambda: self.cluster.start(settings), self.daemon.hear_sleeps)
+            else:
+                self.cluster.start(settings)
         try:
             with (
                 nullcontext() if memory_bytes is None else memory_limited(self.cluster, memory_bytes),

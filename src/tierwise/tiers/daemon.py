@@ -125,6 +125,10 @@ class Daemon:
         with Sleeper(self.state) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
+    def hear_sleeps(self, descriptor: int) -> None:
+        """Have processes sleep by its clock that tell of it at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
+        self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
+
     def history(self) -> NDArray[np.float64]:
         """The clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
         path = self.state / "history"
