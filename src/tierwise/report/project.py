@@ -22,10 +22,11 @@ FRONT_PAGE, FRONT = "index.qmd", "show-answer"
 """Quarto wants the first page to have this name; it is made of this notebook."""
 CONTENTS: Final = """```{=typst}
 #heading(level: 2, numbering: none, outlined: false)[Contents]
-#[
-#set text(size: 8.5pt)
+#block(height: 40mm, columns(2, gutter: 6mm)[
+#set text(size: 7.5pt)
+#set par(leading: 0.4em, spacing: 0.6em)
 #outline(title: none, depth: 1)
-]
+])
 ```
 """
 """On paper the contents stand behind the answer; a page has them at its side."""

@@ -182,15 +182,14 @@ def _topics(run: Run) -> list[str]:
 
 
 def _advice(every: Sequence[Compared]) -> str:
-    """The quickest placement that was measured, for each workload."""
-    best: dict[str, list[str]] = {}
-    for one in every:
-        quickest = min(one.gains, key=lambda gain: gain.estimate.value or 1.0)
-        best.setdefault(NAMES.get(quickest.placement, quickest.placement), []).append(_workload(one.workload))
-    if not best:
+    """What to move first, and what the quickest of the measured placements had on the SSD."""
+    if not every:
         return "No advice yet: @sec-conclusion says what is missing."
-    told = "; ".join(f"*{place}* ({listed(sorted(names))})" for place, names in best.items())
-    return f"Quickest of what was measured: {told}."
+    sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
+    quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
+    best = Counter(sides.get(placement, "a table") for placement in quickest)
+    told = listed(f"{side} in {count(times)}" for side, times in best.most_common())
+    return f"Put there first what stands furthest left for a load like yours: {told}."
 
 
 def _cheapest(found: Found) -> str:
@@ -203,7 +202,7 @@ def _cheapest(found: Found) -> str:
     if not cheapest:
         return "Cost of a job: no answer yet."
     flash = sum(times for name, times in cheapest.items() if name != DISKS)
-    return f"Whole devices counted, an SSD makes a job cheapest in {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+    return f"An SSD makes a job cheapest in {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -223,7 +222,7 @@ def _trust(run: Run) -> str:
     """How many statements are decided, on what, and how many runs that is."""
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
-    smoke = " A smoke run shows that all works; it is no answer." if run.manifest.profile.get("name") == "smoke" else ""
+    smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
         f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
         f"alone. One run of one machine.{smoke}"
@@ -268,6 +267,6 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     text = base.mark_text(align="left", dx=8).encode(x=alt.X("high:Q", scale=scale), text="told:N")
     one = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=theme.QUIET).encode(x=alt.X("one:Q", scale=scale))
     chart = alt.layer(one, rule, points, text).properties(
-        title=title, width=parts.PLOT_PX, height=alt.Step(22), description=f"{title}. What each placement leaves of a job's time."
+        title=title, width=parts.PLOT_PX, height=alt.Step(20), description=f"{title}. What each placement leaves of a job's time."
     )
     return chart, width_px
