@@ -72,7 +72,7 @@ def test_an_interval_that_holds_one_decides_nothing(workload: Workload) -> None:
 def test_the_finding_counts_the_workloads_of_each_outcome(workload: Workload) -> None:
     first, last = case(workload, {INDEXES: 0.9, "tables ssd": 0.4}), case(workload, {INDEXES: 0.4, "tables ssd": 0.9})
     assert finding([first]) == "On the SSD, tables come first in 1 of 1 workload"
-    assert finding([first, last, first]) == "On the SSD, tables come first in 2 and indexes come first in 1 of 3 workloads"
+    assert finding([first, last, first]) == "On the SSD, tables come first in 2 and indexes in 1 of 3 workloads"
     assert finding([]) == finding([case(workload, {EVERYTHING: 0.4})]) == "Tables first or indexes first: no answer yet"
 
 

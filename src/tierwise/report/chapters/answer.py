@@ -97,8 +97,9 @@ def compared(found: Found) -> list[Compared]:
 def finding(every: Sequence[Compared]) -> str:
     """The first answer in a line, which is the chart's title too."""
     words = Counter(one.tables_first for one in every)
-    outcomes = {Verdict.CONFIRMED: "tables come first", Verdict.CONTRADICTED: "indexes come first", Verdict.UNDECIDED: "neither is first"}
-    told = [f"{outcome} in {count(words[word])}" for word, outcome in outcomes.items() if words[word]]
+    outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
+    there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
+    told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
     asked = sum(words[word] for word in outcomes)
     if not asked:
         return "Tables first or indexes first: no answer yet"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report.formats import interval, number
+from tierwise.report.formats import number
 from tierwise.report.run import Run
 
 TOPIC: Final = "Random reads"
@@ -11,10 +11,10 @@ LEAD: Final = "L4"
 
 
 def answer(run: Run) -> str:
-    """The lead with its interval; where it was not estimated, that there is no answer."""
+    """The lead; where it was not estimated with an interval, that there is no answer."""
     found = run.verdict(LEAD)
     if found is None:
         return ""
-    if found.estimate is None or found.low is None or found.high is None:
+    if found.estimate is None or found.low is None:
         return "no answer yet."
-    return f"{number(found.estimate)} ({interval(found.low, found.high)}) times as quick from the SSD ({found.substrate})."
+    return f"{number(found.estimate)} times as quick from the SSD ({found.substrate})."
