@@ -12,7 +12,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.report.chapters import answer
 from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, Compared, Gain, compared, finding
-from tierwise.report.chapters.conclusion import gather
+from tierwise.report.chapters.conclusion_evidence import gather
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.run import Run, open_run
 

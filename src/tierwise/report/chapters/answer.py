@@ -21,8 +21,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs import volumes as rented
 from tierwise.report import rooms, theme
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.chapters.conclusion import Found, gather
-from tierwise.report.chapters.conclusion_evidence import name_of
+from tierwise.report.chapters.conclusion_evidence import Found, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed, number, percent
@@ -267,7 +266,11 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     )
     text = base.mark_text(align="left", dx=8).encode(x=alt.X("high:Q", scale=scale), text="told:N")
     one = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=theme.QUIET).encode(x=alt.X("one:Q", scale=scale))
-    chart = alt.layer(one, rule, points, text).properties(
-        title=title, width=parts.PLOT_PX, height=alt.Step(20), description=f"{title}. What each placement leaves of a job's time."
+    chart = alt.LayerChart(
+        layer=[one, rule, points, text],
+        title=title,
+        width=parts.PLOT_PX,
+        height=alt.Step(20),
+        description=f"{title}. What each placement leaves of a job's time.",
     )
     return chart, width_px
