@@ -213,6 +213,12 @@ def summary(run: Run) -> Sentence:
     )
 
 
+def today(run: Run) -> str:
+    """What doing without the SSD costs today, in half a sentence for the first screen."""
+    _, now = _then_and_now(run, _beyond_memory(run)[0])
+    return f"without the SSD the same reads cost {number(now.least)} times as much today ({_substrate(run)})."
+
+
 def _beyond_memory(run: Run) -> Sequence[Case]:
     return [case for case in cases(run.connection) if case.data_to_ram > 1]
 
