@@ -6,7 +6,7 @@ import pytest
 
 from rows import make_run, save_run
 from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.repeats import load_pair
+from tierwise.core.pairs import load_pair
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run

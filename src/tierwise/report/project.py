@@ -29,7 +29,7 @@ CONTENTS: Final = """```{=typst}
 ])
 ```
 """
-"""On paper the contents stand behind the answer; a page has them at its side."""
+"""The contents stand behind the answer on paper; a page has them at its side."""
 BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
 """Folders that a page links to."""
 

@@ -277,7 +277,7 @@ class Server:
         return later
 
     def _hear_sleeps(self, *, pid: int, descriptor: int) -> None:
-        """From now on, by `descriptor` of the process `pid`."""
+        """Listen to the sleeps that Linux tells of by `descriptor` of the process `pid`."""
         self._hear_no_sleeps()
         self._told_sleeps = Sleepers(pid, descriptor)
         self._epoll.register(self._told_sleeps.descriptor, EPOLLIN)

@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the WAL study: where the log lies, and what a commit then takes."""

@@ -36,17 +36,17 @@ Place = Literal["hdd", "cached", "ssd"]
 NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
 DATA_ON: Final[Place] = "ssd"
 COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
-"""With group commit: half of what a write of 8 KiB and a flush take there, as PostgreSQL's manual advises (30.5, WAL configuration)."""
+"""The delay of a commit with group commit, by place of the log: half of what a write of 8 KiB and a flush take there, as PostgreSQL's manual advises (30.5, WAL configuration)."""
 SIBLINGS: Final = 5
-"""So many other transactions must be open for a commit to be delayed: PostgreSQL's own default."""
+"""The number of other transactions that must be open for a commit to be delayed: PostgreSQL's own default."""
 LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)
 """Each transaction updates one account and adds a row to the history."""
 OPERATION: Final = "update"
 SCALE: Final = 1
 ACCOUNTS: Final = 10_000
-"""So few that a server starts, changes every page of them and stops in no time, and so many that clients seldom want the same one."""
+"""The accounts are so few that a server soon changes every page of them, and so many that clients seldom want the same one."""
 PROCESSORS: Final = 8
-"""That a counted clock assumes: with fewer, flash would show how quick they are (assumed)."""
+"""The processors that a counted clock assumes: with fewer, flash would show how quick they are (assumed)."""
 SHARED_BUFFERS_BYTES: Final = 256 * MIB
 PHASE: Final = "commits"
 TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pgbench.ROWS_PER_PAGE} = 0"
@@ -119,7 +119,7 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """Nothing was looked at."""
+    """The state of a run that has looked at nothing yet."""
     return State()
 
 

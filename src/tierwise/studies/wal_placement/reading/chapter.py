@@ -21,7 +21,7 @@ PAIR: Final = "wal-placement"
 COMPARED: Final = (("ssd", "hdd"), ("cached", "hdd"), ("ssd", "cached"))
 """(place of the log, place that it is held against)."""
 GROUPED: Final = {"off": "0", "on": "half a flush"}
-"""In a table: how long a commit waits for others (commit_delay)."""
+"""The words of a table for how long a commit waits for others (commit_delay)."""
 MEDIANS: Final = """
     select wal, clients, group_commit, count(*) as windows, min(substrate) as substrate, median(commits_per_s) as commits_per_s,
            median(latency_s) as latency_s, median(flushes_per_commit) as flushes_per_commit, median(bytes_per_commit) as bytes_per_commit,
@@ -56,7 +56,7 @@ def _delay(run: Run, pair: str) -> str:
 
 
 def clients_of(clients: int) -> str:
-    """``8 clients``"""
+    """The number of clients in words: ``8 clients``."""
     return f"{count(clients)} client{'s' if clients > 1 else ''}"
 
 
