@@ -103,7 +103,7 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_pairs(reference
 
 def test_a_run_in_which_nearly_all_is_rejected_says_so_and_shows_the_reference_run_s(rejected: Run, reference: Run) -> None:
     text = answer.answer(rejected).text
-    assert "no answer yet, since no workload has 5 clean pairs" in text
+    assert "no answer yet, since no workload has 5 clean repeats" in text
     assert "rows are rejected" in text
     assert "No advice yet" in text
     shown = answer.gains(rejected)

@@ -7,7 +7,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import complete, begin_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.core import paths, session_group
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair

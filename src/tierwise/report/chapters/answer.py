@@ -15,7 +15,7 @@ import polars as pl
 from tierwise.advisor.workload import Workload
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.words import Substrate
 from tierwise.costs import volumes as rented
@@ -79,14 +79,14 @@ class Compared:
 
 
 def compared(found: Found) -> list[Compared]:
-    """The workloads of a run that have five clean pairs of some placement and of everything on disks."""
+    """The workloads of a run that have five clean repeats of some placement and of everything on disks."""
     told = []
     for workload in found.workloads:
         disks = workload.measured.get(DISKS)
         gains = [
             Gain(name, ratios)
             for name, measured in workload.measured.items()
-            if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_PAIRS
+            if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
         ]
         if gains:
             told.append(Compared(workload, tuple(gains)))
@@ -160,7 +160,7 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
     if not both:
         worst = max(rejections(run.connection), key=lambda one: one.share, default=None)
         why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
-        return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_PAIRS} clean pairs{why}."
+        return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
     left = {
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")

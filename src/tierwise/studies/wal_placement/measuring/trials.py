@@ -36,7 +36,8 @@ Place = Literal["hdd", "cached", "ssd"]
 NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
 DATA_ON: Final[Place] = "ssd"
 COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
-"""The delay of a commit with group commit, by place of the log: half of what a write of 8 KiB and a flush take there, as PostgreSQL's manual advises (30.5, WAL configuration)."""
+"""The delay of a commit with group commit, by place of the log: half of what a write of 8 KiB and a flush take there, as PostgreSQL's
+manual advises (30.5, WAL configuration)."""
 SIBLINGS: Final = 5
 """The number of other transactions that must be open for a commit to be delayed: PostgreSQL's own default."""
 LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)
