@@ -39,7 +39,7 @@ EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
 
 @dataclass(frozen=True)
 class Gain:
-    """What a job takes on one placement, as a share of its time with everything on disks, from pairs of the same block."""
+    """What a job takes on one placement, as a share of its time with everything on disks, from repeats of the same block."""
 
     placement: str
     ratios: dict[int, float]
@@ -188,8 +188,8 @@ def _advice(every: Sequence[Compared]) -> str:
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
-    told = listed(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"Put there first what stands furthest left for a load like yours: {told}."
+    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
+    return f"First what stands furthest left for a load like yours: {told}."
 
 
 def _cheapest(found: Found) -> str:
