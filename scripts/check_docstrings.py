@@ -1,31 +1,69 @@
-"""Refuse docstrings of `src` that begin in the middle of a sentence: each must be readable without the name that it belongs to."""
+"""Refuse docstrings of `src` that cannot be read alone: those that begin in the middle of a sentence, and public ones of a word or two."""
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
-FRAGMENTS: Final = ("Of", "By", "In", "On", "At", "As", "With", "To")
-"""Words that a docstring begins with where it leaves out what it speaks of."""
+FRAGMENTS: Final = re.compile(
+    r"(Above|After|Along|And|As|At|Because|Before|Behind|Below|Beside|Between|Beyond|But|By|During|Except|For|From|If|In|Into|It|Its|Likewise"
+    r"|Nothing|Of|On|Onto|Or|Over|Per|Raised|See|Since|So|Than|That|Their|They|Those|Through|To|Toward|Under|Until|Up|Upon|Via|Whose|With"
+    r"|Within|Without|Yes)\b"
+)
+"""Words that a docstring begins with where it leaves out what it speaks of, or has no verb."""
+FEWEST_WORDS: Final = 4
+"""A public docstring of fewer words says no more than the name that it stands below."""
 SOURCES: Final = Path(__file__).parents[1] / "src"
 
+Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
-def fragments(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, first line of the docstring) of each definition in `path` whose docstring begins with one of `FRAGMENTS`."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-            said = ast.get_docstring(node) or ""
-            if said.split(" ")[0] in FRAGMENTS:
-                yield node.body[0].lineno, said.splitlines()[0]
+
+class Said(NamedTuple):
+    """A docstring of a definition, or the string that stands below a constant or a field."""
+
+    line: int
+    public: bool
+    text: str
+
+
+def docstrings(node: Definition, *, public: bool = True) -> Iterator[Said]:
+    """Every docstring of `node` and of what it defines; what a function has in it is private."""
+    for before, line in zip([None, *node.body], node.body, strict=False):
+        if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str):
+            named = public and not any(name.startswith("_") for name in _names(before))
+            yield Said(line.lineno, named, line.value.value)
+        elif isinstance(line, Definition):
+            yield from docstrings(line, public=public and _is_public(line) and not isinstance(node, ast.FunctionDef))
+
+
+def fault(said: Said) -> str | None:
+    """What is wrong with a docstring, if anything is."""
+    if said.public and len(said.text.split()) < FEWEST_WORDS:
+        return f"has fewer than {FEWEST_WORDS} words"
+    return "begins in the middle of a sentence" if FRAGMENTS.match(said.text.strip()) else None
+
+
+def _is_public(definition: Definition) -> bool:
+    return isinstance(definition, ast.Module) or definition.name.startswith("__") or not definition.name.startswith("_")
+
+
+def _names(line: ast.stmt | None) -> list[str]:
+    """What an assignment gives a value to."""
+    targets = line.targets if isinstance(line, ast.Assign) else [line.target] if isinstance(line, ast.AnnAssign) else []
+    return [node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)]
 
 
 def main() -> int:
-    """Print every such docstring; 1 where there is one."""
-    found = [(path, line, said) for path in sorted(SOURCES.rglob("*.py")) for line, said in fragments(path)]
-    for path, line, said in found:
-        print(f"{path.relative_to(SOURCES.parent)}:{line}: begins in the middle of a sentence: {said}")
-    return int(bool(found))
+    """Print every docstring with a fault; 1 where there is one."""
+    found = 0
+    for path in sorted(SOURCES.rglob("*.py")):
+        for said in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+            if wrong := fault(said):
+                found += 1
+                print(f"{path.relative_to(SOURCES.parent)}:{said.line}: {wrong}: {said.text.strip().splitlines()[0]}")
+    return int(found > 0)
 
 
 if __name__ == "__main__":

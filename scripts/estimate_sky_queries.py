@@ -1,4 +1,4 @@
-"""Estimate what share of the catalog source H's queries find: ``PYTHONPATH=src .venv/bin/python scripts/estimate_sky_queries.py``.
+"""Estimate what share of the catalog the survey's queries find: ``PYTHONPATH=src .venv/bin/python scripts/estimate_sky_queries.py``.
 
 Writes ``data/datasets/twomass-queries.toml``. The clauses are counted on a synthetic catalog of several million sources; a share's
 standard error is sqrt(share / sample_rows), what the model of the sky gets wrong comes on top (`fitted_on` and `assumed` of twomass.toml).
@@ -48,7 +48,7 @@ def text() -> str:
     """The whole file."""
     rows, found = counted()
     lines = [
-        "# Source H's three queries on twomass_psc, as printed and as evidently meant, and the share of the sources that each finds.",
+        "# The survey's three queries on twomass_psc, as printed and as evidently meant, and the share of the sources that each finds.",
         f"source = '{SOURCE}'",
         'estimated_by = "scripts/estimate_sky_queries.py, on a synthetic catalog"',
         f"sample_rows = {rows}",

@@ -29,7 +29,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def hosting(folder: Path) -> Iterator[str]:
     """The address at which this machine alone can read `folder`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()

@@ -23,7 +23,7 @@ AS_PUBLISHED: Final[Histograms] = {
     "hdd": {18: 12, 20: 10, 21: 75, 22: 280, 23: 270, 24: 147},
     "aux": {20: 5, 21: 29, 22: 57, 23: 25, 24: 9},
 }
-"""About a tenth of what source L printed."""
+"""About a tenth of what the latency study printed."""
 RUN: Final = "20260102-030405-l4tency"
 TRIAL: Final = "arm=buffered/load=mixed"
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
@@ -45,7 +45,7 @@ def _repeated(rows: pl.DataFrame) -> pl.DataFrame:
     step = int(rows["sequence"].to_numpy().max()) + 1
     more = [
         once.with_columns(block=pl.lit(block, dtype=pl.Int32), sequence=pl.col("sequence") + block * step)
-        for block in range(1, MINIMUM_PAIRS)
+        for block in range(1, MINIMUM_REPEATS)
     ]
     return pl.concat([rows, *more])
 

@@ -1,4 +1,4 @@
-"""Rows of source H's studies with chosen times, fabricated for tests of the reading side only."""
+"""Rows of the survey's studies with chosen times, fabricated for tests of the reading side only."""
 
 import random
 from collections.abc import Mapping

@@ -100,7 +100,7 @@ def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: P
 def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
     arm = saved(tmp_path, make_rows(), make_rows(variant="grown", blocks=4))["M1"].arms["grown"]
     assert (arm.estimate, arm.interval, arm.pairs) == (None, None, 4)
-    assert arm.verdict_text == "undecided (clean pairs in FL: 4, an answer needs 5; needs PROFILE=full)"
+    assert arm.verdict_text == "undecided (clean repeats in FL: 4, an answer needs 5; needs PROFILE=full)"
 
 
 def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -179,13 +179,13 @@ def test_both_arms_must_agree(direct: Verdict, buffered: Verdict, verdict: Verdi
 def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
     few = state(UNDECIDED, name="PR", pairs=4)
     for states, expected, cause, reason in (
-        ([few, state(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean pairs in PR: 4, an answer needs 5"),
-        ([few.model_copy(update={"flagged": 1}), state(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 pairs rejected in PR"),
+        ([few, state(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean repeats in PR: 4, an answer needs 5"),
+        ([few.model_copy(update={"flagged": 1}), state(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 repeats rejected in PR"),
         (
             [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
             1,
             Cause.FEW_BLOCKS,
-            "3 of 4 pairs rejected for CPU in PR",
+            "3 of 4 repeats rejected for CPU in PR",
         ),
         ([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),
         ([state(CONFIRMED)], 2, Cause.MISSING, "1 of 2 cases were measured"),

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tierwise.analysis.statistics import MACRO, MINIMUM_PAIRS, enough, estimable, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import MACRO, MINIMUM_REPEATS, enough, estimable, geometric_estimate, paired_ratios
 
 
 def test_an_example_by_hand() -> None:
@@ -15,7 +15,7 @@ def test_an_example_by_hand() -> None:
     estimate = geometric_estimate([0.8, 0.9, 1.0, 1.1, 1.25])
     assert estimate.value == pytest.approx(0.997992, abs=1e-5)
     assert estimate.interval == pytest.approx((0.805052, 1.237173), abs=1e-4)
-    assert estimate.pairs == 5
+    assert estimate.repeats == 5
 
 
 def test_equal_values_have_an_interval_of_no_width() -> None:
@@ -29,11 +29,11 @@ def test_the_unit_scales_and_the_reciprocal_mirrors() -> None:
     assert geometric_estimate([1 / value for value in values]).interval == pytest.approx((1 / high, 1 / low))
 
 
-@pytest.mark.parametrize("pairs", range(1, MINIMUM_PAIRS))
-def test_fewer_than_five_pairs_give_no_answer_at_all(pairs: int) -> None:
-    estimate = geometric_estimate([0.5] * pairs)
-    assert (estimate.value, estimate.interval, estimate.pairs) == (None, None, pairs)
-    assert not enough(pairs)
+@pytest.mark.parametrize("repeats", range(1, MINIMUM_REPEATS))
+def test_fewer_than_five_pairs_give_no_answer_at_all(repeats: int) -> None:
+    estimate = geometric_estimate([0.5] * repeats)
+    assert (estimate.value, estimate.interval, estimate.repeats) == (None, None, repeats)
+    assert not enough(repeats)
 
 
 def test_sentences_charts_and_sql_go_by_one_rule() -> None:
@@ -49,7 +49,7 @@ def test_sentences_charts_and_sql_go_by_one_rule() -> None:
 
 def test_no_pairs_give_nothing() -> None:
     estimate = geometric_estimate([])
-    assert (estimate.value, estimate.interval, estimate.pairs) == (None, None, 0)
+    assert (estimate.value, estimate.interval, estimate.repeats) == (None, None, 0)
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0])
@@ -58,9 +58,9 @@ def test_a_geometric_mean_needs_positive_values(value: float) -> None:
         geometric_estimate([1.0, 2.0, 3.0, 4.0, value])
 
 
-@pytest.mark.parametrize("pairs", [5, 12])
-def test_the_interval_covers_the_truth_as_often_as_it_says(pairs: int) -> None:
-    draws = np.random.default_rng(5).lognormal(math.log(0.07), 0.4, size=(2000, pairs))
+@pytest.mark.parametrize("repeats", [5, 12])
+def test_the_interval_covers_the_truth_as_often_as_it_says(repeats: int) -> None:
+    draws = np.random.default_rng(5).lognormal(math.log(0.07), 0.4, size=(2000, repeats))
     intervals = [geometric_estimate(draw.tolist()).interval or (math.nan, math.nan) for draw in draws]
     covered = sum(low <= 0.07 <= high for low, high in intervals) / len(intervals)
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors of a share of 2000

@@ -1,4 +1,4 @@
-"""From a run's raw rows to the verdict on each claim of source M."""
+"""From a run's raw rows to the verdict on each claim of the census study."""
 
 import json
 from datetime import timedelta
@@ -37,7 +37,7 @@ DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct conf
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
-    """Source M's claims alone, whose rows these runs have."""
+    """The census study's claims alone, whose rows these runs have."""
     return [verdict for verdict in verdicts if verdict.source == "M"]
 
 
@@ -140,7 +140,7 @@ def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(rows, on_hdd | on_other))
     verdict = by_id(judge(tmp_path))["M1"]
     assert [(state.pairs, state.flagged) for state in verdict.states] == [(4, 1), (5, 0), (5, 0)]
-    assert verdict.verdict_text == "undecided (1 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
+    assert verdict.verdict_text == "undecided (1 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
 def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
     save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.cause, verdict.estimate, verdict.pairs, verdict.flagged) == (Cause.REJECTED, None, 0, 15)
-    assert verdict.verdict_text == "undecided (5 of 5 pairs rejected in FL; needs RETRY=1 or a quieter machine)"
+    assert verdict.verdict_text == "undecided (5 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
 def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
@@ -335,7 +335,7 @@ def test_the_text_shows_failing_claims_with_their_numbers(tmp_path: Path) -> Non
     text = as_text(judge(tmp_path))
     assert "M1  contradicted" in text
     assert "published 0.03 to 0.1; found " in text
-    assert "on source-m, direct, emulated; 5 pairs" in text
+    assert "on source-m, direct, emulated; 5 repeats" in text
 
 
 # the views beneath

@@ -14,7 +14,7 @@ from tierwise.bench.fingerprints import fingerprint, fingerprints
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import complete, finish, foresee, lacking, open_run, shown_source, told
+from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead, shown_source, told
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord, load_manifest
@@ -67,12 +67,12 @@ def with_profile(**changes: object) -> Changed:
 
 
 def test_the_same_inputs_go_on_with_the_same_run(inputs: Inputs) -> None:
-    assert open_run(inputs, fresh=False).run_id == open_run(inputs, fresh=False).run_id
+    assert begin_run(inputs, fresh=False).run_id == begin_run(inputs, fresh=False).run_id
 
 
 def test_fresh_measures_anew_and_keeps_the_old_run(inputs: Inputs) -> None:
-    first = measured(open_run(inputs, fresh=False), inputs)
-    runs = [open_run(inputs, fresh=True) for _ in range(2)]
+    first = measured(begin_run(inputs, fresh=False), inputs)
+    runs = [begin_run(inputs, fresh=True) for _ in range(2)]
     assert [(run.taken, run.studies) for run in runs] == [({}, ())] * 2
     assert sorted(path.name for path in paths.raw().iterdir()) == sorted({first.run_id, *(run.run_id for run in runs)})
     assert len(runs) == len({run.run_id for run in runs})
@@ -111,15 +111,15 @@ def test_where_something_is_said_of_a_device_is_no_input(inputs: Inputs, tmp_pat
 
 
 def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, capsys: pytest.CaptureFixture[str]) -> None:
-    first = measured(open_run(inputs, fresh=False), inputs)
+    first = measured(begin_run(inputs, fresh=False), inputs)
     assert first.status == "complete"
-    assert open_run(inputs, fresh=False) == first
+    assert begin_run(inputs, fresh=False) == first
     rows = read_rows(paths.raw() / first.run_id)
     other = other_table("survey_arrays")(inputs)
-    outlook = foresee(other)
+    outlook = look_ahead(other)
     assert outlook.run is None
     assert outlook.lacking == ["survey_arrays"]
-    second = open_run(other, fresh=False)
+    second = begin_run(other, fresh=False)
     assert {name: whence.run_id for name, whence in second.taken.items()} == dict.fromkeys(EVERY - {"survey_arrays"}, first.run_id)
     assert second.why == {"survey_arrays": f"profile of the study changed since run {first.run_id}"}
     assert set(told(outlook)) == {f"survey_arrays: measured anew, because {second.why['survey_arrays']}"} | {
@@ -143,17 +143,17 @@ def test_a_new_run_takes_the_rows_of_what_nothing_has_changed(inputs: Inputs, ca
 
 
 def test_rows_are_taken_from_the_run_that_measured_them_and_an_edit_taken_back_measures_nothing(inputs: Inputs) -> None:
-    first = measured(open_run(inputs, fresh=False), inputs)
+    first = measured(begin_run(inputs, fresh=False), inputs)
     arrays = other_table("survey_arrays")(inputs)
-    second = measured(open_run(arrays, fresh=False), arrays)
+    second = measured(begin_run(arrays, fresh=False), arrays)
     both = other_table("read_latency")(arrays)
-    third = open_run(both, fresh=False)
+    third = begin_run(both, fresh=False)
     assert {name: whence.run_id for name, whence in third.taken.items()} == {
         name: second.run_id if name == "survey_arrays" else first.run_id for name in EVERY - {"read_latency"}
     }
     third = measured(third, both)
     back = other_table("read_latency")(inputs)
-    fourth = open_run(back, fresh=False)
+    fourth = begin_run(back, fresh=False)
     assert lacking(fourth, back) == []
     assert {fourth.taken[name].run_id for name in ("read_latency", "survey_arrays")} == {third.run_id, first.run_id}
     assert complete(fourth.run_id).status == "complete"
@@ -162,43 +162,43 @@ def test_rows_are_taken_from_the_run_that_measured_them_and_an_edit_taken_back_m
 
 
 def test_what_an_interrupted_run_has_measured_wholly_is_taken(inputs: Inputs) -> None:
-    first = open_run(inputs, fresh=False)
+    first = begin_run(inputs, fresh=False)
     measured(first, inputs, "index_placement")
     update(load_manifest(paths.raw() / first.run_id), status="running", finished_at=None).save(paths.raw() / first.run_id)
     other = other_table("survey_arrays")(inputs)
-    second = open_run(other, fresh=False)
+    second = begin_run(other, fresh=False)
     assert list(second.taken) == ["index_placement"]
     assert second.why["read_latency"] == f"run {first.run_id} has not all of it"
 
 
 def test_another_seed_or_profile_refers_to_nothing(inputs: Inputs) -> None:
-    measured(open_run(inputs, fresh=False), inputs)
+    measured(begin_run(inputs, fresh=False), inputs)
     for other in (replace(inputs, seed=2), with_profile(name="other")(inputs)):
-        run = open_run(other, fresh=False)
+        run = begin_run(other, fresh=False)
         assert (run.taken, run.why, run.studies) == ({}, {}, ())
 
 
 def test_a_run_from_before_fingerprints_is_neither_continued_nor_referred_to_nor_deleted(inputs: Inputs) -> None:
-    first = measured(open_run(inputs, fresh=False), inputs)
+    first = measured(begin_run(inputs, fresh=False), inputs)
     folder = paths.raw() / first.run_id
     older = {name: value for name, value in first.model_dump().items() if name not in {"fingerprints", "taken", "copied", "why"}}
     Manifest.model_validate({**older, "inputs_sha256": "1" * 64, "method_sha256": "2" * 64}).save(folder)
-    second = open_run(inputs, fresh=False)
+    second = begin_run(inputs, fresh=False)
     assert second.run_id != first.run_id
     assert (second.taken, second.why) == ({}, {})
     assert read_rows(folder).height > 0
 
 
 def test_a_partial_run_goes_on_and_stands_back_behind_a_whole_one(inputs: Inputs) -> None:
-    partial = measured(open_run(inputs, fresh=False), inputs, "read_latency")
+    partial = measured(begin_run(inputs, fresh=False), inputs, "read_latency")
     assert partial.status == "partial"
     assert [record.name for record in partial.studies] == ["read_latency"]
     assert set(lacking(partial, inputs)) == EVERY - {"read_latency"}
-    assert open_run(inputs, fresh=False).run_id == partial.run_id
-    whole = measured(open_run(inputs, fresh=True), inputs)
+    assert begin_run(inputs, fresh=False).run_id == partial.run_id
+    whole = measured(begin_run(inputs, fresh=True), inputs)
     later = update(load_manifest(paths.raw() / partial.run_id), started_at=whole.started_at + timedelta(hours=1))
     later.save(paths.raw() / partial.run_id)
-    assert open_run(inputs, fresh=False).run_id == whole.run_id
+    assert begin_run(inputs, fresh=False).run_id == whole.run_id
 
 
 def test_a_file_is_known_by_its_content_and_shown_by_its_name(inputs: Inputs, tmp_path: Path) -> None:

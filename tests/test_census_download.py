@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from serving import Answer, Site, chunked, page, serving, silence, whole
+from hosting import Answer, Site, chunked, hosting, page, silence, whole
 from tierwise.core import paths, progress
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.toml import read_toml
@@ -94,7 +94,7 @@ ENDS_WELL: list[tuple[str, tuple[Answer, ...], int]] = [
 
 @pytest.mark.parametrize(("answers", "requests"), [case[1:] for case in ENDS_WELL], ids=[case[0] for case in ENDS_WELL])
 def test_it_comes_whole(tmp_path: Path, answers: tuple[Answer, ...], requests: int) -> None:
-    with serving(*answers) as site:
+    with hosting(*answers) as site:
         assert get(site, tmp_path) == GOOD
         assert len(site.requests) == requests
     assert names(tmp_path) == {"census.zip"}
@@ -123,14 +123,14 @@ ENDS_BADLY: list[tuple[str, Answer, str]] = [
 
 @pytest.mark.parametrize(("answer", "message"), [case[1:] for case in ENDS_BADLY], ids=[case[0] for case in ENDS_BADLY])
 def test_what_cannot_be_had_is_an_error_with_a_remedy_and_no_file(tmp_path: Path, answer: Answer, message: str) -> None:
-    with serving(answer) as site, pytest.raises(InputError, match=rf"{message}.*Remedy: CENSUS=file:PATH") as caught:
+    with hosting(answer) as site, pytest.raises(InputError, match=rf"{message}.*Remedy: CENSUS=file:PATH") as caught:
         get(site, tmp_path)
     assert site.address in str(caught.value)
     assert "census.zip" not in names(tmp_path)
 
 
 def test_a_server_that_is_not_there_is_named_with_what_is_kept(tmp_path: Path) -> None:
-    with serving(whole(GOOD, cut=HALF), page(500)) as site, pytest.raises(InputError, match="500"):
+    with hosting(whole(GOOD, cut=HALF), page(500)) as site, pytest.raises(InputError, match="500"):
         get(site, tmp_path)
     with pytest.raises(InputError, match=r"cannot be reached: .*refused; (?!0 B).* of .* are here"):  # nobody listens on that port any more
         get(site, tmp_path)
@@ -138,7 +138,7 @@ def test_a_server_that_is_not_there_is_named_with_what_is_kept(tmp_path: Path) -
 
 def test_a_server_that_falls_silent_is_given_up_and_what_it_sent_is_kept(tmp_path: Path) -> None:
     begun_s = time.monotonic()
-    with serving(silence(GOOD[:HALF], for_s=30.0), whole(GOOD)) as site:
+    with hosting(silence(GOOD[:HALF], for_s=30.0), whole(GOOD)) as site:
         assert get(site, tmp_path, Patience(silence_s=0.5, pauses_s=(0.0,))) == GOOD
         assert site.requests[1]["Range"] == f"bytes={HALF}-"
     assert time.monotonic() - begun_s < 25.0
@@ -149,14 +149,14 @@ def test_a_slow_server_is_waited_for_with_the_time_left(
 ) -> None:
     monkeypatch.setattr(progress, "INTERVAL_S", 0.2)
     monkeypatch.delenv("TIERWISE_PROGRESS", raising=False)
-    with serving(whole(GOOD, pause_s=0.03)) as site:
+    with hosting(whole(GOOD, pause_s=0.03)) as site:
         assert get(site, tmp_path, Patience(silence_s=1.0, pauses_s=())) == GOOD
         assert len(site.requests) == 1
     assert "left" in capsys.readouterr().err
 
 
 def test_a_rest_is_asked_for_by_range_and_tag(tmp_path: Path) -> None:
-    with serving(whole(GOOD, cut=HALF), whole(GOOD)) as site:
+    with hosting(whole(GOOD, cut=HALF), whole(GOOD)) as site:
         get(site, tmp_path)
     first, second = site.requests
     assert "Range" not in first
@@ -168,13 +168,13 @@ def test_a_rest_that_is_another_part_is_not_added(tmp_path: Path) -> None:
         handler.headers.replace_header("Range", "bytes=7-")  # type: ignore[attr-defined]
         whole(GOOD)(handler)  # type: ignore[arg-type]
 
-    with serving(whole(GOOD, cut=HALF), another_part, whole(GOOD)) as site:
+    with hosting(whole(GOOD, cut=HALF), another_part, whole(GOOD)) as site:
         assert get(site, tmp_path) == GOOD
 
 
 def test_a_killed_fetch_leaves_nothing_that_looks_whole_and_is_continued(tmp_path: Path) -> None:
     path, part = tmp_path / "census.zip", tmp_path / ".census.zip.part"
-    with serving(whole(GOOD, pause_s=0.2), whole(GOOD)) as site:
+    with hosting(whole(GOOD, pause_s=0.2), whole(GOOD)) as site:
         fetching = (
             "import sys; from pathlib import Path; from tierwise.datasets.download import Remote, fetch;"
             "fetch(Remote.model_validate_json(sys.argv[1]), Path(sys.argv[2]), remedy='')"
@@ -194,9 +194,9 @@ def test_a_killed_fetch_leaves_nothing_that_looks_whole_and_is_continued(tmp_pat
 
 
 def test_what_was_begun_of_another_release_is_forgotten(tmp_path: Path) -> None:
-    with serving(whole(CHANGED, cut=HALF), page(404)) as site, pytest.raises(InputError):
+    with hosting(whole(CHANGED, cut=HALF), page(404)) as site, pytest.raises(InputError):
         fetch(remote(site, CHANGED), tmp_path / "census.zip", remedy="", patience=QUICK)
-    with serving(whole(GOOD)) as site:
+    with hosting(whole(GOOD)) as site:
         assert get(site, tmp_path) == GOOD
         assert "Range" not in site.requests[0]
 
@@ -205,7 +205,7 @@ def test_what_was_begun_of_another_release_is_forgotten(tmp_path: Path) -> None:
     ("damage", "requests"), [(Path.exists, 1), (lambda path: path.write_bytes(GOOD[:-1]), 2)], ids=["whole", "damaged"]
 )
 def test_a_whole_file_is_never_fetched_again_and_a_damaged_one_is(tmp_path: Path, damage: Callable[[Path], object], requests: int) -> None:
-    with serving(whole(GOOD)) as site:
+    with hosting(whole(GOOD)) as site:
         get(site, tmp_path)
         damage(tmp_path / "census.zip")
         assert get(site, tmp_path) == GOOD
@@ -227,7 +227,7 @@ def record(home: Path, site: Site, content: bytes = GOOD, rows: int = ROWS) -> N
 
 
 def test_the_census_is_read_from_the_archive_and_fetched_once(home: Path) -> None:
-    with serving(whole(GOOD)) as site:
+    with hosting(whole(GOOD)) as site:
         record(home, site)
         data = census.acquire("download", fraction=0.02, seed=7, folder=home / "made")
         again = census.acquire("download", fraction=1.0, seed=8, folder=home / "made")
@@ -243,7 +243,7 @@ def test_the_census_is_read_from_the_archive_and_fetched_once(home: Path) -> Non
 
 
 def test_the_archive_may_go_once_it_was_read(home: Path) -> None:
-    with serving(whole(GOOD), page(404)) as site:
+    with hosting(whole(GOOD), page(404)) as site:
         record(home, site)
         data = census.acquire("download", fraction=1, seed=1, folder=home / "made")
         (home / "made" / "us+census+data+1990.zip").unlink()
@@ -264,7 +264,7 @@ def test_the_archive_may_go_once_it_was_read(home: Path) -> None:
     ids=["of too few rows", "without the raw file", "no archive"],
 )
 def test_an_archive_of_other_content_gives_no_rows(home: Path, content: bytes, rows: int, message: str) -> None:
-    with serving(whole(content)) as site:
+    with hosting(whole(content)) as site:
         record(home, site, content, rows)
         with pytest.raises(InputError, match=message):
             census.acquire("download", fraction=1, seed=1, folder=home / "made")

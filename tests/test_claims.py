@@ -129,7 +129,7 @@ def test_a_claim_that_breaks_a_rule_is_refused(table: dict[str, Any], rule: str)
 
 
 def test_ids_are_unique_and_sources_described() -> None:
-    source = {"title": "t", "author": "a", "system": "s", "pair": "source-m"}
+    source = {"name": "n", "title": "t", "author": "a", "system": "s", "pair": "source-m"}
     with pytest.raises(InputError, match="ids must be unique"):
         validate({"sources": {"M": source}, "claims": [RATIO, RATIO]}, Claims, where="claims.toml")
     with pytest.raises(InputError, match="sources that are not described"):

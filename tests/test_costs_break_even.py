@@ -30,7 +30,7 @@ def test_the_rule_is_gray_and_putzolus_formula() -> None:
     assert found_s == pytest.approx(classic_s)
 
 
-def test_2007_two_of_graefes_intervals_and_his_flash_foretell_the_third() -> None:
+def test_2007_two_of_graefes_intervals_and_his_flash_predict_the_third() -> None:
     """Read: flash of 32 GB for 999 at 6,200 reads a second, and the three intervals. Memory's and the disk's price follow from two."""
     flash_iops = 6200
     memory_per_byte = 999 / (flash_iops * 4 * KIB * told(2007, "RAM", "SSD"))

@@ -1,4 +1,4 @@
-"""What serving a load costs with memory and machines, what doing without flash costs, and how far a price may move."""
+"""What a load costs with memory and machines, what doing without flash costs, and how far a price may move."""
 
 import datetime as dt
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What source H's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
+"""What the survey's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
 
 import datetime as dt
 from itertools import pairwise
@@ -112,4 +112,4 @@ def test_the_time_ratio_is_of_unflagged_pairs(tmp_path: Path) -> None:
     for query, (substrate, ratio) in found.items():
         assert substrate is Substrate.EMULATED
         assert ratio.value == pytest.approx(ARRAYS_S[query]["ssd_raid5"] / ARRAYS_S[query]["hdd"], rel=0.05)
-        assert ratio.pairs == 5
+        assert ratio.repeats == 5

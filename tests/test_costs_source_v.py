@@ -1,4 +1,4 @@
-"""What a transaction costs with each placement of source V: machine, memory, drives and power, over what the placement delivers."""
+"""What a transaction costs with each placement of the pgbench study: machine, memory, drives and power, over what it delivers."""
 
 from pathlib import Path
 

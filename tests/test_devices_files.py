@@ -43,7 +43,8 @@ NAMES = [
     "intel-s3700 sas-10k-raid10",  # V
     "crucial-h crucial-h-raid5-x6 hdd-1tb-raid5-x7 hdd-1tb-raid0",  # H
     "st3000dm001 crucial-m4",  # R
-    "exos-x24-24tb exos-x24-raid10-x4 kingston-dc600m kingston-dc600m-raid10-x4 micron-7450 micron-9550 local-nvme",  # today
+    "exos-x24-24tb exos-x24-raid10-x4 exos-x24-raid10-x4-write-through",  # today
+    "kingston-dc600m kingston-dc600m-raid10-x4 micron-7450 micron-9550 local-nvme",
     "aws-gp3 aws-io2 aws-st1 aws-local-ssd azure-premium-ssd-v2 azure-local-ssd gcp-hyperdisk-balanced gcp-local-ssd",
 ]
 
@@ -54,8 +55,8 @@ def test_the_devices_of_each_source_and_of_today_are_there(names: str) -> None:
 
 
 FITTED = {"crucial-m4": ["max_read_iops"], "st3000dm001": ["settle"], "local-nvme": ["ordered_read_latency", "read_latency"]}
-"""The first two on source R's logs at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on two figures that
-were given, on which no claim rests."""
+"""The first two on the logs of the Zipfian reads at 32 GiB, which its claims R1 and R3 sum up: no verdict is given on these. The last on
+two figures that were given, on which no claim rests."""
 
 
 @pytest.mark.parametrize("name", DEVICES)

@@ -80,7 +80,7 @@ def test_with_capacitors_a_flush_returns_at_once_and_without_it_waits_for_the_fl
 
 
 def test_the_x25_e_reads_as_its_makers_say_and_not_as_source_l_measured() -> None:
-    """250 us are what source L saw at its load: they may come out of queueing, but must not go in."""
+    """250 us are what the latency study saw at its load: they may come out of queueing, but must not go in."""
     spec = load_device("intel-x25-e")
     assert isinstance(spec, SsdSpec)
     assert spec.read_latency.base == 75e-6

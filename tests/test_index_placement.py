@@ -1,4 +1,4 @@
-"""The study beyond the published protocol on source M's pair: its variants, the reader's own disk, another server, the page cache."""
+"""Beyond the published protocol on the census study's pair: its variants, the reader's own disk, another server, the page cache."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import open_lab
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.recording import Recorder
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.study import Trial
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
@@ -44,7 +44,7 @@ def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECID
 
 def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
     """A complete run of `inputs`, alone."""
-    run = open_run(inputs, fresh=True)
+    run = begin_run(inputs, fresh=True)
     folder = paths.raw() / run.run_id
     measure_study("index_placement", inputs, folder)
     return complete(run.run_id), without_checks(read_rows(folder))

@@ -1,4 +1,4 @@
-"""Source R's benchmark read live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
+"""The Zipfian reads, live: threads on a real file, cold, under a limit of memory that holds, beside its model."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ from emulation import need_fuse, new_folder
 from tierwise.analysis.views import open_views
 from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, MissingError
@@ -21,7 +21,7 @@ from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import KIB, MIB
 from tierwise.report.display import Sentence, Table
-from tierwise.report.run import open_run as open_shown
+from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live import open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
@@ -131,7 +131,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
     asked = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
-    run_folder = paths.raw() / open_run(asked, fresh=True).run_id
+    run_folder = paths.raw() / begin_run(asked, fresh=True).run_id
     simulate_on_pair(STUDY, asked.pairs[0], asked, Book(run_folder), folder / "work")
     assert not (folder / "work").exists()
     run_id = complete(run_folder.name).run_id
@@ -150,7 +150,7 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
         ("ssd", "model", "simulated", 2, True),
     ]
     assert rows == [(3 * 2 * 2 * LIVE_INTERVALS,)]
-    shown = open_shown()
+    shown = open_run()
     table = chapter.beside_its_model(shown)
     assert isinstance(table, Table)
     assert [row[1] for row in table.rows] == ["measured", "simulated", "emulated", "simulated", "simulated", "emulated", "simulated"]
@@ -171,7 +171,7 @@ def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path)
     for name, rows in (("calm", calm), ("noisy", noisy)):
         shutil.copytree(reference, tmp_path / name / reference.name)
         rows.write_parquet(tmp_path / name / reference.name / "timings.parquet")
-    whole, part = (chapter.beside_its_model(open_shown(reference.name, tmp_path / name)) for name in ("calm", "noisy"))
+    whole, part = (chapter.beside_its_model(open_run(reference.name, tmp_path / name)) for name in ("calm", "noisy"))
     assert isinstance(whole, Table)
     assert isinstance(part, Table)
     assert "Of 15 live runs 1 are flagged" in part.caption

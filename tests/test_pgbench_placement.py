@@ -1,4 +1,4 @@
-"""Source V's study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
+"""The pgbench study in small: windows of real pgbench on emulated tiers, and which trials a pair of tiers allows."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.core import memory_group, paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import load_pair
@@ -52,7 +52,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
     inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version)
-    run = open_run(inputs, fresh=True)
+    run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
     rows = without_checks(read_rows(paths.raw() / run.run_id))
@@ -67,6 +67,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     files = {relation: {io["tier"] for proof in proofs if (io := proof["files"].get(relation))} for relation in proofs[1]["files"]}
     assert files["pgbench_accounts"] == {"hdd"}
     assert files["wal"] == {"wal"}
+    assert all(proof["files"]["wal"]["flushes"] > 0 for proof in proofs)
     lies_on = {io["relation"]: io["tier"] for row in rows["relation_io"] for io in row}
     assert (lies_on["pgbench_accounts"], lies_on["pgbench_accounts_pkey"]) == ("hdd", "ssd")
 

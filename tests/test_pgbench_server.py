@@ -16,7 +16,7 @@ from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cluster_files import TABLESPACES, restore
 from tierwise.postgres.memory_limit import memory_limited
-from tierwise.postgres.processes import ServerError, serving
+from tierwise.postgres.processes import ServerError, server_processes
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import loading_settings
 
@@ -121,6 +121,20 @@ def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> No
     assert after == full
 
 
+def test_a_mix_of_the_accounts_that_were_kept_updates_one_of_them_in_every_transaction(filled: Cluster) -> None:
+    with filled.connect() as conn:
+        (before,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        pgbench.keep(conn, 1000)
+        (after,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
+        assert after < before / 50
+        with pgbench.Load(filled, pgbench.Mix(1.0, 0.0), clients=2, seed=1, scale=1, accounts=1000) as load:
+            time.sleep(0.5)
+        updated, added = conn.execute("SELECT (SELECT sum(abalance) FROM pgbench_accounts), sum(delta) FROM pgbench_history").fetchall()[0]
+        (transactions,) = conn.execute("SELECT count(*) FROM pgbench_history").fetchall()[0]
+    assert updated == added, "no transaction missed its account"
+    assert transactions == load.transactions.height > 0
+
+
 def test_caches_are_filled_by_lookups_as_the_load_makes_them(filled: Cluster) -> None:
     with filled.connect() as conn:
         pgbench.touch(filled, 400, scale=1)
@@ -170,7 +184,7 @@ def test_a_servers_memory_is_limited_with_its_page_cache(cluster18: Cluster) -> 
     limit_bytes = 64 * 2**20
     cluster18.start({**loading_settings(), "shared_buffers": "16MB", "maintenance_work_mem": "4MB"})
     with memory_limited(cluster18, limit_bytes):
-        (group,) = {line for process in serving(cluster18.data) for line in _groups(process)}
+        (group,) = {line for process in server_processes(cluster18.data) for line in _groups(process)}
         with cluster18.connect() as conn:
             conn.execute("CREATE TABLE large AS SELECT repeat('x', 1000) AS text FROM generate_series(1, 90000)")
             conn.execute("SELECT count(*) FROM large")

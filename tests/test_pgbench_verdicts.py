@@ -1,4 +1,4 @@
-"""Source V's claims are judged by windows of pgbench: at the least slowdown at which the processors could follow, and they say so."""
+"""The pgbench study's claims are judged by windows of pgbench: at the least slowdown that the processors could follow, and they say so."""
 
 from pathlib import Path
 
@@ -36,7 +36,7 @@ def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_pat
     )
     assert (found["V4"].verdict, found["V4"].conditions) == (Verdict.CONFIRMED, ("tiers slowed 8-fold",))
     assert found["V4"].verdict_text == "confirmed (tiers slowed 8-fold)"
-    assert found["V6"].verdict_text == "undecided (5 of 5 pairs rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
+    assert found["V6"].verdict_text == "undecided (5 of 5 repeats rejected for CPU in all on HDD; needs RETRY=1 or a quieter machine)"
     assert found["V2"].verdict is Verdict.CONFIRMED
 
 
@@ -46,7 +46,7 @@ def test_an_absolute_rate_is_judged_unslowed_where_the_processors_follow(tmp_pat
 
 def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
     found = judged(tmp_path, pgbench_rows(LARGE, flags={"all_hdd": "overshoot"}))
-    assert found["V1"].verdict_text == "undecided (5 of 5 pairs rejected for overshoot in large; needs RETRY=1 or a quieter machine)"
+    assert found["V1"].verdict_text == "undecided (5 of 5 repeats rejected for overshoot in large; needs RETRY=1 or a quieter machine)"
     assert found["V1"].flagged == 5
 
 

@@ -17,7 +17,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.units import MIB
 from tierwise.core.words import IoArm
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.processes import PID_FILE, ServerError, postmaster, reclaim, serving
+from tierwise.postgres.processes import PID_FILE, ServerError, postmaster, reclaim, server_processes
 from tierwise.postgres.settings import Connection, applied, loading_settings, measuring_settings
 
 
@@ -50,7 +50,7 @@ def test_stopped_means_no_process_and_no_pid_file(cluster: Cluster) -> None:
     assert not cluster.down
     cluster.stop()
     assert cluster.down
-    assert not serving(cluster.data)
+    assert not server_processes(cluster.data)
     cluster.stop()  # nothing to do
 
 
@@ -94,9 +94,10 @@ def test_what_was_committed_survives_a_kill(cluster: Cluster) -> None:
     cluster.start(loading_settings())
     with cluster.connect() as conn:
         conn.execute("CREATE TABLE kept AS SELECT 42 AS answer")
-    killed = serving(cluster.data)
+    killed = server_processes(cluster.data)
     cluster.kill()
     assert cluster.down
+    psutil.wait_procs(killed, timeout=0.5)  # files and memory are given up a moment before a process ends
     assert not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in killed)
     cluster.start(loading_settings())
     with cluster.connect() as conn:
@@ -178,9 +179,9 @@ def test_a_killed_runs_server_is_ended_by_the_next_and_no_other(server: Cluster,
 def test_what_a_killed_server_left_is_removed(server: Cluster, workspace: Path) -> None:
     server.start({})
     socket = Path((server.folder / "socket").read_text().strip())
-    for process in serving(server.data):
+    for process in server_processes(server.data):
         process.kill()
-    psutil.wait_procs(serving(server.data), timeout=30)
+    psutil.wait_procs(server_processes(server.data), timeout=30)
     assert reclaim(workspace) == [f"removed the pid file of a server that was killed in {server.folder.name}/data"]
     assert server.down
     assert not socket.exists()

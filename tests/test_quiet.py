@@ -1,5 +1,6 @@
 """How quiet the machine is, the forecast that is scaled by it, and blocks that are added for what was rejected."""
 
+import os
 import time
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -13,7 +14,7 @@ from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
 from tierwise.bench.study import Cell, Trial
-from tierwise.core.quiet import Noise, Processor, Quiet, listen, noise_of, processor, took_s
+from tierwise.core.quiet import Noise, Pace, Processor, Quiet, listen, noise_of, piece_s, processor, took_s
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
 from tierwise.timings.parts import read_rows
@@ -72,6 +73,24 @@ def test_the_forecast_scales_work_by_pace_and_steal_and_leaves_waiting() -> None
     assert took_s(100.0, 50.0, pace=1.0, steal=0.0) == 150
     assert took_s(100.0, 50.0, pace=1.5, steal=0.25) == pytest.approx(250)
     assert took_s(1.0, 0.0, pace=1.0, steal=1.0) < 100
+
+
+def test_a_pace_has_in_it_what_others_take_of_the_processors() -> None:
+    alone_s = min(piece_s() for _ in range(5))
+    busy = [get_context("spawn").Process(target=work, args=(60.0,), daemon=True) for _ in range(3 * (os.cpu_count() or 1))]
+    for one in busy:
+        one.start()
+    try:
+        time.sleep(2.0)  # until they are all at work
+        with Pace() as pace:
+            time.sleep(3.0)
+    finally:
+        for one in busy:
+            one.kill()
+            one.join()
+    beside_s, steal = pace.measured()
+    assert beside_s > 1.3 * alone_s
+    assert 0 <= steal < 1
 
 
 def flagged(rows: pl.DataFrame, *wanted: tuple[str, int]) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Source R's study: simulated alone, kept as raw rows, judged, shown."""
+"""The Zipfian reads: simulated alone, kept as raw rows, judged, shown."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.bench.book import Book
 from tierwise.bench.rooms import load_study
-from tierwise.bench.runs import open_run
+from tierwise.bench.runs import begin_run
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
@@ -19,7 +19,7 @@ from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.rooms import judge_all
-from tierwise.report.run import open_run as open_shown
+from tierwise.report.run import open_run
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
@@ -58,7 +58,7 @@ def test_a_directory_cannot_be_simulated() -> None:
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     asked = inputs(blocks=1)
-    folder = paths.raw() / open_run(asked, fresh=True).run_id
+    folder = paths.raw() / begin_run(asked, fresh=True).run_id
     simulated: list[str] = []
 
     def killed(trial, pair, seed):  # type: ignore[no-untyped-def]
@@ -119,7 +119,7 @@ def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
 
 def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    run = open_shown()
+    run = open_run()
     for figure in cells.drawn("ram_or_ssd", run).values():
         assert isinstance(figure, Figure)
         assert "simulated" in figure.caption

@@ -1,4 +1,4 @@
-"""The study of source L on real mounts: every read of a window is in its rows, whoever records, and the server agrees."""
+"""The latency study on real mounts: every read of a window is in its rows, whoever records, and the server agrees."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Source L's histograms as data, the method that finds their modes, and the verdicts on L1 to L6."""
+"""The latency study's histograms as data, the method that finds their modes, and the verdicts on L1 to L6."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The emulator's log of one placement of `index_placement` foretells the emulated times of the others."""
+"""The emulator's log of one placement of `index_placement` predicts the emulated times of the others."""
 
 import json
 import os
@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.report.display import Table
-from tierwise.report.run import open_run as open_for_report
+from tierwise.report.run import open_run
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_checks
@@ -28,7 +28,7 @@ pytestmark = [
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run on source M's pair."""
+    """A run on the census study's pair."""
 
     raw: Path
     manifest: Manifest
@@ -42,7 +42,7 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[E
         patch.setenv("TIERWISE_WORK", str(workspace))
         patch.setenv("TIERWISE_RAW", str(raw))
         asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-        begun = open_run(asked, fresh=True)
+        begun = begin_run(asked, fresh=True)
         measure_study("index_placement", asked, raw / begun.run_id)
         yield Emulated(raw, complete(begun.run_id), without_checks(read_rows(raw / begun.run_id)))
 
@@ -76,7 +76,7 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
     for one in predictions:
         rows = [emulated[one["trial"], block] for block in one["blocks"]]
         if one["trial"] == one["reference"] or not rows:
-            continue  # flagged executions foretell nothing
+            continue  # flagged executions predict nothing
         whole[one["trial"]] = median(told / row["elapsed_s"] for told, row in zip(one["predicted_s"], rows, strict=True)) - 1
         asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
         devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1
@@ -105,7 +105,7 @@ def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> N
 
 def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
-    table = chapter.predictions(open_for_report(run.manifest.run_id), "source-m")
+    table = chapter.predictions(open_run(run.manifest.run_id), "source-m")
     assert isinstance(table, Table)
     listed = [(row[1], row[2]) for row in table.rows]
     places = ("both on HDD", "index on SSD", "table on SSD", "both on SSD")

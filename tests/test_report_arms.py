@@ -1,4 +1,4 @@
-"""What the chapter on source M says of the arms follows from the rows, whichever of them were measured."""
+"""What the chapter on the census study says of the arms follows from the rows, whichever of them were measured."""
 
 import re
 from collections.abc import Callable
@@ -88,7 +88,7 @@ def test_a_saving_as_published_is_said_to_be_true(opened: Opened) -> None:
 def test_four_pairs_leave_it_open(opened: Opened) -> None:
     run = opened(make_rows(blocks=4), make_rows(blocks=4, variant="grown", ratios=cold(0.05)))
     assert "this run cannot tell" in said(run)
-    assert "**Where this run cannot tell:** *Index grown* has not 5 clean pairs" in said(run)
+    assert "**Where this run cannot tell:** *Index grown* has not 5 clean repeats" in said(run)
 
 
 def test_the_other_way_of_io_is_said_to_agree_or_where_it_differs(opened: Opened) -> None:

@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Error
 
-from browsing import Scheme, browsing, hover, look, serving
+from browsing import Scheme, browsing, hosting, hover, look
 from report_built import Built, check_pages
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
 def test_a_browser_draws_every_chart_of_quarto_s_pages(
     chromium: "Browser", built: Built, by_quarto: Built, width_px: int, scheme: Scheme
 ) -> None:
-    with serving(by_quarto.site) as url, browsing(chromium, url, width_px, scheme) as page:
+    with hosting(by_quarto.site) as url, browsing(chromium, url, width_px, scheme) as page:
         names = sorted(path.name for path in by_quarto.site.glob("*.html"))
         assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
         look(page, f"{url}/show-index_placement.html", width_px)

@@ -9,7 +9,7 @@ import pytest
 import vl_convert
 
 import cells
-from browsing import DRAWN, TOO_WIDE, browsing, serving
+from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
 from tierwise.report.display import VEGA_MIME, Figure
@@ -140,7 +140,7 @@ def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any],
     head = '<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="report.css">'
     scripts = '<script src="vega.js"></script><script src="report.js"></script>'
     (tmp_path / "index.html").write_text(f"{head}<body>{inert(delivered, 'still.svg')}{scripts}", encoding="utf-8")
-    with serving(tmp_path) as url, browsing(chromium, url, 390, "light") as page:
+    with hosting(tmp_path) as url, browsing(chromium, url, 390, "light") as page:
         page.set_default_timeout(PATIENCE_MS)
         page.goto(f"{url}/index.html")
         page.wait_for_function(DRAWN)

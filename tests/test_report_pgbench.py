@@ -1,4 +1,4 @@
-"""The chapter on source V says what its rows say, and says so where there are none."""
+"""The chapter on the pgbench study says what its rows say, and says so where there are none."""
 
 import re
 from pathlib import Path
@@ -125,7 +125,7 @@ def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
 
 
-def test_the_indexes_share_of_the_misses_foretells_both_gains(run: Run) -> None:
+def test_the_indexes_share_of_the_misses_predicts_both_gains(run: Run) -> None:
     text = pgbench_why.mechanism(run, PAIR).text
     assert "11.1" in text  # 10 of 90 blocks
     assert "indexes on SSD would gain 1.12 and tables 9.00" in text

@@ -1,4 +1,4 @@
-"""The chapter on source L: what stands in its figure and tables, and that its sentences follow the verdicts."""
+"""The chapter on the latency study: what stands in its figure and tables, and that its sentences follow the verdicts."""
 
 import shutil
 from pathlib import Path

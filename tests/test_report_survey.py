@@ -1,4 +1,4 @@
-"""The chapters on source H say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
+"""The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
 import math
 import re
@@ -153,7 +153,7 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     assert table.rows[0][-2:] == [DASH, DASH], "no bar is known of the light curves"
     told = survey_placement.slower_indexes(run, PAIR).text
     assert "slower in light curves, variable light curves, source and detection joined by a single index and" in told
-    assert "the same blocks in every pair" in told
+    assert "the same blocks in every repeat" in told
     ours, ideal, alone = "*as PostgreSQL reads here* (2.40)", "*ideal* (1.95)", "*one request at a time* (2.41)"
     assert (
         f"quicker than one SSD in {ours}, {ideal} and {alone}, and than 6 SSDs, RAID5 in *as PostgreSQL reads here* (1.48). There" in told

@@ -11,7 +11,7 @@ import pytest
 
 from checkout import Home, new_home
 from tierwise.bench.loop import gather_inputs
-from tierwise.bench.runs import foresee
+from tierwise.bench.runs import look_ahead
 from tierwise.core import paths, studies
 from tierwise.core.pairs import load_pair
 from tierwise.report.run import open_run
@@ -92,7 +92,7 @@ def test_chapters_and_claims_find_the_run(home: Home, run: Manifest) -> None:
 
 
 def test_a_report_would_go_on_with_it_and_measure_the_others(run: Manifest) -> None:
-    outlook = foresee(gather_inputs(profile="tiny", tiers="", seed=1))
+    outlook = look_ahead(gather_inputs(profile="tiny", tiers="", seed=1))
     assert outlook.run is not None
     assert outlook.run.run_id == run.run_id
     assert outlook.lacking == [name for name in studies.names() if name != NAME]

@@ -1,4 +1,4 @@
-"""Source R's benchmark simulated: frozen results, bounds, the author's logs, and a part of the size for the whole."""
+"""The Zipfian reads simulated: frozen results, bounds, the author's logs, and a part of the size for the whole."""
 
 import json
 import re

@@ -12,7 +12,7 @@ from urllib.parse import unquote_plus
 import polars as pl
 import pytest
 
-from serving import Answer, Site, page, serving, whole
+from hosting import Answer, Site, hosting, page, whole
 from support import shared
 from tierwise.core import paths
 from tierwise.core.errors import InputError
@@ -93,7 +93,7 @@ def acquire(home: Path, wanted: str = REGION) -> pl.DataFrame:
 
 
 def test_a_region_comes_in_strips_of_declination(home: Path, told: str, excerpt: str) -> None:
-    with serving(archive(excerpt)) as site:
+    with hosting(archive(excerpt)) as site:
         pointed(home, told, site)
         data = sky.acquire(f"download:{REGION}", fraction=1, seed=1, folder=home / "made")
         again = sky.acquire(f"download:{REGION}", fraction=0.5, seed=2, folder=home / "made")
@@ -109,7 +109,7 @@ def test_a_region_comes_in_strips_of_declination(home: Path, told: str, excerpt:
 
 
 def test_a_strip_of_too_many_rows_is_halved(home: Path, told: str, excerpt: str) -> None:
-    with serving(archive(excerpt, most=2)) as site:
+    with hosting(archive(excerpt, most=2)) as site:
         pointed(home, told, site)
         assert acquire(home).height == 7
         assert len(site.requests) > 4
@@ -117,12 +117,12 @@ def test_a_strip_of_too_many_rows_is_halved(home: Path, told: str, excerpt: str)
 
 def test_strips_that_came_are_kept_when_the_service_fails(home: Path, told: str, excerpt: str) -> None:
     good = archive(excerpt)
-    with serving(good, good, page(503)) as site:
+    with hosting(good, good, page(503)) as site:
         pointed(home, told, site)
         with pytest.raises(InputError, match=r"no whole answer: .*503.*strips that are whole are kept.*SKY=file:PATH"):
             acquire(home)
         assert not list((home / "made").glob("sky-*"))
-    with serving(good) as site:
+    with hosting(good) as site:
         pointed(home, told, site)
         assert acquire(home).height == 7
         assert len(site.requests) == 4, "another service's strips are not taken for this one's"
@@ -134,7 +134,7 @@ def test_a_failing_service_is_asked_again_and_gone_on_with(home: Path, told: str
     def broken(handler: BaseHTTPRequestHandler) -> None:
         send(handler, excerpt.encode()[:3000], announced=len(excerpt))
 
-    with serving(good, page(503), broken, good, page(500), page(500), page(500), good) as site:
+    with hosting(good, page(503), broken, good, page(500), page(500), page(500), good) as site:
         pointed(home, told, site)
         with pytest.raises(InputError, match="500"):
             acquire(home)
@@ -149,7 +149,7 @@ def refusing(text: str) -> Iterator[Site]:
         body = f'<VOTABLE version="1.3"><RESOURCE type="results"><INFO name="QUERY_STATUS" value="ERROR">{text}</INFO></RESOURCE></VOTABLE>'
         send(handler, body.encode())
 
-    with serving(answer) as site:
+    with hosting(answer) as site:
         yield site
 
 
@@ -159,7 +159,7 @@ def test_what_the_service_refuses_is_told_at_once(home: Path, told: str, excerpt
         with pytest.raises(InputError, match=r"/TAP'?: the service refuses: no table fp_psc"):
             acquire(home)
         assert len(site.requests) == 1
-    with serving(page(404)) as site:
+    with hosting(page(404)) as site:
         pointed(home, told, site)
         with pytest.raises(InputError, match=r"the server answers 404"):
             acquire(home)
@@ -199,7 +199,7 @@ def release_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 def test_files_of_the_release_go_on_where_they_broke(home: Path, told: str, release_file: bytes) -> None:
     half = len(release_file) // 2
-    with serving(whole(release_file), whole(release_file, cut=half), whole(release_file)) as site:  # the first one answers HEAD
+    with hosting(whole(release_file), whole(release_file, cut=half), whole(release_file)) as site:  # the first one answers HEAD
         pointed(home, told, site)
         data = sky.acquire("download:psc_aab", fraction=1, seed=1, folder=home / "made")
         assert site.paths == ["/static/psc_aab.gz"] * 3
@@ -212,7 +212,7 @@ def test_files_of_the_release_go_on_where_they_broke(home: Path, told: str, rele
 
 def test_a_file_whose_own_check_sum_is_wrong_is_refused(home: Path, told: str, release_file: bytes) -> None:
     damaged = release_file[:-8] + bytes(8)
-    with serving(whole(damaged)) as site:
+    with hosting(whole(damaged)) as site:
         pointed(home, told, site)
         with pytest.raises(InputError, match=r"content is '(CRC check failed|Incorrect length).*: a whole gzip file is needed"):
             sky.acquire("download:psc_aab", fraction=1, seed=1, folder=home / "made")
@@ -221,12 +221,12 @@ def test_a_file_whose_own_check_sum_is_wrong_is_refused(home: Path, told: str, r
 
 def test_a_file_whose_digest_is_known_is_held_to_it(home: Path, told: str, release_file: bytes) -> None:
     told = told.replace("size_bytes = 492_966_434", f"size_bytes = {len(release_file)}")
-    with serving(whole(release_file)) as site:
+    with hosting(whole(release_file)) as site:
         pointed(home, told, site)
         with pytest.raises(InputError, match=r"psc_aaa\.gz: sha256 is '[0-9a-f]{64}': 0119aa14"):
             sky.acquire("download:psc_aaa", fraction=1, seed=1, folder=home / "made")
     known = re.sub(r'sha256 = ".*"', f'sha256 = "{hashlib.sha256(release_file).hexdigest()}"', told)
-    with serving(whole(release_file)) as site:
+    with hosting(whole(release_file)) as site:
         pointed(home, known, site)
         with pytest.raises(InputError, match=r"rows is 4710: 5144500 are needed of psc_aaa"):
             acquire(home, "psc_aaa")

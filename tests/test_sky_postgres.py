@@ -1,4 +1,4 @@
-"""Both of source H's data sets in a real server: loaded from Parquet, with their keys and indexes, and the printed queries answered."""
+"""Both of the survey's data sets in a real server: loaded from Parquet, with their keys and indexes, and the printed queries answered."""
 
 from pathlib import Path
 

@@ -22,7 +22,7 @@ from emulation import emulated, new_folder
 from tierwise.core.units import KIB, MIB
 from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.cluster import DATABASE, SUPERUSER, Cluster
-from tierwise.postgres.processes import serving
+from tierwise.postgres.processes import server_processes
 from tierwise.postgres.workspace import Account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
@@ -303,7 +303,7 @@ def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier:
                 session.execute("INSERT INTO told VALUES (%s)", (told + 1,))
                 told += 1  # acknowledged: never to be lost
         if round_ % 2:
-            servers = serving(cluster.data)
+            servers = server_processes(cluster.data)
             kill_daemon(tier)
             for process in servers:  # they have lost their disk
                 with suppress(psutil.NoSuchProcess):

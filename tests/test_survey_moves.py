@@ -1,4 +1,4 @@
-"""Source H's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
+"""The survey's files moved to the SSDs for a job and back (H11): break-evens from timed moves, beside simulated ones; and what it costs."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
-from tierwise.studies.survey_placement.reading.moves import foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
 
 PAIR = "source-h"
@@ -89,7 +89,7 @@ def test_the_simulated_move_knows_nothing_of_the_run_but_sizes(tmp_path: Path) -
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]), stretch=1.0)
     with open_views(tmp_path, RUN_ID) as connection:
         (source,) = (moved for moved in moves_of(connection, PAIR) if moved.placement == "source_ssd")
-        simulated_s = foretold_s(connection, PAIR, source)
+        simulated_s = predicted_s(connection, PAIR, source)
     disk, flash = (lambda name=name: build(load_device(name), seed=0) for name in ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6"))
     there_and_back_s = copy_s(SIZES["source"], disk, flash) + copy_s(SIZES["source"], flash, disk)
     assert simulated_s == pytest.approx(there_and_back_s, rel=0.2)
@@ -111,7 +111,7 @@ def test_source_hs_subsystems_are_strategies_of_whole_jobs(tmp_path: Path) -> No
         found = of_catalog(connection, PAIR, load_book(THEN))
     assert [one.name for one in found] == ["ssd_raid5", "ssd", "hdd_raid0", "hdd"]
     fastest = found[0]
-    assert (fastest.name, fastest.substrate, fastest.job_s.pairs) == ("ssd_raid5", Substrate.EMULATED, 5)
+    assert (fastest.name, fastest.substrate, fastest.job_s.repeats) == ("ssd_raid5", Substrate.EMULATED, 5)
     assert fastest.job_s.value == pytest.approx(140 + 255 + 104, rel=0.05)
     money = {one.name: one.cost_a_year for one in found}
     assert money["hdd"] == money["hdd_raid0"] != money["ssd_raid5"]
@@ -131,10 +131,10 @@ def test_a_changed_row_of_source_h_changes_the_chapters_and_the_conclusion(tmp_p
     rows.write_parquet(path)
     after = _chapters()
     assert not [name for name, text in before.items() if after[name] == text]
-    assert before["strategies"].count("Source H's queries") == 1, "those of the survey stand by what each job asks"
-    assert "Source H's joins" in before["strategies"]
+    assert before["strategies"].count("The survey's queries") == 1, "those of the survey stand by what each job asks"
+    assert "The survey's joins" in before["strategies"]
     assert "Detection on SSD" in before["answer"]
-    assert all(paragraph.startswith("**S") for paragraph in before["answer"].split("\n\n"))
+    assert all(paragraph.startswith("**The survey's ") for paragraph in before["answer"].split("\n\n"))
 
 
 def _chapters() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Source H's studies in small: the printed queries on emulated arrays, and a survey's files on two tiers."""
+"""The survey's studies in small: the printed queries on emulated arrays, and a survey's files on two tiers."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.study import Study
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
@@ -43,7 +43,7 @@ def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytes
     patch.setenv("TIERWISE_WORK", str(workspace))
     patch.setenv("TIERWISE_RAW", str(folder / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    run = open_run(Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version), fresh=True)
+    run = begin_run(Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version), fresh=True)
     inputs = Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version)
     measure_study(study, inputs, paths.raw() / run.run_id)
     return complete(run.run_id), without_checks(read_rows(paths.raw() / run.run_id))

@@ -14,7 +14,7 @@ import pytest
 
 from tierwise.analysis.rules import Verdict
 from tierwise.bench.loop import gather_inputs, measure_study, possible_pairs
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
 from tierwise.core.pairs import load_pair
@@ -23,7 +23,7 @@ from tierwise.core.words import IoArm, Substrate
 from tierwise.recorders import strace
 from tierwise.report.display import Sentence
 from tierwise.report.rooms import judge_all
-from tierwise.report.run import open_run as open_for_report
+from tierwise.report.run import open_run
 from tierwise.studies.index_placement.reading import chapter
 from tierwise.tiers import mounting
 from tierwise.timings.manifest import Manifest
@@ -65,7 +65,7 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         small = load_profile("smoke").model_copy(update={"blocks": BLOCKS, "fraction": 0.005})
         patch.setattr("tierwise.bench.loop.load_profile", lambda _: small)
         asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-        begun = open_run(asked, fresh=True)
+        begun = begin_run(asked, fresh=True)
         measure_study("index_placement", asked, raw / begun.run_id)
         yield Simulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
 
@@ -127,7 +127,7 @@ def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeyp
     assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two blocks are too few for any verdict"
     assert verdicts["M6"].verdict is Verdict.REPORTED
     monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
-    shown = open_for_report(run.manifest.run_id)
+    shown = open_run(run.manifest.run_id)
     assert shown.facts()["substrate"] == "simulated (pair source-m)"
     told = chapter.predictions(shown, "source-m")
     assert isinstance(told, Sentence)

@@ -7,7 +7,7 @@ import pytest
 
 from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.runs import complete, open_run
+from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.core import paths
 from tierwise.core.pairs import load_pair
@@ -29,6 +29,6 @@ def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, stu
     """Simulate, complete; returns the run's id."""
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
     asked = inputs(blocks=blocks)
-    run = open_run(asked, fresh=True)
+    run = begin_run(asked, fresh=True)
     simulate_on_pair(study, asked.pairs[0], asked, Book(paths.raw() / run.run_id), raw / "work")
     return complete(run.run_id).run_id

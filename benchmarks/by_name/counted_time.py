@@ -8,10 +8,11 @@ b  the processor's part over five blocks: its standard deviation as a share of t
 c  beside two busy processes a processor, and with server and daemon held to half a processor: shift of a cell's mean, sides in turn
 e  waited beside counted, in windows in which the machine was undisturbed; V1 and V2 by both clocks
 f  pgbench, tables on SSD, slowed eight-fold: real seconds for a counted one
-g  sources M and H, loaded once, the same seed twice: blocks read by relation
+g  the census study and the survey, loaded once, the same seed twice: blocks read by relation
 
-Each part prints a table, the machine meanwhile, and one line that ends in met, not met or not judged. Cells are those of the study of
-source M on a share of the rows, published protocol, direct I/O; H's are its queries. The data are loaded once for all parts of a study.
+Each part prints a table, the machine meanwhile, and one line that ends in met, not met or not judged. Cells are those of
+the census study on a share of the rows, published protocol, direct I/O; the survey's are its queries. The data are loaded once for all
+parts of a study.
 """
 
 import argparse
@@ -95,7 +96,7 @@ def main() -> int:
 
 
 def census(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
-    """The parts that need source M's cells, on one loading."""
+    """The parts that need the census study's cells, on one loading."""
     found: list[Finding] = []
     if not {"a", "b", "c", "e", "g"} & set(parts):
         return found
@@ -177,7 +178,7 @@ def shift(measured: Measured, side: str) -> Finding:
 
 
 def beside_waited(asked: argparse.Namespace, there: Opened, trials: list[Trial[Cell]]) -> Finding:
-    """Part e, by source M's cells: repeated until each has an undisturbed window and there are `LEAST`, or patience ends."""
+    """Part e, by the census study's cells: repeated until each has an undisturbed window and there are `LEAST`, or patience ends."""
     until_s = time.monotonic() + asked.patience_s
     sides = {UNDISTURBED: undisturbed, WAITING: waited}
     every: list[Measured] = []
@@ -230,7 +231,7 @@ def same_blocks(asked: argparse.Namespace, there: Opened, trials: Sequence[Trial
 
 
 def survey(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
-    """Part g by the queries of source H."""
+    """Part g by the queries of the survey."""
     if "g" not in parts:
         return []
     with opened("survey_placement", profile_of(asked.fraction), asked.seed) as there:

@@ -1,4 +1,4 @@
-"""pgbench's windows of source V, slowed eight-fold: what a counted second costs in real ones, and counted beside waited."""
+"""pgbench's windows in the pgbench study, slowed eight-fold: what a counted second costs in real ones, and counted beside waited."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext

@@ -141,7 +141,7 @@ def judge(found: Measured) -> int:
 
 def hit(found: Measured, cell: Cell) -> tuple[bool, bool, bool]:
     """Whether pages (where they are judged), time, and the device's part of it are within the bounds."""
-    said = foretold(found, cell)
+    said = predicted(found, cell)
     apart = said.time_s / cell.took_s
     pages_good = cell.pages < JUDGED_PAGES or abs(said.pages / cell.pages - 1) <= PAGES_BOUND
     time_good = 1 / TIME_BOUND <= apart <= TIME_BOUND
@@ -159,7 +159,7 @@ def hit(found: Measured, cell: Cell) -> tuple[bool, bool, bool]:
     return pages_good, time_good, device_good
 
 
-def foretold(found: Measured, cell: Cell) -> Prediction:
+def predicted(found: Measured, cell: Cell) -> Prediction:
     """What is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
     table = Table(int(pages), int(rows), correlation, selectivity)

@@ -1,4 +1,4 @@
-"""``python -m tierwise``."""
+"""Run the command line as ``python -m tierwise``."""
 
 from tierwise.cli import main
 

@@ -113,12 +113,13 @@ def _postgresql() -> Finding:
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
     if found.supports_direct_io:
         return Finding("PostgreSQL", State.OK, detail)
-    cost = "no direct I/O before PostgreSQL 16: the buffered arm takes the direct one's place"
+    cost = "no direct I/O before PostgreSQL 16: buffered I/O takes its place"
     return Finding("PostgreSQL", State.OPTIONAL, detail, cost, "make report PG_BIN=")
 
 
 def _fuse() -> Finding:
-    """Without FUSE the placements are simulated from recorded block sequences, which needs strace."""
+    """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded block sequences, which needs
+    strace."""
     try:
         require_fuse()
     except MissingError as error:
@@ -142,7 +143,7 @@ def _work_folder() -> Iterator[Finding]:
     if direct_io_probe(folder):
         yield Finding("direct I/O", State.OK, "in the work folder")
     else:
-        cost = "the server cannot go past the page cache there: the buffered arm takes the direct one's place"
+        cost = "the server cannot go past the page cache there: buffered I/O takes its place"
         yield Finding("direct I/O", State.OPTIONAL, "not in the work folder", cost, "make report TIERWISE_WORK=/folder/on/ext4/or/xfs")
     chosen = os.environ.get("PROFILE") or "quick"
     free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
@@ -199,7 +200,7 @@ def _cgroup() -> Finding:
         release, folder = "version 2", Path("/sys/fs/cgroup", *(path.lstrip("/") for _, controllers, path in rows if not controllers))
     if folder.is_dir() and os.access(folder, os.W_OK):
         return Finding("memory cgroup", State.OK, release)
-    cost = "the page cache of the buffered arm cannot be limited on a directory tier"
+    cost = "the page cache of buffered I/O cannot be limited on a directory tier"
     remedy = "systemd-run --user --scope -p Delegate=yes make report"
     return Finding("memory cgroup", State.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
 

@@ -17,7 +17,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
-from tierwise.bench.runs import complete, finish, lacking, lacking_pairs, open_run
+from tierwise.bench.runs import begin_run, complete, finish, lacking, lacking_pairs
 from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import scratch_folder
@@ -51,14 +51,14 @@ class Asked:
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
 
     def inputs(self) -> Inputs:
-        """What that decides."""
+        """The inputs that the options decide."""
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
 REFERENCE: Final = "reference"
 """The name of the run that ships with the checkout, instead of its id."""
 KERNELS: Final = 2
-"""So many chapters are made at once: each is one process for most of its time. Nothing is being measured then."""
+"""How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
 
 def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
@@ -153,7 +153,7 @@ def run_one(asked: Asked, study: str) -> Manifest:
     studies.known(study)
     with announcing():
         inputs = asked.inputs()
-        run = open_run(inputs, fresh=False)
+        run = begin_run(inputs, fresh=False)
         if run.status == "complete" or not lacking_pairs(run, study, inputs):
             say(f"run {run.run_id} has {study} already")
             return finish(run.run_id, inputs)
@@ -164,7 +164,7 @@ def run_one(asked: Asked, study: str) -> Manifest:
 def _measured(asked: Asked) -> tuple[Manifest, bool]:
     """The complete run of what was asked, and whether any of it was measured now."""
     inputs = asked.inputs()
-    run = open_run(inputs, fresh=asked.fresh)
+    run = begin_run(inputs, fresh=asked.fresh)
     folder = paths.raw() / run.run_id
     if run.status == "complete" and asked.retry:
         run = begin_retry(folder)
@@ -209,14 +209,13 @@ def _driving(names: Sequence[str]) -> list[Path]:
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
     """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
     recorded_s = load_host().pace_s
-    work_s = quiet.reference_work()
     for notebook in notebooks:
-        before, before_s, begun_s = quiet.processor(), work_s, time.monotonic()
-        execute(notebook, folder.name, parameters)
-        took_s, steal = time.monotonic() - begun_s, quiet.processor().steal_since(before)
-        work_s = quiet.reference_work()
-        stage = Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=(before_s + work_s) / 2 / recorded_s, steal=steal)
-        record_stage(folder, stage)
+        begun_s = time.monotonic()
+        with quiet.Pace() as pace:
+            execute(notebook, folder.name, parameters)
+        piece_s, steal = pace.measured()
+        took_s = time.monotonic() - begun_s
+        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=piece_s / recorded_s, steal=steal))
 
 
 def _show(run: Manifest) -> Path:

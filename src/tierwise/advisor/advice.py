@@ -1,4 +1,4 @@
-"""From a workload to an answer: the best placement, what it rests on, and its regret against what a reader would do without it."""
+"""Answer a workload: the best placement, what it rests on, and its regret against what a reader would do without it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ from tierwise.advisor.placing import Placement, Problem
 from tierwise.advisor.service import SEED
 from tierwise.advisor.solving import solve
 from tierwise.advisor.workload import CELLS, FAST, SLOW, Relation, Workload
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
@@ -170,7 +170,7 @@ def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed:
 
 def times_by_seed(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[int, ServiceTimes]:
     """`times` of as many seeds as an interval needs; `SEED` is among them."""
-    return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_PAIRS)}
+    return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
 
 
 def names(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -13,10 +13,10 @@ from tierwise.devices.protocol import DeviceModel, Operation
 BATCH_PAGES: Final = 32
 """Pages that PostgreSQL 18 collects before it writes them (src/backend/storage/smgr/bulk_write.c: MAX_PENDING_WRITES)."""
 REQUEST_BYTES: Final = 128 * KIB
-"""Of a copy at bandwidth: the kernel's read-ahead by default."""
+"""The size of one request of a copy at bandwidth, in bytes: the kernel's read-ahead by default."""
 AHEAD: Final = 4
 SAMPLE_REQUESTS: Final = 2048
-"""So many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
+"""How many reads of a copy are simulated; what is beyond goes on at the pace of their second half (assumed)."""
 
 
 def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER) -> float:

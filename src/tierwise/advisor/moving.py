@@ -1,4 +1,4 @@
-"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (source H, statement H11)"""
+"""Does it pay to copy relations to the ssd for a job, and back afterwards? After how many jobs? (the survey, statement H11)"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from tierwise.advisor.service import Build
 from tierwise.advisor.workload import FAST, SLOW, Measured, Workload
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
@@ -44,7 +44,7 @@ class Times:
     @staticmethod
     def simulated(seconds: Callable[[int], float]) -> "Times":
         """Simulated seconds of each seed."""
-        return Times({seed: seconds(seed) for seed in range(MINIMUM_PAIRS)}, Substrate.SIMULATED)
+        return Times({seed: seconds(seed) for seed in range(MINIMUM_REPEATS)}, Substrate.SIMULATED)
 
     @property
     def mean_s(self) -> float:
@@ -112,7 +112,7 @@ def plan_move(
     jobs: int = 1,
     remarks: Sequence[str] = (),
 ) -> MovePlan:
-    """Break-even and verdict from the times of the move and of a job on either placement; pairs are of the same block.
+    """Break-even and verdict from the times of the move and of a job on either placement, of the same block each.
 
     Each of the four has the same blocks, or one value for all. Where each has one value, the break-even rests by design on those.
     """
@@ -142,7 +142,7 @@ def plan_move(
         break_even_jobs=estimate.value,
         low=estimate.low,
         high=estimate.high,
-        pairs=estimate.pairs,
+        pairs=estimate.repeats,
         jobs=jobs,
         pays=verdict,
         reason=reason,
@@ -264,7 +264,7 @@ def _job_times(
     def predicted(placement: Placement) -> Times:
         return Times.simulated(lambda seed: workload.host_s + sum(by_seed[seed][name][tier] for name, tier in placement.items()))
 
-    seldom = f"the run has less than {MINIMUM_PAIRS} clean jobs of this placement"
+    seldom = f"the run has less than {MINIMUM_REPEATS} clean jobs of this placement"
     unmeasured = "the run's tiers were slowed" if workload.slowdown != 1 else seldom
     why = "as asked" if predict else "on other devices" if devices else unmeasured
     return (
@@ -288,7 +288,7 @@ def _verdict(estimate: Estimate, saving: Sequence[float], substrate: Substrate, 
     if substrate is Substrate.MIXED:
         return Verdict.MIXED, "the move and the job have different substrates"
     if estimate.interval is None and not enough(len(saving)):
-        return Verdict.UNDECIDED, f"{estimate.pairs} repeats, too few for an interval"
+        return Verdict.UNDECIDED, f"{estimate.repeats} repeats, too few for an interval"
     if max(saving) <= 0:
         return Verdict.CONTRADICTED, "a job saves nothing in any repeat"
     if estimate.interval is None:

@@ -18,7 +18,7 @@ def as_text(plan: MovePlan) -> str:
         lines.append("it never pays" if plan.saved_s <= 0 else "no break-even: a job saves nothing in some repeat")
     else:
         known = plan.low is not None and plan.high is not None
-        interval = f"{_jobs(plan.low or 0)} to {_jobs(plan.high or 0)}, {plan.pairs} pairs" if known else "no interval"
+        interval = f"{_jobs(plan.low or 0)} to {_jobs(plan.high or 0)}, {plan.pairs} repeats" if known else "no interval"
         lines.append(f"pays after {_jobs(plan.break_even_jobs)} jobs ({interval}), so from job {plan.whole_jobs:,} on")
     asked = f"{plan.jobs:,} {'job' if plan.jobs == 1 else 'jobs'}"
     lines.append(f"does it pay within {asked}? {plan.pays}" + (f" ({plan.reason})" if plan.reason else ""))

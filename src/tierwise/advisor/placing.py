@@ -11,12 +11,12 @@ from typing import Final
 from tierwise.core.words import Goal
 
 EXHAUSTIVE_RELATIONS: Final = 12
-"""Up to so many every placement is looked at."""
+"""The largest number of relations of which every placement is looked at."""
 ALIKE: Final = 1e-9
 """Relative difference of two sums that count as equal: they then differ by rounding alone."""
 
 Placement = Mapping[str, str]
-"""Relation -> tier."""
+"""A placement maps each relation to the tier that it lies on."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Problem:
         return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:
-        """Within the budget, if there is one."""
+        """Whether the placement lies within the budget, if there is one."""
         cost = self.cost_a_year(placement)
         return self.budget is None or cost is None or cost <= self.budget * (1 + ALIKE)
 

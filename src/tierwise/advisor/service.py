@@ -15,15 +15,15 @@ from tierwise.devices.spec import DeviceSpec
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 REQUESTS: Final = 1000
-"""Whose mean is a device's pace; so few writes find room in most write caches, as the run's do in bursts (assumed)."""
+"""A device's pace is the mean of this many requests; so few writes find room in most write caches, as the run's do in bursts (assumed)."""
 REPLAYS: Final = 2
-"""Of recorded requests, with the platters at other places when they begin; their mean is told."""
+"""How often recorded requests are replayed, with the platters at other places when they begin; the mean of the replays is told."""
 SEED: Final = 1
 HERE: Final = "here"
 """Name of the one tier of a replay."""
 
 Build = Callable[[], DeviceModel]
-"""A new device."""
+"""A function of this type builds a new device of one model."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Requests(Protocol):
 
     @property
     def number(self) -> float:
-        """Requests a job."""
+        """The requests that one job makes, a number that may have a fraction."""
 
     def service_s(self, build: Build, size_bytes: int) -> float:
         """Seconds that they take on the device of `build`, from which nothing else is asked."""
@@ -83,7 +83,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Counted:
-    """So many requests a job, of `depth` sessions that all wait for the same device.
+    """A job's requests as they were counted, of `depth` sessions that all wait for the same device.
 
     `sequential_reads`: those that begin where the read before them ended; `None`: nothing counted them, and all are taken as random,
     uniform over the relation. Writes of the log follow each other and each is flushed; other writes are random and none is waited for

@@ -18,10 +18,10 @@ from tierwise.core.words import Goal
 SCALE: Final = 1e6
 """The largest coefficient of the objective, so that the solver's absolute gap (1e-6) is far below any difference that matters."""
 INFEASIBLE: Final = 2
-"""Status of `milp`."""
+"""The status by which `scipy.optimize.milp` says that nothing meets all constraints."""
 
 Row = Mapping[int, float]
-"""Column -> coefficient."""
+"""A row of the problem maps the number of a column to its coefficient."""
 
 
 def solve(problem: Problem, goal: Goal) -> Placement:

@@ -12,7 +12,7 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
 from tierwise.analysis.verdicts import newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
@@ -180,7 +180,7 @@ def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
     for name in known:
         if enough(clean[name]):
             return name, rows.filter(placement=name)
-    why = f"advice needs {MINIMUM_PAIRS} clean blocks of one placement, and no placement has more than {max(clean.values())}"
+    why = f"advice needs {MINIMUM_REPEATS} clean blocks of one placement, and no placement has more than {max(clean.values())}"
     raise MissingError("clean blocks", why=why, remedy="make report RETRY=1, best on a quiet machine")
 
 

@@ -131,8 +131,9 @@ class Claim(Strict):
 
 
 class Source(Strict):
-    """One of the five texts."""
+    """One of the texts whose statements are judged."""
 
+    name: str = Field(description="what readers call it, as the glossary has it")
     title: str
     author: str
     system: str = Field(description="what it was measured on")
@@ -140,7 +141,7 @@ class Source(Strict):
 
 
 class Claims(Strict):
-    """The file ``data/published/claims.toml``."""
+    """All published statements and their sources, as the file ``data/published/claims.toml`` has them."""
 
     sources: dict[str, Source]
     claims: tuple[Claim, ...] = Field(min_length=1)

@@ -63,7 +63,7 @@ def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
 
 
 def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> Record | None:
-    """From the manifest of the one run of `connection`; `None` where it has no such study."""
+    """Read the record of heat that the manifest of the one run of `connection` keeps; `None` where it has no such study."""
     ((text,),) = connection.execute("select manifest from runs").fetchall()
     manifest = json.loads(text)
     for kept in manifest["studies"]:

@@ -30,9 +30,9 @@ ByPlacement = dict[str, dict[str, float]]
 
 
 class Through(Strict):
-    """Through which reads a ratio comes about: blocks that a query asks of the storage, and the storage's time for them.
+    """What comes between a placement and its ratio: blocks that a query asks of the storage, and the storage's time for them.
 
-    Of the table, of the index in question, and of the table's other indexes, whose first pages planning reads.
+    There are those of the table, of the index in question, and of the table's other indexes, whose first pages planning reads.
 
     `io_basis` says how the times were found. They are `None` where one of them is not known, and `reason` says why.
     """
@@ -65,7 +65,8 @@ class Ruling(Strict):
 
 
 class Finding(Ruling):
-    """A ruling with what it rests on: `estimate` and `pairs` are those of `deciding_state`, `substrate` is that of all states together."""
+    """A ruling with what it rests on: `estimate` and `pairs`, the number of its repeats, are of `deciding_state`, `substrate` is of all
+    states together."""
 
     states: tuple[StateVerdict, ...] = ()
     deciding_state: str | None = None
@@ -129,7 +130,7 @@ class Grounds:
     def absent(
         self, reason: str = "no row of this run is about it", study: str = "", arms: Mapping[str, ArmVerdict] | None = None
     ) -> Judgement:
-        """That nothing was measured, for `reason` or because there is no run; `arms` are what other arms say all the same."""
+        """Judge that nothing was measured, for `reason` or because there is no run; `arms` are what other arms say all the same."""
         if self.rows is None:
             reason, needs = "there is no complete run", "make report"
         else:
@@ -144,7 +145,7 @@ class Grounds:
 
 
 Judge = Callable[[Claim, Grounds], Judgement]
-"""Says what the grounds say of a claim."""
+"""A judge says what the grounds say of a claim."""
 
 
 def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", states: Sequence[StateVerdict] = ()) -> Ruling:
@@ -195,7 +196,7 @@ def report_facts(claim: Claim, on: Grounds) -> Judgement:
 
 
 def leave_open(claim: Claim, on: Grounds) -> Judgement:  # noqa: ARG001  a judge
-    """That nothing here judges such a claim."""
+    """Leave `claim` open, because nothing here judges a claim of its kind."""
     return on.absent()
 
 

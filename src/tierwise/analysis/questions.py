@@ -41,7 +41,7 @@ class Topic(Strict):
 
 
 class Questions(Strict):
-    """The file."""
+    """All questions, as the file ``data/published/questions.toml`` has them."""
 
     questions: tuple[Question, ...] = Field(min_length=1)
     meetings: tuple[Topic, ...] = ()

@@ -12,7 +12,7 @@ from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim, Kind
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.statistics import MINIMUM_PAIRS, Estimate, enough, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 
@@ -107,7 +107,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         estimate=estimate.value,
         low=estimate.low,
         high=estimate.high,
-        pairs=estimate.pairs,
+        pairs=estimate.repeats,
         flagged=len(series.flagged),
         conditions=tuple(sorted(series.conditions)),
         obstacles=tuple(sorted(series.obstacles)),
@@ -167,12 +167,12 @@ def _of_arm(states: Sequence[StateVerdict], expected: int) -> Outcome:
 
 
 def _of_few(state: StateVerdict) -> Outcome:
-    """The reason why a state has too few pairs: were they rejected, or did the profile ask for no more?"""
+    """The reason why a state has too few repeats: were they rejected, or did the profile ask for no more?"""
     if state.flagged:
         why = f" for {', '.join(state.obstacles)}" if state.obstacles else ""
-        told = f"{state.flagged} of {state.pairs + state.flagged} pairs rejected{why} in {state.state}"
+        told = f"{state.flagged} of {state.pairs + state.flagged} repeats rejected{why} in {state.state}"
         return Outcome(Verdict.UNDECIDED, Cause.REJECTED if enough(state.pairs + state.flagged) else Cause.FEW_BLOCKS, told)
-    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean pairs in {state.state}: {state.pairs}, an answer needs {MINIMUM_PAIRS}")
+    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {state.state}: {state.pairs}, an answer needs {MINIMUM_REPEATS}")
 
 
 def _within(bounds: Bounds, estimate: Estimate) -> Verdict:

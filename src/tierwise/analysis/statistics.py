@@ -1,6 +1,6 @@
 """The one estimator of this study, geometric mean and t interval on the logs, and the one rule for when there is an answer at all.
 
-Below `MINIMUM_PAIRS` clean pairs nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
+Below `MINIMUM_REPEATS` clean repeats nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
 this module: by `geometric_estimate`, by `estimable` for the rows of a chart, and by the macro ``enough`` (`MACRO`) in SQL.
 """
 
@@ -12,21 +12,21 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-MINIMUM_PAIRS: Final = 5
-"""Fewer clean pairs (or blocks) give no answer: with four, one stray value in four would decide."""
-MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_PAIRS}"
+MINIMUM_REPEATS: Final = 5
+"""The least number of clean repeats that give an answer: with four, one stray value in four would decide."""
+MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be told."""
 CONFIDENCE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A geometric mean with its confidence interval; all three are `None` below `MINIMUM_PAIRS`."""
+    """A geometric mean with its confidence interval; all three are `None` below `MINIMUM_REPEATS`."""
 
     value: float | None
     low: float | None
     high: float | None
-    pairs: int
+    repeats: int
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -34,20 +34,20 @@ class Estimate:
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
-def enough(pairs: int) -> bool:
-    """Whether so many clean pairs (or blocks, or seeds) give an answer."""
-    return pairs >= MINIMUM_PAIRS
+def enough(repeats: int) -> bool:
+    """Whether so many clean repeats (of blocks, or of seeds) give an answer."""
+    return repeats >= MINIMUM_REPEATS
 
 
 def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The rows of those groups by `keys` that have `enough`: one row a pair, and none of a rejected one."""
-    return rows.filter(pl.len().over(list(keys)) >= MINIMUM_PAIRS) if rows.height else rows
+    """The rows of those groups by `keys` that have `enough`: one row a repeat, and none of a rejected one."""
+    return rows.filter(pl.len().over(list(keys)) >= MINIMUM_REPEATS) if rows.height else rows
 
 
 def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
-    """exp(mean of logs) of positive `values` (ratios of pairs, or absolute values of blocks), in their unit.
+    """exp(mean of logs) of positive `values` (one a block: a ratio of two times of it, or an absolute value), in their unit.
 
-    The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom. From fewer than `MINIMUM_PAIRS` there is
+    The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom. From fewer than `MINIMUM_REPEATS` there is
     neither.
     """
     n = len(values)

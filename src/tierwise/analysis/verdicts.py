@@ -17,10 +17,10 @@ from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 JSON_VERSION: Final = 3
-"""Goes up with every field that is renamed, dropped or means something else; version 1 was the list of claims alone, and
-what 3 calls `verdict_text` was `verdict` until 2."""
+"""The version of the JSON form, one higher with every field that is renamed, dropped or means something else; version 1 was the list of
+claims alone, and what 3 calls `verdict_text` was `verdict` until 2."""
 FEW_ORDERS: Final = 3
-"""So many are spelled out as bounds; of more the ratios name them."""
+"""The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
 
 
 class ClaimVerdict(Judgement):
@@ -120,7 +120,7 @@ def _finding(judgement: Judgement) -> str:
     if judgement.estimate is None:
         return judgement.reason
     interval = "no interval" if judgement.low is None else f"{judgement.low:.3g} to {judgement.high:.3g}"
-    counted = f"{judgement.pairs} pairs" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
+    counted = f"{judgement.pairs} repeats" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
     where = f"{judgement.deciding_state} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 

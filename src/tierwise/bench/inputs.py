@@ -26,7 +26,7 @@ class Counting:
 
     @property
     def several(self) -> bool:
-        """Whether it can."""
+        """Whether this machine can count the time of several sessions at once."""
         return self.obstacle is None
 
     def told(self) -> dict[str, str]:

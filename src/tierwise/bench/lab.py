@@ -29,6 +29,7 @@ from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.postgres.statistics import BlockCounter
 from tierwise.postgres.warming import warm_heap
+from tierwise.tiers import sleeps
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import Timing
@@ -63,7 +64,6 @@ class Session:
     stopwatch: Stopwatch
     reference_s: float  # processor time of a fixed work
     recorder: Recorder  # watches every timed query
-    alone: bool  # its process works for itself, and asks for one thing at a time
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Lab:
             self.daemon.wait_in_real_time()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """So many seconds by the clock of the tiers; `hold`: a counted one then stands until it is no longer held (`hold`)."""
+        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)`."""
         if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:
@@ -151,11 +151,15 @@ class Lab:
         """The server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
-        `memory_bytes` limits all that it has, the page cache of its files included.
+        `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
+        that is by the clock of the tiers.
         """
         self.settings = dict(settings)
         with self.started_by(clock):
-            self.cluster.start(settings)
+            if self.daemon is not None and clock is ClockKind.COUNTED_SEVERAL and int(settings.get("commit_delay", "0")):
+                sleeps.told(lambda: self.cluster.start(settings), self.daemon.hear_sleeps)
+            else:
+                self.cluster.start(settings)
         try:
             with (
                 nullcontext() if memory_bytes is None else memory_limited(self.cluster, memory_bytes),
@@ -180,16 +184,15 @@ class Lab:
         setup: Sequence[str],
         recorder: Recorder,
         cached: Sequence[str] = (),
-        alone: bool = True,
     ) -> Iterator[Session]:
         """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
-        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Not `alone`:
-        other processes work for the session, or it asks for several things at once.
+        shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
+        process works for itself and, but for buffered I/O, asks for one thing at a time: so it is counted alone.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
-        clock = self.clock(alone=alone and arm is IoArm.DIRECT)
+        clock = self.clock(alone=arm is IoArm.DIRECT)
         cold.evict(files)
         for tier in self.tiers.values():
             tier.empty_cache(cached=arm is IoArm.BUFFERED)
@@ -212,7 +215,7 @@ class Lab:
             for tier in self.tiers.values():
                 tier.delays(True)
             watch = Stopwatch(self.daemon, lambda: (pid,))
-            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder, alone)
+            yield Session(connection, relations, main_files, resident_pages, direct_io, warm, watch, reference, recorder)
 
     def timed(
         self,
@@ -258,7 +261,7 @@ class Lab:
             elapsed_s = statistics.median(paces) * session.reference_s
             parts = replace(parts, cpu_s=elapsed_s)
         if parts.clock is ClockKind.WAITED:
-            known = session.alone and all(io.intended_s is not None for io in requests)
+            known = all(io.intended_s is not None for io in requests)
             flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
         for table in session.cached:
             if counter.blocks[table].reads:

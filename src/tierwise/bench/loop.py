@@ -11,7 +11,7 @@ from tierwise.bench.book import Book
 from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.live import measure_on_pair
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import finish, open_run
+from tierwise.bench.runs import begin_run, finish
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study, Trial, no_check
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
@@ -78,7 +78,7 @@ def possible_counting() -> Counting:
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
     """The profile's arms that this machine can do.
 
-    A server without direct I/O serves the buffered arm instead. A simulated tier has the server's own reads replayed, which
+    A server without direct I/O serves with buffered I/O instead. A simulated tier has the server's own reads replayed, which
     with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
     """
     if simulated:
@@ -122,7 +122,7 @@ def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id
     if run_id:
         return measure_study(name, inputs, paths.raw() / run_id)
     _with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
-    run = open_run(inputs, fresh=False, chosen={name: trials} if trials else None)
+    run = begin_run(inputs, fresh=False, chosen={name: trials} if trials else None)
     measure_study(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
 

@@ -14,7 +14,7 @@ from tierwise.core import paths
 
 PACKAGE: Final = "tierwise"
 REGISTRIES: Final = frozenset({"tierwise.devices.model", "tierwise.devices.spec"})
-"""They import every kind of device, of which a pair names a few."""
+"""The modules that import every kind of device, of which a pair names a few."""
 OF_A_KIND: Final = frozenset(
     f"tierwise.devices.{name}" for name in ("array", "cloud", "controller", "hdd", "instances", "ssd", "volume", "writeback")
 )
@@ -22,7 +22,7 @@ OF_A_KIND: Final = frozenset(
 READ: Final = frozenset({".csv", ".json", ".sql", ".toml"})
 """Names that end so are files, where there is one: beside the module that names it, or an input in ``data``."""
 DIGITS: Final = 12
-"""Of a digest, in hexadecimal: enough to tell versions of one file apart."""
+"""The length of a digest in hexadecimal digits: enough to tell versions of one file apart."""
 
 
 class Module(NamedTuple):
@@ -57,7 +57,7 @@ def code_of(roots: Iterable[str]) -> dict[str, str]:
 
 
 def data_sets_in(code: Collection[str], names: Iterable[str]) -> frozenset[str]:
-    """Those of the data sets `names` whose rooms are among the modules `code`."""
+    """Choose from the data sets `names` those whose rooms are among the modules `code`."""
     return frozenset(name for name in names if f"{PACKAGE}.datasets.{name}" in code)
 
 
@@ -130,7 +130,7 @@ def _imported(node: ast.AST, package: str) -> Iterator[str]:
 
 
 def _files(names: Iterable[str], beside: Path, package: Path, inputs: Iterable[Path]) -> Iterator[tuple[str, Path]]:
-    """Those of `names` that are files, told from the checkout or the package on."""
+    """Yield those of `names` that are files, told from the checkout or the package on."""
     for name in names:
         if Path(name).is_absolute():
             continue

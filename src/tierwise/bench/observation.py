@@ -32,12 +32,12 @@ class OnServer:
 
     @property
     def settings(self) -> dict[str, str]:
-        """Those that the server was started with last."""
+        """The settings that the server was started with last, by name."""
         return self._lab.settings
 
     @property
     def server_version(self) -> str:
-        """``18.6``"""
+        """The server's version, such as ``18.6``."""
         return self._lab.cluster.server_version
 
     @property
@@ -53,7 +53,7 @@ class OnServer:
         return observe(self._study, turn, self._lab, self._state, self._run_folder)
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
-        """That of the tiers which the trial touches."""
+        """The substrate of the tiers that the trial touches."""
         return turn.trial.substrate(self._lab.pair)
 
     def facts(self, rows: pl.DataFrame) -> dict[str, Any]:

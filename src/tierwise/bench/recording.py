@@ -88,7 +88,7 @@ class Recorder:
 
 
 class EmulatorLog(Recorder):
-    """From the logs of `tiers`, with the times of the undisturbed query."""
+    """A recorder that reads the logs of emulated tiers, and gives the times of the undisturbed query."""
 
     def __init__(self, tiers: Mapping[str, Emulated]):
         super().__init__()
@@ -140,7 +140,8 @@ class Straced(Recorder):
 
 
 def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[tuple[int | None, float | None]]:
-    """For each of `requests` (arrival, completion; by arrival), and for the end: the latest completion before it, as (number, time)."""
+    """Yield for each of `requests` (arrival, completion; by arrival), and for the end, the latest completion before it, as (number,
+    time)."""
     under_way: list[tuple[float, int]] = []  # a heap of (completion, number)
     number: int | None = None
     ready_s: float | None = None

@@ -1,4 +1,4 @@
-"""Whole blocks added, once, for what was rejected: the earlier rows stay, and all clean pairs of all blocks count."""
+"""Whole blocks added, once, for what was rejected: the earlier rows stay, and all clean repeats of all blocks count."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tierwise.timings.parts import rows_so_far, without_checks
 
 
 def plan_retry(rows: pl.DataFrame) -> Retry:
-    """For each study and pair with rejected rows as many whole blocks as the trial with the most rejected ones has lost.
+    """Plan for each study and pair with rejected rows as many whole blocks as the trial with the most rejected ones has lost.
 
     A block is every trial once, because ratios pair trials of one block: none is drawn anew alone. What is simulated is not drawn again.
     """

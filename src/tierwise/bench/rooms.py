@@ -24,6 +24,6 @@ def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
 
 
 def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
-    """Those of `pairs` that `study` is measured on: its source's; and the reader's, unless it needs no server."""
+    """Choose from `pairs` what `study` is measured on: its source's pairs; and the reader's, unless it needs no server."""
     own = None if isinstance(study, SimulatedStudy) else reader_pair
     return [pair for pair in pairs if pair.source == study.source or (own is not None and pair.name == own)]

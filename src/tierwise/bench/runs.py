@@ -1,4 +1,4 @@
-"""Runs: opened, found again after a kill, completed; what an older run measured and nothing has changed is taken by reference."""
+"""Runs: begun, found again after a kill, completed; what an older run measured and nothing has changed is taken by reference."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ from tierwise.timings.references import Taken
 from tierwise.timings.store import manifests
 
 TOLD: Final = 3
-"""So many changed modules or inputs are told of a study."""
+"""How many changed modules or inputs are named for each study before the rest is only counted."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Outlook:
         return [name for name in self.fingerprints if name not in self.rows]
 
 
-def foresee(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | None = None) -> Outlook:
-    """What `open_run` would do; nothing is written.
+def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | None = None) -> Outlook:
+    """What `begin_run` would do; nothing is written.
 
     The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
     no other. A new run refers to the newest run that measured a study with the same fingerprint. A run of `chosen` trials alone goes on
@@ -68,9 +68,9 @@ def foresee(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | 
     return Outlook(now, None, rows, why)
 
 
-def open_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = None) -> Manifest:
-    """The run that `foresee` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
-    outlook = foresee(inputs, fresh=fresh, chosen=chosen)
+def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = None) -> Manifest:
+    """The run that `look_ahead` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
+    outlook = look_ahead(inputs, fresh=fresh, chosen=chosen)
     if outlook.run is not None:
         return outlook.run
     now = datetime.now(UTC)
@@ -103,7 +103,7 @@ def open_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = 
 
 
 def told(outlook: Outlook) -> list[str]:
-    """Whose rows a new run takes and what it measures anew, a line for each study; nothing of a run that goes on."""
+    """Say whose rows a new run takes and what it measures anew, a line for each study; of a run that goes on there is nothing to say."""
     if outlook.run is not None:
         return []
     taken = [f"{name}: rows of run {run_id}" for name, run_id in outlook.rows.items()]

@@ -27,7 +27,7 @@ LIVE: Final = "live"
 
 
 Calibrations = dict[str, dict[str, float]]
-"""As a run's manifest keeps them: figures by "pair/tier"."""
+"""Calibrations as a run's manifest keeps them: figures by "pair/tier"."""
 
 
 class LiveLab(Protocol):
@@ -42,7 +42,7 @@ Lab_co = TypeVar("Lab_co", bound=LiveLab, covariant=True)
 
 
 class OpenLive(Protocol[Lab_co]):
-    """Opens the lab of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
+    """A function that opens the lab of a pair, with what the run knows of its disks already; what was laid down is gone at the end."""
 
     def __call__(
         self, pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int
@@ -86,11 +86,11 @@ class ByModels:
         return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
-        """That of the rows."""
+        """The substrate of the rows themselves, which say what their tiers were."""
         return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
 
     def facts(self, rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
-        """The study's own."""
+        """What the study says of itself, for the manifest."""
         return self._study.describe(self._profile, self._pair)
 
 

@@ -29,7 +29,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Its coordinates in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """The coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -80,7 +80,7 @@ class Trial(Generic[C_co]):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are foretold."""
+    """Where the relations of a trial lie, and the trial of the same queries from whose trace its times are predicted."""
 
     tiers: Mapping[str, str]  # relation -> tier
     reference: str  # key of a trial
@@ -114,7 +114,8 @@ def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study wh
 class Study(Generic[C, State]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
-    `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
+    `source` is the letter of the source, by which its pair is found; of a question that no source asked, the study's own name, which its
+    pair then has too. `published_share` gives the data's size over the published one: seek distances are stretched by its inverse, so that
     a smaller file spans as much of the emulated disk as the published one did. `begin` gives what the study keeps in mind of one run on
     one pair, before any tier is there; `prepare` and `measure` may find out more and note it there. `prepare` is idempotent: a killed run
     begins and prepares again. `measure` gives what it observed; a recorder, which it hands to the server's session, watches the timed

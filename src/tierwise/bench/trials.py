@@ -32,18 +32,18 @@ class Observer(Protocol):
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The server's; empty without one."""
+        """The server's settings by name; empty without a server."""
 
     @property
     def server_version(self) -> str:
-        """Likewise."""
+        """The server's version, such as ``18.6``; empty without a server."""
 
     @property
     def datasets(self) -> "Sequence[DatasetLike]":
-        """What was loaded."""
+        """The data sets that were loaded for the study."""
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
-        """Execute `turn` once."""
+        """Execute `turn` once, and return its timings."""
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:
         """How the times of `turn` came to be."""
@@ -53,7 +53,7 @@ class Observer(Protocol):
 
 
 OpenObserver = Callable[[Sequence[Turn]], AbstractContextManager[Observer]]
-"""Opens whoever observes the turns that are left."""
+"""A function of this type opens the observer of the turns that are left."""
 
 
 def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", opened: OpenObserver, *, how: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
 from tierwise.core.words import CacheState, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold import main_files
-from tierwise.postgres.processes import serving as serving_processes
+from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.tiers.emulated import Emulated
@@ -45,6 +46,7 @@ class Phase:
     blocks: Mapping[str, BlockCount]
     files: FileIos
     sequential: Mapping[str, Mapping[str, int]]  # tier -> file -> reads that begin where the one before them, of that file, ended
+    flushes: Mapping[str, Mapping[str, int]]  # tier -> file -> requests to have its writes safe
     server: Mapping[str, Mapping[str, float]]
     cpu_share: float
 
@@ -65,7 +67,7 @@ class Window:
     def __init__(self, lab: Lab, connection: Connection, relations: Sequence[str], tiers: Mapping[str, str]):
         self._lab, self._connection, self._relations, self._tiers = lab, connection, relations, tiers
         self._main_files: MainFiles = main_files(connection, relations)
-        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in serving_processes(lab.cluster.data)])
+        self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in server_processes(lab.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
 
@@ -85,7 +87,7 @@ class Window:
             ended, share = self._stopwatch.read(), _busy(cpu, psutil.cpu_times())
             files = {tier_name: tier.io() for tier_name, tier in self._lab.tiers.items()}
             emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
-            sequential = {tier_name: sequential_reads(tier.requests()) for tier_name, tier in emulated.items()}
+            logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
         self._lab.hold(False)
         elapsed_s = ended.clock.now_s - begun.clock.now_s
@@ -93,7 +95,8 @@ class Window:
             share = (ended.clock.used_s - begun.clock.used_s) / (self._lab.processors * elapsed_s)
         parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
         started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
-        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.blocks, files, sequential, server, share))
+        sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
+        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.blocks, files, sequential, flushed, server, share))
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
         """The transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
@@ -101,7 +104,7 @@ class Window:
             return load
         real_s, counted_s = self._lab.daemon.history().T
         opened_at, opened = self._opened
-        epoch_s = opened_at.timestamp() - opened.wall_s
+        epoch_s = time.time() - time.monotonic()
         ended_s = load["ended_s"].to_numpy() - epoch_s
         ended, begun = (np.interp(when_s, real_s, counted_s) for when_s in (ended_s, ended_s - load["latency_s"].to_numpy()))
         return load.with_columns(
@@ -154,7 +157,8 @@ class Window:
                 total = found.setdefault(_owner(folder / path, names), {"tier": tier_name})
                 for field in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
                     total[field] = total.get(field, 0) + getattr(io, field)
-                total["sequential_reads"] = total.get("sequential_reads", 0) + phase.sequential[tier_name].get(path, 0)
+                for field, counted in (("sequential_reads", phase.sequential), ("flushes", phase.flushes)):
+                    total[field] = total.get(field, 0) + counted[tier_name].get(path, 0)
         return found
 
 
@@ -184,6 +188,11 @@ def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
     reads = requests.filter(operation="read").sort("time_s")
     ended = (pl.col("offset_bytes") + pl.col("size_bytes")).shift(1).over("file")
     return dict(reads.filter(pl.col("offset_bytes") == ended).group_by("file").len().rows())
+
+
+def flushes(requests: pl.DataFrame) -> dict[str, int]:
+    """Flushes in a tier's log, by file."""
+    return dict(requests.filter(operation="flush").group_by("file").len().rows())
 
 
 def _owner(path: Path, names: Mapping[tuple[Path, str], str]) -> str:

@@ -69,7 +69,7 @@ def options() -> dict[str, str]:
 
 
 def chosen(sources: Mapping[str, str]) -> dict[str, str]:
-    """Those of `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) that are not the default.
+    """Choose from `sources` (data set -> ``synthetic``, ``download``, ``file:PATH`` and what else it knows) what is not the default.
 
     Raises:
         InputError: there is no such data set, or no choice of where it comes from.

@@ -35,7 +35,7 @@ def _field(path: str, key: str) -> str:
 
 
 def fingerprint() -> Host:
-    """This machine, now."""
+    """Describe this machine as it is now."""
     flags = _field("/proc/cpuinfo", "flags")
     return Host(
         system=platform.system(),

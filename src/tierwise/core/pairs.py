@@ -55,7 +55,9 @@ class Pair(Strict):
 
     name: str
     description: str
-    source: str | None = Field(default=None, description="letter of the source whose claims this pair judges")
+    source: str | None = Field(
+        default=None, description="letter of the source whose claims this pair judges; or the study that no source asked"
+    )
     tiers: dict[str, TierSpec] = Field(min_length=1)
 
     @property

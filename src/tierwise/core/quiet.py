@@ -4,13 +4,14 @@ What is waited for suffers from all three; what is counted or simulated only tak
 """
 
 import os
+import threading
 import time
 import zlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import psutil
@@ -24,8 +25,10 @@ LITTLE_STEAL, MUCH_STEAL = 0.01, 0.05
 LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
 """Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
 request of a disk, five are most of one."""
+PIECE_EVERY_S: Final = 4.0
+"""How often a `Pace` does its piece of work: 2 % of a processor's time."""
 MOST_STEAL: Final = 0.95
-"""More than that the forecast is not scaled by: a machine that gets nothing never ends."""
+"""The largest steal that the forecast is scaled by, a share of the processors: a machine that gets nothing would never end."""
 
 
 class Quiet(StrEnum):
@@ -88,6 +91,34 @@ class Processor:
         return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0
 
 
+class Pace:
+    """How long the fixed piece of work takes while it is open, done again and again: the speed that a run had beside whatever else ran."""
+
+    def __init__(self) -> None:
+        self._took_s: list[float] = []
+        self._before = processor()
+        self._over = threading.Event()
+        self._worker = threading.Thread(target=self._repeat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._worker.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._worker.join()
+
+    def measured(self) -> tuple[float, float]:
+        """Mean seconds of a piece, without what the host took away of them, and the share of the time wanted that it took away."""
+        steal = processor().steal_since(self._before)
+        return float(np.mean(self._took_s)) * (1 - min(steal, MOST_STEAL)), steal
+
+    def _repeat(self) -> None:
+        self._took_s.append(piece_s())
+        while not self._over.wait(PIECE_EVERY_S):
+            self._took_s.append(piece_s())
+
+
 def processor() -> Processor:
     """Now, as ``/proc/stat`` counts it (in hundredths of a second)."""
     times = psutil.cpu_times()
@@ -123,23 +154,28 @@ def _work(seconds: float) -> None:
 
 
 def noise_of(late_s: Sequence[float], steal: float) -> Noise:
-    """From how late each sleeper woke up."""
+    """The noise of a machine, from how late each sleeper woke up (`late_s`, in seconds) and the share of its processors that it did not
+    get."""
     return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
 
 
-def reference_work() -> float:
-    """Seconds of a fixed piece of work, the best of a few, by which machines are compared; less than two seconds in all.
-
-    The best, so that steal that comes in bursts is not in it: that is counted apart.
-    """
+def piece_s() -> float:
+    """Seconds that a fixed piece of work takes, by which machines are compared: about a tenth of one."""
     data = bytes(range(250)) * (REFERENCE_BYTES // 250)
-    took_s = []
-    for _ in range(REPEATS):
-        begun_s = time.perf_counter()
-        zlib.compress(data, level=1)
-        sum(number * number for number in range(1_000_000))
-        took_s.append(time.perf_counter() - begun_s)
-    return min(took_s)
+    begun_s = time.perf_counter()
+    zlib.compress(data, level=1)
+    sum(number * number for number in range(1_000_000))
+    return time.perf_counter() - begun_s
+
+
+def reference_work() -> float:
+    """Mean seconds of a few such pieces, without what the host took away of them, which is counted apart; less than two seconds in all.
+
+    The mean, so that what others take of the processors is in it.
+    """
+    before = processor()
+    mean_s = float(np.mean([piece_s() for _ in range(REPEATS)]))
+    return mean_s * (1 - min(processor().steal_since(before), MOST_STEAL))
 
 
 def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
@@ -149,7 +185,7 @@ def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> floa
     that is stolen; waiting takes as long anywhere.
 
     Args:
-        pace: how many times as long as there the fixed piece of work takes.
+        pace: how many times as long as there the fixed piece of work takes, beside whatever else runs.
         steal: share of the wanted processor time that is not given, below 1.
     """
     return host_s * pace / (1 - min(steal, MOST_STEAL)) + device_s

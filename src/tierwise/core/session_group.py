@@ -11,7 +11,7 @@ from tierwise.core import control_groups
 from tierwise.core.errors import MissingError
 
 CONTROLLERS: Final = ("cpuacct", "pids")
-"""Of version 1: the first knows processor time and states, the second how many tasks there are."""
+"""Controllers of version 1 that a group needs: the first knows processor time and states, the second how many tasks there are."""
 PRECEDENCE: Final = {"cpu.shares": 262_144, "cpu.weight": 10_000}
 """The most that versions 1 and 2 give a group over what else runs: processor time is part of counted time, and the same work takes more
 of it where others come between."""

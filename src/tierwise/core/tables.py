@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 WIDTH: Final = 10_000
-"""Of the page: wider than any table, so that nothing is wrapped or cut."""
+"""The width of the page, in characters: wider than any table, so that nothing is wrapped or cut."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:

@@ -20,7 +20,7 @@ from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
 PAGE_BYTES: Final = 4096
-"""Of the break-evens, as in the papers since 2007."""
+"""The size of a page in the break-evens, in bytes, as in the papers since 2007."""
 
 
 class DeviceCost(Strict):
@@ -33,7 +33,7 @@ class DeviceCost(Strict):
     iops_substrate: Substrate
     price_date: str
     today: bool
-    """Its price is not older than a year on the day that is asked about."""
+    """Whether the price is not older than a year on the day that is asked about."""
     purchase: float | None
     cost_a_year: float
     per_gb: float
@@ -62,7 +62,7 @@ class Delivered(Strict):
     per_million_reads: float
     parts_a_year: dict[str, float]
     substrate: Substrate
-    """Of the load and of the device's IOPS together."""
+    """The substrate of the load and of the device's IOPS together."""
 
 
 class Without(Strict):
@@ -87,7 +87,7 @@ class Interval(Strict):
 
 
 class Edge(Strict):
-    """Between which prices the ranking of the ways to serve the load stays; `None`: at every price on that side."""
+    """The prices between which the ranking of the ways to serve the load stays; `None`: at every price on that side."""
 
     item: str
     now: float
@@ -114,7 +114,7 @@ class Used(Strict):
 
 
 class Asked(Strict):
-    """The load."""
+    """The load that was asked about."""
 
     data_gib: float
     ram_gib: float
@@ -160,8 +160,8 @@ def answer(
     substrate: Substrate = Substrate.SIMULATED,
     life_years: float | None = None,
 ) -> Answer:
-    """Costs of `devices` (all that can be priced), of serving `load`, break-evens, and how far each price may move; without `load`, of
-    serving the published one.
+    """Costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without `load`, of
+    those of the published one.
 
     A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
 

@@ -1,6 +1,6 @@
 """What a read of an application costs once memory, machines and power are counted, and what it costs to do without flash.
 
-Ariel Weisberg, Cost accounting for SSDs - it's RAM, not disk (source R): "If you have to bring in extra RAM, nodes, rack space, and power
+Ariel Weisberg, Cost accounting for SSDs - it's RAM, not disk: "If you have to bring in extra RAM, nodes, rack space, and power
 to get away with using disk arrays, that needs to be accounted for." Neither rack space nor people nor the network is counted here.
 """
 
@@ -66,7 +66,7 @@ class PublishedLoad(Strict):
 
     @property
     def load(self) -> Load:
-        """What it asks."""
+        """The published load as the cost model takes it, sizes in bytes."""
         return Load(
             data_bytes=self.data_gib * GIB,
             ram_bytes=self.ram_gib * GIB,
@@ -77,7 +77,7 @@ class PublishedLoad(Strict):
 
 @cache
 def published_load() -> PublishedLoad:
-    """What ``data/costs/load.toml`` says."""
+    """Read the published load from ``data/costs/load.toml``."""
     return read_toml(paths.data() / "costs" / "load.toml", PublishedLoad)
 
 

@@ -29,7 +29,7 @@ class VolumeLoad:
 
 @dataclass(frozen=True)
 class Fit:
-    """So many of a volume that are enough: `limits` with how much of each is used, and a year's `bill`, if there is a price."""
+    """The least number of volumes that are enough: `limits` with how much of each is used, and a year's `bill`, if there is a price."""
 
     count: int
     gib: float

@@ -91,7 +91,7 @@ class Hardware(Strict):
 
 @cache
 def load_hardware() -> Hardware:
-    """The file, validated."""
+    """Read the file of hardware, validated."""
     return read_toml(paths.home() / PLACE, Hardware)
 
 

@@ -26,7 +26,7 @@ class Limits:
 
 
 def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
-    """For each price behind `bills`: between which values the ranking, and its first place, stay as they are."""
+    """Find for each price behind `bills` between which values the ranking, and its first place, stay as they are."""
     items = sorted({item for bill in bills.values() for item, amount in bill.a_year.items() if amount})
     return [_limits(item, bills, book) for item in items]
 

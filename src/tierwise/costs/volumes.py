@@ -22,9 +22,9 @@ READ_KIB: Final = 16
 STRIPED_MOST: Final = 16
 """Volumes or disks side by side that are still offered: assumed."""
 VCPUS: Final = 4
-"""Of the machines that say what a GiB of memory costs where no machine is named."""
+"""The processors of the machines that say what a GiB of memory costs, where no machine is named."""
 STEPS: Final = 60
-"""Of halving the reads a second at which memory pays."""
+"""How many steps of bisection find the reads a second from which on memory pays."""
 INSIDE: Final = "lost when the machine stops; what machines hold such disks is not told"
 
 Meets = Literal["yes", "no", "open: within the band"]
@@ -232,7 +232,8 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
 
 
 def _memory(provider: str, machine: Rented | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:
-    """From how many reads a second on, that a GiB of memory saves, the volume with so many fewer is cheaper by more than the GiB costs."""
+    """Find how many reads a second a GiB of memory must save, so that the volume with as many fewer is cheaper by more than the GiB
+    costs."""
     gib_month = ram_gib_month(provider, machine.instance.vcpus if machine else VCPUS, book)
     if gib_month is None or (whole := bill_of(wanted.iops)) is None:
         return None

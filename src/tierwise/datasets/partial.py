@@ -46,7 +46,7 @@ class Partial:
         write_whole(self._note, json.dumps({"identity": self._identity, "validator": validator}) + "\n")
 
     def clear(self) -> None:
-        """Forget what came."""
+        """Forget what came so far: the file is empty and its note is gone."""
         self._note.unlink(missing_ok=True)
         self._stream.truncate(0)
         self.size_bytes, self.validator, self.pieced = 0, None, False

@@ -33,7 +33,7 @@ def galactic(ra_deg: Floats, dec_deg: Floats) -> tuple[Floats, Floats]:
 
 
 def unit_vectors(ra_deg: Floats, dec_deg: Floats) -> Floats:
-    """[axis, position]."""
+    """Unit vectors of positions in degrees, as an array [axis, position]."""
     ra, dec = np.radians(ra_deg), np.radians(dec_deg)
     return np.stack([np.cos(ra) * np.cos(dec), np.sin(ra) * np.cos(dec), np.sin(dec)])
 

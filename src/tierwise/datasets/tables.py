@@ -34,12 +34,12 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Names, in order."""
+        """The names of the columns, in order."""
         return list(self.types)
 
     @property
     def schema(self) -> pa.Schema:
-        """The Parquet file's."""
+        """The schema of the Parquet file that holds the table."""
         return pa.schema([pa.field(name, arrow_type(kind), nullable=name in self.nullable) for name, kind in self.types.items()])
 
     def ddl(self) -> str:

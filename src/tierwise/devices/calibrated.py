@@ -7,7 +7,7 @@ from tierwise.devices.parameter import Parameter
 from tierwise.devices.spec import SsdSpec
 
 READ_BYTES = 8 * KIB
-"""Of the random reads of `tiers.directory.calibrate`."""
+"""The size of the random reads of `tiers.directory.calibrate`, in bytes."""
 JOBS = 8
 SOURCE = "calibration of this machine's disk"
 

@@ -2,13 +2,13 @@
 
 import math
 
-from tierwise.devices.foretold import Foretold
 from tierwise.devices.gate import Gate
+from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import Operation
 from tierwise.devices.volume import CloudSpec
 
 
-class Cloud(Foretold):
+class Cloud(KnownCompletions):
     """The volume of `spec`. A request counts as often as its size asks; one that continues the request before it only for its share."""
 
     def __init__(self, spec: CloudSpec):

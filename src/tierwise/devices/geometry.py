@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Spot = tuple[float, float]
-"""Turns and cylinder."""
+"""A place on the platters: how far they have turned, in turns, and the cylinder."""
 
 
 class Geometry(Protocol):
@@ -20,7 +20,7 @@ class Geometry(Protocol):
     capacity_bytes: int
 
     def spot(self, address_bytes: int) -> Spot:
-        """Where `address_bytes` lies."""
+        """Find where on the platters `address_bytes` lies."""
 
     def end(self, address_bytes: int) -> Spot:
         """Where what lies before `address_bytes` ends; `spot` is further on, where a skew or spares lie between."""

@@ -25,12 +25,12 @@ PATIENCE_S: Final = 1.0
 """What has waited for so long is next, wherever it lies."""
 
 DESTAGED_AT_ONCE: Final = 32
-"""Of so many buffered writes, the oldest ones, the arm takes the nearest."""
+"""The arm takes the nearest of this many buffered writes, the oldest ones."""
 
 
 @dataclass(frozen=True)
 class Mechanics:
-    """What moves."""
+    """The parts of a disk drive that move: geometry, arm and platters."""
 
     geometry: Geometry
     seek: SeekCurve
@@ -197,7 +197,7 @@ class Hdd:
             self._dirty.append(_Job(None, True, address, end, self._geometry.spot(address), done_s))
 
     def _answer(self, begin_s: float, tag: int, size: int) -> float:
-        """Between buffer and host from `begin_s` on, as soon as the link is free."""
+        """Move data between buffer and host from `begin_s` on, as soon as the link is free."""
         self._link_s = max(begin_s, self._link_s) + size / self._drive.interface_rate
         heappush(self._done, (self._link_s, tag))
         return self._link_s
@@ -276,6 +276,6 @@ class Hdd:
             self._head, self._live = self._geometry.end(self._live.end), None
 
     def _wait_s(self, now_s: float, turns: float) -> float:
-        """Until the platter has turned to `turns`."""
+        """How long it takes, in seconds, until the platter has turned to `turns`."""
         wait = (turns - now_s / self._turn_s - self._phase) % 1.0
         return 0.0 if wait > 1 - 1e-9 else wait * self._turn_s

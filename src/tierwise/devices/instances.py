@@ -31,7 +31,7 @@ class Instance(Strict):
 
 
 class Instances(Strict):
-    """A provider's file."""
+    """A provider's file of rented machines."""
 
     source: str = Field(pattern=r"\S")
     date: str

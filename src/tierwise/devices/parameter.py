@@ -58,7 +58,7 @@ class Parameter(Sourced):
 
     @property
     def band(self) -> tuple[float, float]:
-        """Between which the value may lie, in the unit of `base`; without a band the value itself, twice."""
+        """The bounds of the value, (lower, upper) in the unit of `base`; without a band the value itself, twice."""
         worth = UNITS[self.unit][1]
         return (self.value if self.low is None else self.low) * worth, (self.value if self.high is None else self.high) * worth
 

@@ -19,7 +19,7 @@ class Slowed:
         self._origin_s = 0.0  # when the device's clock was at zero; not slowed, both clocks are the same to the last bit
 
     def slow(self, now_s: float, factor: float) -> None:
-        """From `now_s` on the device takes `factor` times as long."""
+        """Slow the device down, so that from `now_s` on it takes `factor` times as long."""
         self._origin_s, self._factor = now_s - self._below_s(now_s) * factor, factor
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:

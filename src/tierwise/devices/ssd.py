@@ -4,8 +4,8 @@ import math
 from heapq import heapreplace
 
 from tierwise.core.units import KIB
-from tierwise.devices.foretold import Foretold
 from tierwise.devices.gate import Gate
+from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import SsdSpec
 
@@ -13,7 +13,7 @@ _RATED_BYTES = 4 * KIB
 """Data sheets state random writes of this size."""
 
 
-class Ssd(Foretold):
+class Ssd(KnownCompletions):
     """The drive of `spec` without its write cache. A request holds a channel until its last byte has gone over the link.
 
     Reads follow each other on the link and so do writes, each at their rate and as if the others were not there. A write that does

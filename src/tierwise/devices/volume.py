@@ -17,7 +17,7 @@ PROVISIONED = "as provisioned"
 
 
 class Limit(NamedTuple):
-    """So much and no more, and by which rule."""
+    """A limit of a volume, and the rule that sets it."""
 
     value: float
     rule: str

@@ -4,17 +4,17 @@ import math
 from collections import deque
 
 from tierwise.core.units import KIB, MIB
-from tierwise.devices.foretold import Foretold
+from tierwise.devices.known_completions import KnownCompletions
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import WriteCache
 
 _BLOCK_BYTES = 4 * KIB
 """The cache's grain."""
 _WINDOW_BYTES = 4 * MIB
-"""At most so much goes down at once: beyond it an arm gains nothing, and reads wait."""
+"""The most that goes down at once, in bytes: beyond it an arm gains nothing, and reads wait."""
 
 
-class WriteBack(Foretold):
+class WriteBack(KnownCompletions):
     """The cache of `spec` before `below`, which has at most `depth` writes of the cache to do at a time.
 
     Windows of some rows of `row_bytes` that are dirty as a whole go down first: so writes in order become full stripes. Else the

@@ -14,7 +14,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import Outlook, foresee
+from tierwise.bench.runs import Outlook, look_ahead
 from tierwise.bench.simulation import LIVE, SimulatedStudy
 from tierwise.bench.study import Cell
 from tierwise.core import studies
@@ -110,7 +110,7 @@ def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
         InputError: an unknown profile or pair, a file that cannot be read.
     """
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    return beside_runs(plan_of(inputs), foresee(inputs))
+    return beside_runs(plan_of(inputs), look_ahead(inputs))
 
 
 def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:
@@ -227,7 +227,7 @@ def as_text(plan: Plan) -> str:
 
 
 def _beside(plan: Plan) -> list[str]:
-    """Whose rows are taken, and what is measured anew and why, a line for each study."""
+    """Tell whose rows are taken, and what is measured anew and why, a line for each study."""
     rows = {line.study: line.rows_of for line in plan.lines if line.rows_of}
     why = {line.study: line.why for line in plan.lines if line.why}
     taken = [f"{study}: nothing is measured, its rows are those of run {run_id}" for study, run_id in rows.items()]

@@ -24,12 +24,12 @@ class Binaries:
     source: Literal["PG_BIN", "wheel"]
 
     def path(self, program: str) -> Path:
-        """Where `program` lies."""
+        """The path of `program` in the folder of the binaries."""
         return self.folder / program
 
     @property
     def version_text(self) -> str:
-        """``18.6``"""
+        """The version as PostgreSQL writes it, such as ``18.6``."""
         return ".".join(str(part) for part in self.version)
 
     @property

@@ -24,7 +24,7 @@ from tierwise.postgres.processes import (
     ServerError,
     postmaster,
     remove_socket,
-    serving,
+    server_processes,
     wait_down,
     wait_ready,
 )
@@ -53,7 +53,7 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """PostgreSQL's data folder."""
+        """The data folder of the cluster."""
         return self.folder / "data"
 
     @property
@@ -63,7 +63,7 @@ class Cluster:
 
     @property
     def server_version(self) -> str:
-        """``18.6``"""
+        """The server's version, such as ``18.6``."""
         return self.binaries.version_text
 
     @property
@@ -74,7 +74,7 @@ class Cluster:
     @property
     def running(self) -> bool:
         """Whether any process serves the data folder."""
-        return bool(serving(self.data))
+        return bool(server_processes(self.data))
 
     @property
     def down(self) -> bool:

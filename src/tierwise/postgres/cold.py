@@ -49,7 +49,7 @@ class ColdEvidence(Strict):
 
     server_was_down: bool  # no process, no pid file
     resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
-    direct_io: bool | None  # what the probe said; None in the buffered arm
+    direct_io: bool | None  # what the probe said; None with buffered I/O
     misses: dict[str, int]  # by relation: blocks that the query asked of the storage
     expected: dict[str, int]  # by relation: distinct blocks that its plan touches
     cached: dict[str, int] = Field(default_factory=dict)  # by relation: blocks that had been read and were found again: misses none

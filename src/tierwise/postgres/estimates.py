@@ -114,7 +114,8 @@ def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
 
 
 def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """For each of `statements`, which count: the scan chosen, its estimated rows and cost, and the rows found."""
+    """Explain each of `statements`, which count: the scan chosen, its estimated rows and cost, and the rows found, by the statement's
+    name."""
     return {
         name: {
             "scan": scan.label,

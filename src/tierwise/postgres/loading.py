@@ -20,7 +20,8 @@ Item = TypeVar("Item")
 BATCH_ROWS: Final = 4096
 """About 1 MB of text, which stays in the processor's cache until it is sent: batches of 16,384 rows took a tenth longer."""
 ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-"""Of COPY's text format, which the server reads some 10 % quicker than its CSV. Escaped so, no text can be taken for the NULL mark."""
+"""The escapes of COPY's text format, which the server reads some 10 % quicker than its CSV. Escaped so, no text can be taken for the NULL
+mark."""
 
 
 @contextmanager
@@ -70,7 +71,7 @@ def copy_parquet(conn: Connection, parquet: Path, table: str, columns: Sequence[
 
 
 def _as_text(batch: pl.DataFrame) -> tuple[int, str]:
-    """Its rows, as COPY reads them; made by one thread, as two would take the server's processor from it."""
+    """The rows of the batch as COPY reads them; made by one thread, as two would take the server's processor from it."""
     text = batch.write_csv(separator="\t", include_header=False, quote_style="never", null_value="\\N", batch_size=batch.height)
     return batch.height, text
 

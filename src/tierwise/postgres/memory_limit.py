@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 
 from tierwise.core.memory_group import memory_group
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.processes import postmaster, serving
+from tierwise.postgres.processes import postmaster, server_processes
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def memory_limited(cluster: Cluster, size_bytes: int) -> Iterator[None]:
         group.limit(size_bytes)
         if first := postmaster(cluster.data):  # before the others are looked for: whom it starts from now on is in the group
             group.take_in(first.pid)
-        for process in serving(cluster.data):
+        for process in server_processes(cluster.data):
             with suppress(ProcessLookupError):  # what a start needs ends by itself
                 group.take_in(process.pid)
         try:

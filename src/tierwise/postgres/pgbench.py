@@ -98,6 +98,12 @@ def age(conn: Connection, *, scattered: int = 0) -> None:
     conn.execute("VACUUM (ANALYZE) pgbench_accounts")
 
 
+def keep(conn: Connection, accounts: int) -> None:
+    """Keep the first `accounts` alone, in as few blocks as they need: a database that a server has changed wholly in no time."""
+    conn.execute("DELETE FROM pgbench_accounts WHERE aid > %s", [accounts])
+    conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
+
+
 def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
     """Look up random accounts as the TPC-B script does, twice each, until the caches hold what such a load leaves in them.
 
@@ -154,7 +160,8 @@ class Mix:
 class Load:
     """A running pgbench, from ``with`` to its end; `transactions` (`TRANSACTIONS`) holds what it did afterwards.
 
-    `script` is a built-in one, by its name, or a mix; it is started `within` a context. It is ended as its own clock would end it, by the
+    `script` is a built-in one, by its name, or a mix, of all accounts of the `scale` or of so many `accounts`; it is started `within` a
+    context. It is ended as its own clock would end it, by the
     signal of that clock: each client finishes its transaction.
     """
 
@@ -166,11 +173,12 @@ class Load:
         clients: int,
         seed: int,
         scale: int,
+        accounts: int | None = None,
         logged: bool = True,
         within: AbstractContextManager[None] | None = None,
     ):
         self._within = within or nullcontext()
-        self._script, self._accounts = script, scale * ROWS_PER_SCALE
+        self._script, self._accounts = script, accounts or scale * ROWS_PER_SCALE
         self._options = [
             "--no-vacuum",
             f"--client={clients}",
@@ -214,7 +222,7 @@ class Load:
         return self._process.poll() is None
 
     def _wait_for_its_clock(self) -> None:
-        """Until it handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
+        """Wait until pgbench handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
         status = Path(f"/proc/{self._process.pid}/status")
         while self.running and not _handles(status, signal.SIGALRM):
             time.sleep(POLL_S)

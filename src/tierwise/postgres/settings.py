@@ -25,7 +25,8 @@ _ALONE: Final = {
     "max_wal_size": "4GB",
     "restart_after_crash": "off",
 }
-"""Nothing happens that was not asked for: no vacuum, no worker, no checkpoint by the clock, no silent restart with empty caches."""
+"""Settings under which nothing happens that was not asked for: no vacuum, no worker, no checkpoint by the clock, no silent restart with
+empty caches."""
 
 
 def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
@@ -45,7 +46,7 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
             field="arm",
             value=str(arm),
             rule="direct I/O (debug_io_direct) needs 16 or later",
-            remedy="measure the buffered arm, or name another server: PG_BIN=...",
+            remedy="measure with buffered I/O, or name another server: PG_BIN=...",
         )
     settings = {
         **_ALONE,
@@ -64,7 +65,7 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
 
 
 def loading_settings() -> dict[str, str]:
-    """For loading and building indexes: more memory, and no more risk than usual (fsync stays on).
+    """Settings for loading and for building indexes: more memory, and no more risk than usual (fsync stays on).
 
     `wal_level=minimal` leaves the log out for a table that is filled in the transaction that made or emptied it.
     """

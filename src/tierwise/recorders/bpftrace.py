@@ -65,7 +65,7 @@ def obstacle() -> str | None:
 
 
 def require() -> None:
-    """Nothing, or a `MissingError`."""
+    """Refuse with a `MissingError` where bpftrace, unshare or setpriv is not there or may not be used."""
     for program, package in ((NAME, NAME), ("unshare", "util-linux"), ("setpriv", "util-linux")):
         if shutil.which(program) is None:
             raise MissingError(program, why="it is not on PATH", remedy=f"apt-get install {package}")

@@ -33,7 +33,7 @@ MOST_READS: Final = 300_000
 """A recorder keeps no more: what it keeps (some 200 bytes each, in the kernel or in a scratch file) stays bounded."""
 
 FIRST_VERSION: Final = 12
-"""Of PostgreSQL, that reads blocks by pread."""
+"""The first major version of PostgreSQL that reads blocks by pread."""
 
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
 PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")

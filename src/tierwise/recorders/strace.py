@@ -34,7 +34,7 @@ PATIENCE_S: Final = 10.0
 
 
 class Transfer(NamedTuple):
-    """One call."""
+    """One call of the traced process that reads or writes a file by position."""
 
     operation: Operation
     path: Path
@@ -44,7 +44,7 @@ class Transfer(NamedTuple):
 
 
 def require() -> None:
-    """Nothing, or a `MissingError`: strace is not there, or may not look at another process."""
+    """Refuse with a `MissingError` where strace is not there or may not look at another process."""
     if shutil.which("strace") is None:
         raise MissingError("strace", why="it is not on PATH", remedy="apt-get install strace")
     with subprocess.Popen(["sleep", str(PATIENCE_S)]) as other:

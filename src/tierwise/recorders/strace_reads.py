@@ -26,7 +26,7 @@ BEGUN: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*) <unfinis
 RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>.*)")
 WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 LINE_BYTES: Final = 150
-"""Of one read, about; the file is ended where `MOST_READS` of them would be exceeded."""
+"""About how many bytes a line of one read takes; the file is ended where `MOST_READS` of them would be exceeded."""
 ATTACHED: Final = b"attached"
 
 

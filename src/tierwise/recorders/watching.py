@@ -14,7 +14,7 @@ from tierwise.core.errors import EvidenceError, TierwiseError
 START_S: Final = 60.0
 """A tracing program may take so long to attach: a busy machine took over 20 s to compile one for bpftrace."""
 PATIENCE_S: Final = 60.0
-"""It may take so long to say what it has: ending bpftrace took over 10 s on a busy machine."""
+"""How long the program may take to say what it has, in seconds: ending bpftrace took over 10 s on a busy machine."""
 FATAL: Final = {signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGPIPE}
 
 
@@ -41,7 +41,8 @@ class Watcher:
         return " ".join(self._complained.read().decode("utf-8", "replace").split())
 
     def wait_until_ready(self, sign: bytes, where: IO[bytes]) -> None:
-        """Until `sign` stands in `where`; `TierwiseError` with its complaint where it ends before or takes too long."""
+        """Wait until `sign` stands in `where`; raise a `TierwiseError` with the program's complaint where it ends before or takes too
+        long."""
         deadline_s = time.monotonic() + START_S
         while time.monotonic() < deadline_s:
             where.seek(0)
@@ -78,7 +79,7 @@ class Watcher:
 
     @property
     def complained(self) -> IO[bytes]:
-        """Its standard error."""
+        """The file of the program's standard error."""
         return self._complained
 
 

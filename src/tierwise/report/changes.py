@@ -34,11 +34,11 @@ class Changes:
     effects: Mapping[str, Sequence[Change]]
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The changes as JSON takes them, for programs."""
         return {**asdict(self), "caused_by": self.cause()}
 
     def as_text(self) -> str:
-        """For a terminal: causes, then what differs."""
+        """The changes as text for a terminal: causes, then what differs."""
         lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
         for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
             lines += [f"{title}:"] if found else []

@@ -11,7 +11,7 @@ SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
 NBSP: Final = "\N{NO-BREAK SPACE}"
-"""Before a unit, so that no line ends between a number and what it counts."""
+"""The space that stands before a unit, so that no line ends between a number and what it counts."""
 UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mµ]?s|[kKMGT]i?B|IOPS)(?!\w))")
 
 

@@ -22,7 +22,7 @@ KEYS: Final = ".keys"
 
 
 def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
-    """Those of `notebooks` whose copy in `executed` is not there, or was made of other inputs."""
+    """Choose the `notebooks` whose copy in `executed` is not there, or was made of other inputs."""
     now = inputs(run).encode()
     there = (path for path in notebooks if (executed / path.name).is_file())
     fresh = {path for path in there if _kept(executed, path.stem) == _digest([now, _content(path)])}

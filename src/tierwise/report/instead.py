@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tierwise.analysis.rejections import Rejections, rejections
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.report.display import Sentence
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.reference import open_reference
@@ -17,10 +17,10 @@ def answered(run: Run, study: str, pair: str, tell: Callable[[Run], str]) -> Sen
 
 
 def no_answer(run: Run, study: str, pair: str) -> str:
-    """That `study` has no five clean pairs on `pair`, and what became of its observations."""
-    needs = f"an answer needs {MINIMUM_PAIRS} clean pairs"
+    """Say that `study` has no five clean repeats on `pair`, and what became of its observations."""
+    needs = f"an answer needs {MINIMUM_REPEATS} clean repeats"
     (blocks,) = run.query("select count(distinct block) from timings where study = ? and pair = ?", [study, pair]).row(0)
-    repeated = f" They are of {count(blocks)} {'block' if blocks == 1 else 'blocks'}." if 0 < blocks < MINIMUM_PAIRS else ""
+    repeated = f" They are of {count(blocks)} {'block' if blocks == 1 else 'blocks'}." if 0 < blocks < MINIMUM_REPEATS else ""
     return f"**No answer yet** from this run on the pair `{pair}`: {needs}. {told_rejected(run, study, pair)}{repeated}"
 
 
@@ -37,7 +37,7 @@ def from_reference(run: Run, tell: Callable[[Run], str]) -> str:
         return ""
     profile = reference.manifest.profile
     scale = f"profile `{profile.get('name')}`, {percent(float(profile.get('fraction') or 1.0))} of the published rows"
-    told = tell(reference) or f"no answer yet: it has not {MINIMUM_PAIRS} clean pairs either."
+    told = tell(reference) or f"no answer yet: it has not {MINIMUM_REPEATS} clean repeats either."
     return f"The {reference.name}, {scale}, says instead: {told}"
 
 

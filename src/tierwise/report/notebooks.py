@@ -1,4 +1,4 @@
-"""From an executed notebook to a chapter of Markdown, the same for both engines.
+"""Make an executed notebook a chapter of Markdown, the same for both engines.
 
 A chart becomes two raw blocks, of which each format takes its own: inert HTML that the page's script draws, and an SVG
 for print. The caption that a cell shows becomes the last paragraph of its labelled block. What papermill and the kernel

@@ -22,7 +22,7 @@ ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme
 
 
 class PlainEngine:
-    """Pandoc and Typst."""
+    """The engine that builds the report with Pandoc and Typst, from wheels alone."""
 
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 

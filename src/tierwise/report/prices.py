@@ -16,7 +16,7 @@ def book_of(run: Run) -> Book:
 
 
 def answer_of(run: Run) -> Answer:
-    """``tierwise cost`` on the run's day, with source R's load."""
+    """``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
     return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 

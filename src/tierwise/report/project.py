@@ -18,6 +18,18 @@ from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
 OUTPUTS: Final = ("_site", "_build", "site_libs", "index.typ")
+FRONT_PAGE, FRONT = "index.qmd", "show-answer"
+"""Quarto wants the first page to have this name; it is made of this notebook."""
+CONTENTS: Final = """```{=typst}
+#heading(level: 2, numbering: none, outlined: false)[Contents]
+#block(height: 40mm, columns(2, gutter: 6mm)[
+#set text(size: 7.5pt)
+#set par(leading: 0.4em, spacing: 0.6em)
+#outline(title: none, depth: 1)
+])
+```
+"""
+"""The contents stand behind the answer on paper; a page has them at its side."""
 BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
 """Folders that a page links to."""
 
@@ -73,7 +85,9 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 
 
 def _chapter(folder: Path, executed: Path, name: str) -> str:
-    """Prose as it stands in ``report/``, or the executed notebook of the same stem."""
+    """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
+    if name == FRONT_PAGE:
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder)}\n{CONTENTS}"
     if name.startswith("show-"):
         return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder)
     if not (folder / name).is_file():

@@ -17,7 +17,7 @@ from tierwise.report.site import quarto_program
 QUARTO_S: Final = 600
 BEGUN: Final = re.compile(r"\[ *(\d+)/\d+\] (.+)")
 PDF_CHAPTERS: Final = 12
-"""As long as so many chapters takes what Quarto does not count, the PDF above all (timed with 1.10.18 and 18 chapters)."""
+"""What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and 18 chapters)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))

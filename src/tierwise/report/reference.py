@@ -36,7 +36,7 @@ class Both(NamedTuple):
         return self.ours.verdict is not self.theirs.verdict
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Both verdicts as JSON takes them, for programs."""
         return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": told for name, told in _as_json(self.theirs).items()}}
 
 
@@ -73,7 +73,7 @@ class Beside:
         return "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The whole comparison as JSON takes it, for programs."""
         return {
             "run": self.run.run_id,
             "reference": self.reference.run_id,
@@ -84,7 +84,7 @@ class Beside:
         }
 
     def as_text(self) -> str:
-        """For a terminal: each cell's medians and ratio, then the claims with other verdicts."""
+        """The comparison as text for a terminal: each cell's medians and ratio, then the claims with other verdicts."""
         lines = [f"run:       {self.run.run_id} ({self.run.origin})", f"reference: {self.reference.run_id} ({self.reference.origin})"]
         lines += [self.caution, "cells: median here / median of the reference = ratio"]
         for row in self.cells.rows(named=True):

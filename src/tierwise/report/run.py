@@ -52,7 +52,7 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """Where it lies."""
+        """The run's folder, below ``data/raw`` or ``data/reference``."""
         return (paths.reference() if self.is_reference else paths.raw()) / self.run_id
 
     @property

@@ -28,7 +28,7 @@ STATES: Final[dict[str, str]] = _named("states")
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 NOTHING: Final = "not measured"
-"""Of a topic that this run has no rows of."""
+"""What is said of a topic that this run has no rows of."""
 
 
 def arm_label(arm: str) -> str:
@@ -62,8 +62,8 @@ def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
     """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:
-            return f"none (all {count(what.flagged)} pairs rejected)"
-        return f"none (clean pairs {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
+            return f"none (all {count(what.flagged)} repeats rejected)"
+        return f"none (clean repeats {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
         return f"{number(what.estimate)} (no interval)"
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
@@ -75,8 +75,8 @@ def bounds(claim: ClaimVerdict) -> str:
     return named.replace("*", "\\*").replace(">", "\\>")
 
 
-def pairs(what: Judgement | StateVerdict) -> str:
-    """How many paired observations an estimate rests on."""
+def repeats(what: Judgement | StateVerdict) -> str:
+    """How many repeats an estimate rests on, or a dash."""
     return count(what.pairs) if what.pairs else DASH
 
 
@@ -95,5 +95,5 @@ def claim_sentence(claim: ClaimVerdict) -> str:
         for state in claim.states
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
-    flagged = f" {count(claim.flagged)} rejected pairs were left out." if claim.flagged else ""
+    flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
     return f"{head} Here: {states}{published}. Verdict: {marked(claim)}.{flagged}"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tierwise.simulate.compiled import compiled
 
 MOST_USES: Final = 5
-"""BM_MAX_USAGE_COUNT"""
+"""The most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h."""
 
 
 @compiled

@@ -78,7 +78,7 @@ class Named(_WithNeighbours, caching.UserProvidedCacheLocator):
 
 
 class InTree(_WithNeighbours, caching.InTreeCacheLocator):
-    """Beside the module, where that can be written."""
+    """Compiled code is kept beside the module, where that can be written."""
 
 
 class UserWide(_WithNeighbours, caching.UserWideCacheLocator):

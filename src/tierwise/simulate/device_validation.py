@@ -39,7 +39,7 @@ class CommonElectronics(Strict):
     segments: Parameter
 
     def of(self, mechanics: Mechanics) -> Electronics:
-        """For one drive."""
+        """The electronics of one drive with these `mechanics`."""
         geometry, segment_bytes = mechanics.geometry, int(self.segment.base)
         sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
         return Electronics(
@@ -160,8 +160,8 @@ def as_text(found: Validation) -> str:
 
 
 def fit(cases: Sequence[DriveCase]) -> CommonElectronics:
-    """From the first halves of `cases` only: the link from what longer writes take longer, as writes wait for the link alone, then the
-    overhead of `GRID` with the least sum of squared demerit figures."""
+    """Fit the electronics to the first halves of `cases` only: the link from what longer writes take longer, as writes wait for the link
+    alone, then the overhead of `GRID` with the least sum of squared demerit figures."""
     rate = round(fmean(_link_mb_s(case.requests[: len(case.requests) // 2]) for case in cases), 1)
 
     def loss(common: CommonElectronics) -> float:

@@ -47,7 +47,7 @@ def _yes(value: object) -> object:
 
 
 Milliseconds = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False)]
-"""Below zero it is a correction that an extraction made, and is applied as it stands."""
+"""A time in milliseconds; below zero it is a correction that an extraction made, and is applied as it stands."""
 Flag = Annotated[bool, BeforeValidator(_yes)]
 Count = Annotated[int, BeforeValidator(_number), Field(ge=0)]
 AtLeastOne = Annotated[int, BeforeValidator(_number), Field(ge=1)]

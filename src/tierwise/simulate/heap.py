@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tierwise.simulate.compiled import compiled
 
 ROWS_PER_PAGE: Final = 61
-"""Of pgbench_accounts: 8,168 bytes over 132, of a row of 121 bytes, aligned to 8, and its line pointer."""
+"""The rows in a page of pgbench_accounts: 8,168 bytes over 132, of a row of 121 bytes, aligned to 8, and its line pointer."""
 NOWHERE: Final = -1
 NEVER: Final = 2**62
 LOOKUP, BEGIN, UPDATE, SELECT, INSERT, END = 1, 5, 4, 3, 2, 1
@@ -45,15 +45,15 @@ class _Heap(NamedTuple):
     """The table as compiled code sees it."""
 
     room: Keys
-    """By page: rows that there is room for."""
+    """Rows that each page has room for."""
     dead: Keys
-    """By page: versions that give room when it is next looked at."""
+    """Versions in each page that give room when it is next looked at."""
     listed: Flags
-    """By page: whether the free space map has it as one with room."""
+    """Whether the free space map has each page as one with room."""
     pinned: Keys
-    """By page: clients that hold it while they read the page to which their row moves; it gives no room back meanwhile."""
+    """Clients that hold each page while they read the page to which their row moves; it gives no room back meanwhile."""
     replaced_in: Keys
-    """By update: the page of the version that it replaced."""
+    """The page of the version that each update replaced."""
     ends: Keys
     """(cursor of the free space map, pages, updates, those among them that no transaction waits for any more)"""
 
@@ -65,11 +65,11 @@ class _Work(NamedTuple):
     rows: Keys
     writing: Flags
     page_of: Keys
-    """By row: its page now."""
+    """The page that each row lies in now."""
     old_page: Keys
-    """By row: the page to which an old entry of the index leads, too."""
+    """The page to which an old entry of the index leads, too, for each row."""
     moved_by: Keys
-    """By row: the update that moved it."""
+    """The update that moved each row."""
     index_pages: int
 
 

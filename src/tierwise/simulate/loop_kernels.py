@@ -28,11 +28,12 @@ class Loop(NamedTuple):
     reads: Ints
     """(threads, 4), see `FIRST`"""
     busy_s: Floats
-    """See `GATE`; empty where the device is none of flash, and every read is left to be asked for."""
+    """When the flash's controller, link and channels are free, in seconds, in the order of `GATE`; empty where the device is none of flash,
+    and every read is left to be asked for."""
     times_s: tuple[float, float, float]
-    """Of flash: between two reads of the controller, to find a page, to move a page."""
+    """The times of flash in seconds: between two reads of the controller, to find a page, to move a page."""
     spent_s: tuple[float, float, float]
-    """See `Costs`"""
+    """The processor's times in seconds, in the order of `Costs`."""
     interval_s: float
     series: Ints
     """(intervals, 3), see `OPERATIONS`"""

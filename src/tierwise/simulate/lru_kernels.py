@@ -11,7 +11,7 @@ from tierwise.simulate.cache_table import CAPACITY, FILE_PAGES, HEAD, NOW, OLDES
 from tierwise.simulate.compiled import bits_set, compiled, inlined
 
 BITS = 32
-"""Of a number. Position 0 is that of pages never used; its number of bits is not used."""
+"""The bits of a number. Position 0 is that of pages never used; its number of bits is not used."""
 
 
 @inlined

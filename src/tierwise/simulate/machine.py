@@ -19,7 +19,7 @@ class Machine(Strict):
 
     @property
     def costs(self) -> Costs:
-        """For `run_threads`."""
+        """The machine's costs in seconds, as `run_threads` takes them."""
         return Costs(self.hit.base, self.fault.base)
 
 

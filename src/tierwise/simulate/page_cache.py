@@ -29,7 +29,7 @@ POLICIES: Final = {
     "mapped": cache_table.MAPPED,
 }
 MOST_PAGES: Final = 2**30
-"""Of a file."""
+"""The most pages of a file."""
 
 
 class PageCache:

@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 EXACT_RANKS: Final = 2**23
-"""More popular ranks are placed one by one; the rest, hundreds to an item and more, lies evenly."""
+"""More popular ranks than this are placed one by one; the rest, hundreds to an item and more, lies evenly."""
 _ALIKE_RANKS: Final = 64
 """Neighbouring ranks that count as equally popular, beyond the first `_APART_RANKS`."""
 _APART_RANKS: Final = 4096

@@ -69,7 +69,7 @@ class TierUse:
         self.outstanding += 1
 
     def completed(self, latency_s: float, now_s: float) -> None:
-        """One less."""
+        """Take down that a request completed at `now_s`, after `latency_s` seconds of service: one less is outstanding."""
         self.service_s += latency_s
         self.outstanding -= 1
         if not self.outstanding:

@@ -11,7 +11,7 @@ from tierwise.simulate.replay import Access, Trace, lay_out, replay
 TABLE: Final = "table"
 TIER: Final = "tier"
 SAMPLE_BYTES: Final = 16 * MIB
-"""At least so much is read in the sample, so that drives that read ahead are seen to do so."""
+"""The least that is read in the sample, in bytes, so that drives that read ahead are seen to do so."""
 WARM: Final = 0.25
 """Requests before the sample, over those in it: the first seek is not a scan's pace."""
 
@@ -89,5 +89,5 @@ def _accesses(reading: Reading, table_bytes: int, count: int, draw: random.Rando
 
 
 def _step(gap: float, draw: random.Random) -> int:
-    """From one request to the next: exponential beyond the next one, of mean `gap`."""
+    """How far it is from one request to the next: exponential beyond the next one, of mean `gap`."""
     return 1 + round(draw.expovariate(1 / (gap - 1))) if gap > 1 else 1

@@ -126,7 +126,7 @@ class SpecifiedDrive:
         return now_s + self._work_s(specs.read_end_ms)
 
     def _read_on(self, now_s: float, held: Held, address: int, end: int) -> None:
-        """After a hit in `held` the read-ahead into it goes on as far as it would behind this request; a new one begins if it may."""
+        """Let the read-ahead into `held` go on after a hit, as far as it would behind this request; a new one begins if it may."""
         passing = self._pass
         busy = now_s < self._free_s or (passing is not None and now_s < self._there_s(passing, passing.limit))
         if busy and passing and passing.held is held:
@@ -233,7 +233,7 @@ class SpecifiedDrive:
         return 0.0 if self._geometry.track(address) == self._geometry.track(before) else self._mechanics.head_switch_s
 
     def _wait_s(self, now_s: float, turns: float) -> float:
-        """Until the platter has turned to `turns`."""
+        """How long it takes, in seconds, until the platter has turned to `turns`."""
         wait = (turns - now_s / self._turn_s - self._phase) % 1.0
         return 0.0 if wait > 1 - ROUNDING_TURNS else wait * self._turn_s
 

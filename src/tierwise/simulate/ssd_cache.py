@@ -23,20 +23,20 @@ class SsdCachePolicy:
     uses: int
     """Reads of a block that the disk has served when the block is taken in; counted for as many blocks as the flash holds."""
     copies: bool
-    """Yes: the block is read from the disk once more, as a whole. No: it is taken from a request, if that held all of it."""
+    """Whether the block is read from the disk once more, as a whole; else it is taken from a request, if that held all of it."""
     least_recent_goes: bool
     """What makes room: the block used least recently, or (no) the one that was written first."""
     writes_through: bool
-    """Yes: a write goes to both, and completes with the later. No: it goes to the disk, and the block leaves the flash."""
+    """Whether a write goes to both, and completes with the later; else it goes to the disk, and the block leaves the flash."""
     fill_rate: float = math.inf
     """Bytes a second that are taken in at most, a second's worth at once; what comes beyond is not taken in."""
 
 
 DM_CACHE = SsdCachePolicy(256 * KIB, uses=2, copies=True, least_recent_goes=True, writes_through=True)
-"""After dm-cache in writethrough mode; block size and count are assumed."""
+"""The policy of dm-cache in writethrough mode; block size and count are assumed."""
 
 L2ARC = SsdCachePolicy(8 * KIB, uses=1, copies=False, least_recent_goes=False, writes_through=False, fill_rate=8 * MIB)
-"""After L2ARC with records of a PostgreSQL page and the l2arc_write_max of 8 MiB that it had until 2023 (32 since)."""
+"""The policy of L2ARC with records of a PostgreSQL page and the l2arc_write_max of 8 MiB that it had until 2023 (32 since)."""
 
 
 class SsdCache:

@@ -1,4 +1,4 @@
-"""Source R's benchmark on any device: threads read items through mmap, by a scrambled Zipfian, from dropped caches.
+"""The Zipfian reads on any device: threads read items through mmap, by a scrambled Zipfian, from dropped caches.
 
 The file is read in 1 KiB items of 4 KiB pages; the modulus is one item more than the size holds, as in YCSB's generator over 0 to
 size/1024. Linux 3.2 of that time keeps the pages (`page_cache`, policy ``mapped``). On rotational devices it reads 32 pages around every
@@ -48,7 +48,7 @@ MEASURED_S: Final = 600.0
 INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
 QUICK_SCALE: Final = 64
-"""That is advised where the full size takes long: the scale of the tests."""
+"""The scale that is advised where the full size takes long: that of the tests."""
 COARSEST: Final = 4096
 LONG_S: Final = 60.0
 """What takes longer is said before it begins."""
@@ -78,7 +78,7 @@ class Benchmark:
     threads: int = 8
     scale: int = 1
     window_pages: int | None = None
-    """That the kernel reads around a fault; None: as Linux 3.2 did on such a device, see `read_around`."""
+    """The pages that the kernel reads around a fault; None: as Linux 3.2 did on such a device, see `read_around`."""
     strewn: bool = False
     """Whether a smaller data set is read as one of its own size, its items strewn by a hash: what a real file's readers do."""
 

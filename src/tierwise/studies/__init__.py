@@ -1,1 +1,1 @@
-"""One measuring module per study, of uniform shape, found by its name."""
+"""The rooms of the studies, one a study, each of uniform shape and found by its folder."""

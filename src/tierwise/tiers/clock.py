@@ -49,13 +49,13 @@ class Waited:
         return time.monotonic()
 
     def meet(self, pid: int) -> None:
-        """Nothing: whoever asks waits."""
+        """Do nothing: whoever asks waits."""
 
     def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - real time does not jump
         return False
 
     def jump(self, to_s: float) -> None:
-        """Nothing: real time comes by itself."""
+        """Do nothing: real time comes by itself."""
 
     def parts(self) -> dict[str, float]:
         return {"now_s": self.now()}
@@ -137,7 +137,7 @@ class CountedSeveral:
         return self._now_s
 
     def meet(self, pid: int) -> None:
-        """Nothing: all of them are counted."""
+        """Do nothing: all sessions are counted."""
 
     def close(self) -> None:
         """Look at nobody any more."""

@@ -108,7 +108,7 @@ def _tell_late(caller: socket.socket, answer: dict[str, Any]) -> None:
 
 
 class Control:
-    """The caller's end."""
+    """The caller's end of the control channel of a daemon."""
 
     def __init__(self, path: Path, *, timeout_s: float = 30.0):
         """Raises `OSError` where nobody listens."""

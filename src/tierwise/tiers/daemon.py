@@ -46,7 +46,7 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """Its process, while it serves."""
+        """The id of the daemon's process, while it serves."""
         return self._process.pid if self._process else None
 
     def call(self, do: str, **arguments: object) -> Any:
@@ -83,7 +83,7 @@ class Daemon:
             self.wait()
 
     def wait(self) -> int:
-        """Until it has ended; its exit code."""
+        """Wait until the daemon has ended, and return its exit code."""
         if self._process is None:
             return 0
         code = self._process.wait()
@@ -125,8 +125,12 @@ class Daemon:
         with Sleeper(self.state) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
+    def hear_sleeps(self, descriptor: int) -> None:
+        """Have processes sleep by its clock that tell of it at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
+        self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
+
     def history(self) -> NDArray[np.float64]:
-        """Since a clock that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
+        """The clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
         path = self.state / "history"
         try:
             self.call("history", path=str(path))
@@ -174,7 +178,7 @@ class Sleeper:
         self.close()
 
     def close(self) -> None:
-        """Sleep no more."""
+        """Close the connection to the daemon, by whose clock nothing is slept any more."""
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:

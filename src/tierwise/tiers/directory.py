@@ -50,22 +50,22 @@ class Directory:
             raise InputError(f"tier {self.name}", field="directory", value=str(self.directory.parent), rule=rule) from error
 
     def stop(self) -> None:
-        """Nothing: the files stay for a resumed run."""
+        """Do nothing: the files stay for a resumed run."""
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        """Nothing: a real disk takes the time that it takes."""
+        """Do nothing: a real disk takes the time that it takes."""
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
-        """Nothing: the kernel gives its pages up file by file (posix_fadvise)."""
+        """Do nothing: the kernel gives its pages up file by file (posix_fadvise)."""
 
     def forget(self) -> None:
-        """Nothing: nobody can tell a real disk to."""
+        """Do nothing: nobody can tell a real disk to forget."""
 
     def io(self) -> dict[str, FileIo] | None:
         return None
 
     def reset_io(self) -> None:
-        """Nothing."""
+        """Do nothing: a directory counts no requests."""
 
 
 class Simulated(Directory):

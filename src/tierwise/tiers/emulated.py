@@ -57,7 +57,8 @@ class Mount:
         self._mountpoint.stat()  # the kernel's idea of the root's owner is stale until then
 
     def delays(self, on: bool, slowdown: float) -> None:
-        """See `Tier.delays`; before the first waited request the way is measured that it takes."""
+        """Switch the delays of the mount's device as `Tier.delays` says; before the first waited request the way is measured that it
+        takes."""
         if on and self.daemon.clock is ClockKind.WAITED:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)
@@ -208,7 +209,7 @@ class Emulated:
 
     @property
     def daemon_pid(self) -> int | None:
-        """Its process id."""
+        """The id of the process that serves the mount."""
         return self._mount.daemon.pid
 
 

@@ -17,7 +17,7 @@ from tierwise.core.errors import InputError, MissingError, TierwiseError
 
 DEVICE: Final = Path("/dev/fuse")
 NUMBER: Final = os.makedev(10, 229)
-"""Of the device, on every Linux: another file of that name is none."""
+"""The number of FUSE's device on every Linux: another file of that name is none."""
 KIND: Final = "fuse.tierwise"
 """File system type of every mount of this study, as /proc/self/mountinfo shows it."""
 
@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def require_fuse() -> None:
-    """Nothing, or a `MissingError` that says what to install or allow."""
+    """Refuse with a `MissingError` that says what to install or allow, where FUSE is absent."""
     if not DEVICE.exists() or DEVICE.stat().st_rdev != NUMBER:
         raise MissingError(
             str(DEVICE),

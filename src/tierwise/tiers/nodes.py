@@ -129,7 +129,7 @@ class Nodes:
         return [*living, *((number, path, io) for number, (path, io) in self.retired.items())]
 
     def reset_io(self) -> None:
-        """Count from zero."""
+        """Let every file's counts of requests begin at zero again."""
         self.retired.clear()
         for node in self.by_id.values():
             if node.io.used:

@@ -35,7 +35,8 @@ class Turns:
         self._before: dict[int, set[int]] = {}
 
     def begin(self, pid: int) -> None:
-        """From now on with the process `pid`; nothing where that is not permitted, or the process is gone."""
+        """Let the thread that calls and the process `pid` take turns from now on; where that is not permitted, or the process is gone,
+        nothing changes."""
         with suppress(OSError):
             before = {each: os.sched_getaffinity(each) for each in (pid, 0)}
             for each, usual in before.items():
@@ -56,14 +57,14 @@ class Wakefulness:
         self._descriptor = -1
 
     def hold(self) -> None:
-        """From now on; nothing where that is not permitted."""
+        """Keep processors awake from now on; where that is not permitted nothing changes."""
         if self._descriptor < 0:
             with suppress(OSError):
                 self._descriptor = os.open(WAKING, os.O_WRONLY | os.O_CLOEXEC)
                 os.write(self._descriptor, _MICROSECONDS.pack(0))
 
     def release(self) -> None:
-        """No more."""
+        """Let processors fall asleep again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

@@ -21,7 +21,7 @@ class Record(Strict):
 
     @classmethod
     def mine(cls) -> Self:
-        """This process's own."""
+        """The record of the process that calls this."""
         return cls(pid=os.getpid(), started_s=psutil.Process().create_time())
 
     @staticmethod

@@ -14,7 +14,7 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
 from pathlib import Path
-from select import EPOLLIN, epoll, select
+from select import EPOLLHUP, EPOLLIN, epoll, select
 from typing import Any, Final
 
 from tierwise.core.errors import InputError, TierwiseError
@@ -24,6 +24,7 @@ from tierwise.tiers.mounting import unmount
 from tierwise.tiers.promptness import Turns, Wakefulness, real_time
 from tierwise.tiers.record import Record
 from tierwise.tiers.sessions import grouped
+from tierwise.tiers.sleeps import Sleepers
 from tierwise.tiers.transfers import Workers
 from tierwise.tiers.volume import Unmounted, Volume
 
@@ -57,6 +58,7 @@ class Server:
         self._turns = Turns()
         self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
+        self._told_sleeps: Sleepers | None = None  # of a server's processes
         self._told_to_end = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
@@ -65,6 +67,7 @@ class Server:
             "clock": self._set_clock,
             "time": self._time,
             "sleep": self._sleep,
+            "sleeps": self._hear_sleeps,
             "hold": self._hold,
             "history": self._history,
             "delays": self._delays,
@@ -88,7 +91,7 @@ class Server:
         """Wait for what comes first, a message or a deadline, and see to it."""
         select((self._epoll.fileno(),), (), (), self._patience_s())
         self._advance()
-        for source, _ in self._epoll.poll(0):
+        for source, seen in self._epoll.poll(0):
             if volume := self._ready.get(source):
                 for _ in range(AT_ONCE):  # most often there are more, and to take them is quicker than to be told of them
                     if not self._take(volume):
@@ -100,6 +103,10 @@ class Server:
                 self._workers.collect()
             elif source == control.descriptor:
                 control.serve()
+            elif self._told_sleeps and source == self._told_sleeps.descriptor:
+                self._lie_down()
+                if seen & EPOLLHUP:  # whoever could tell has ended
+                    self._hear_no_sleeps()
         self._run_ahead()
         if self._told_to_end and not self._leaving:
             self._leaving = True
@@ -141,7 +148,19 @@ class Server:
     def _drained(self) -> bool:
         """Take what has come; True where there was nothing."""
         taken = [self._take(volume) for volume in list(self._volumes.values())]
-        return not any(taken)
+        return not (any(taken) or self._lie_down())
+
+    def _lie_down(self) -> bool:
+        """Have those sleep by a counted clock who are to sleep, or else in real time; True where there was one."""
+        sleepers, seen = self._told_sleeps, False
+        while sleepers and (asked := sleepers.take()):
+            seen = True
+            number, seconds = asked
+            if isinstance(self._clock, CountedSeveral):
+                self._sleep(seconds=seconds).answer = sleepers.waking(number)
+            else:
+                sleepers.let(number)
+        return seen
 
     def _patience_s(self) -> float | None:
         """How long to sleep at most."""
@@ -210,7 +229,7 @@ class Server:
         self._mounted = True
 
     def _drop(self, *, tier: str) -> None:
-        """It was unmounted by whoever calls; the loop may not have heard yet."""
+        """Forget a mount that was unmounted by whoever calls; the loop may not have heard yet."""
         if volume := self._volumes.get(tier):
             self._forget(volume)
 
@@ -256,6 +275,18 @@ class Server:
         self._slept += 1
         heappush(self._sleepers, (until_s, self._slept, hold, later))
         return later
+
+    def _hear_sleeps(self, *, pid: int, descriptor: int) -> None:
+        """Listen to the sleeps that Linux tells of by `descriptor` of the process `pid`."""
+        self._hear_no_sleeps()
+        self._told_sleeps = Sleepers(pid, descriptor)
+        self._epoll.register(self._told_sleeps.descriptor, EPOLLIN)
+
+    def _hear_no_sleeps(self) -> None:
+        if self._told_sleeps:
+            self._epoll.unregister(self._told_sleeps.descriptor)
+            self._told_sleeps.close()
+            self._told_sleeps = None
 
     def _hold(self, *, held: bool) -> None:
         if isinstance(self._clock, CountedSeveral):

@@ -20,7 +20,7 @@ class Sessions(Protocol):
     """Processes that are counted together."""
 
     def used_s(self) -> float:
-        """Their processor time; of a task that runs now up to when the kernel last looked."""
+        """The processor time of a group's tasks; of a task that runs now up to when the kernel last looked."""
 
     def look_at_all(self) -> None:
         """Have the kernel look at every task that runs now: its own ticks are milliseconds apart, and a flash drive answers sooner."""
@@ -201,7 +201,7 @@ class TaskStates:
         return sleeping + running + stopped + uninterruptible, running
 
     def close(self) -> None:
-        """Close the socket."""
+        """Close the socket to the kernel."""
         self._socket.close()
 
     def _message(self, family: int, command: int, attributes: bytes) -> bytes:

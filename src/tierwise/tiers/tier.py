@@ -62,4 +62,4 @@ class Tier(Protocol):
         """Requests since the last reset by path relative to `directory`; None where nothing counts them."""
 
     def reset_io(self) -> None:
-        """Count from zero."""
+        """Let every file's counts of requests begin at zero again."""

@@ -24,7 +24,7 @@ from tierwise.timings.private import check_nothing_private
 from tierwise.timings.references import taken
 
 MOST_ROWS: Final = 20_000
-"""Of a study in one table; one with more is sampled."""
+"""The most rows of a study in one table that an export takes whole; of more a sample goes."""
 FILE_BYTES: Final = 1_000_000
 WHOLE_BYTES: Final = 6_000_000
 SAMPLE: Final = "sample"
@@ -32,7 +32,7 @@ SAMPLE: Final = "sample"
 TRACES: Final = "traces"
 NO_TABLES: Final = ("notebooks", "parts")
 LEVEL: Final = 19
-"""Of zstd: written once, kept for ever."""
+"""The level of zstd's compression: an export is written once and kept for ever."""
 
 
 def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Path:

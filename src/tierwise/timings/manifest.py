@@ -54,7 +54,7 @@ class Fingerprint(Strict):
 
     @property
     def sha256(self) -> str:
-        """Over all of it."""
+        """The digest of the whole fingerprint, inputs and code, in hexadecimal."""
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
@@ -95,7 +95,7 @@ class Foreseen(Strict):
 class Stage(Strict):
     """How the machine was while one notebook of the run measured.
 
-    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took after it. `steal`: of the processor time that
+    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took meanwhile. `steal`: of the processor time that
     the machine's processes wanted, the share that its host gave to others.
     """
 
@@ -147,7 +147,7 @@ class Manifest(Strict):
 
     @property
     def conditions(self) -> Conditions | None:
-        """Over all stages but those of added blocks; `None` of a run that recorded none."""
+        """The conditions over all stages but those of added blocks; `None` of a run that recorded none."""
         own = [stage for stage in self.stages if not stage.name.startswith(RETRIED)]
         took_s = sum(stage.took_s for stage in own)
         if not took_s:

@@ -35,7 +35,7 @@ TRACE: Final[dict[str, Any]] = {
 
 
 class TraceKey(NamedTuple):
-    """Whose trace it is."""
+    """What a trace is found by: the study, pair and trial that it belongs to."""
 
     study: str
     pair: str

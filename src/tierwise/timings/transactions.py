@@ -35,7 +35,7 @@ def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.Dat
 
 
 def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFrame:
-    """Those of a trial in a block. `InputError` where there are none or the file is not one."""
+    """Read the transactions of a trial in a block. `InputError` where there are none or the file is not one."""
     there = (transactions_path(folder, key, block) for folder in places(run_folder, key.study, key.pair, block))
     path = next((path for path in there if path.exists()), transactions_path(run_folder, key, block))
     where = str(path.relative_to(run_folder.parent))

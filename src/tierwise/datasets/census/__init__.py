@@ -1,4 +1,4 @@
-"""The 1990 census rows of source M: generated, fetched from the archive that keeps them, or from a file of the reader's."""
+"""The census study's rows of 1990: generated, fetched from the archive that keeps them, or from a file of the reader's."""
 
 from pathlib import Path
 from typing import Any, Final

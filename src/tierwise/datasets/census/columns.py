@@ -1,6 +1,6 @@
 """The table of the census study, as its source declares it, and the figures that the source gives of it.
 
-Source M: Ben Martin, "SSD vs. SATA benchmarks, round 2: Server applications" (its CREATE TABLE, its counts, its pg_class listing).
+The census study: Ben Martin, "SSD vs. SATA benchmarks, round 2: Server applications" (its CREATE TABLE, its counts, its pg_class listing).
 """
 
 from typing import Final
@@ -14,10 +14,10 @@ ROWS: Final = whole_rows("census")
 """Tuples in the source's table."""
 
 STATES: Final = {"FL": 12, "PR": 72, "NV": 32}
-"""The places of birth that the source queries, by their code in POB (source M)."""
+"""The places of birth that the source queries, by their code in POB (the census study)."""
 
 COUNTS: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
-"""Tuples that each query finds in `ROWS` (source M)."""
+"""Tuples that each query finds in `ROWS` (the census study)."""
 
 # In the source's order, as runs of one type.
 _RUNS: tuple[tuple[ColumnType, str], ...] = (

@@ -29,7 +29,7 @@ from tierwise.datasets.census.columns import COLUMNS, SCHEMA
 from tierwise.datasets.dataset import ColumnType
 
 VERSION: Final = 1
-"""Raised whenever the same file gives other rows."""
+"""The version of the rows, raised whenever the same file gives other ones."""
 
 MEMBER: Final = "USCensus1990raw.data.txt"
 """What is read of an archive."""

@@ -17,7 +17,7 @@ from tierwise.datasets.census.households import Block, apportion, lay_out
 from tierwise.datasets.census.people import People
 
 VERSION: Final = 1
-"""Raised whenever the same seed gives other rows."""
+"""The version of the rows, raised whenever the same seed gives other ones."""
 
 LEAST_FRACTION: Final = 0.001
 

@@ -1,4 +1,4 @@
-"""The sky of source H's first battery: 2MASS point sources, synthetic, from the archive that keeps them, or from a file of the reader's."""
+"""The sky of the survey's first battery: 2MASS point sources, synthetic, from their archive, or from a file of the reader's."""
 
 import hashlib
 from pathlib import Path

@@ -18,7 +18,7 @@ Values = npt.NDArray[Any]
 
 LETTERS: Final = ("A", "B", "C", "D", "U")
 LETTER_ERRORS_MAG: Final = np.array([0.10857, 0.15510, 0.21714], dtype=np.float32)
-"""Largest corrected errors of A, B and C; U is an upper limit (the catalog's description of ph_qual)."""
+"""The largest corrected errors of the letters A, B and C, in magnitudes; U is an upper limit (the catalog's description of ph_qual)."""
 PROFILE_MEDIAN, PROFILE_SIGMA = np.float32(0.95), np.float32(0.25)
 BRIGHT_MAG: Final = {"j": 9.0, "h": 8.5, "k": 8.0}
 """What is brighter is measured in the short exposure (rd_flg 1)."""
@@ -45,7 +45,7 @@ def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles:
 
 
 def archive_columns(ra: Values, dec: Values) -> dict[str, pa.Array]:
-    """The archive's own."""
+    """The archive's own columns for positions in degrees: unit vector (cx, cy, cz) and htmid."""
     vectors = unit_vectors(ra, dec)
     return {**{name: pa.array(axis) for name, axis in zip(("cx", "cy", "cz"), vectors, strict=True)}, "htmid": pa.array(htm_ids(vectors))}
 

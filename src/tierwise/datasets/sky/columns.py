@@ -1,7 +1,7 @@
 """The table twomass_psc: the 60 columns of the official Point Source Catalog in its order, and the archive's four.
 
 Names, order and types: the release's PostgreSQL schema, and the archive's own description of its table; the release calls the second column
-``decl``, the archive and source H ``dec``. What the archive adds (unit vector and HTM index of the position) stands before them there.
+``decl``, the archive and the survey ``dec``. What the archive adds (unit vector and HTM index of the position) stands before them there.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ ROWS: Final = whole_rows("sky")
 """Sources in the All-Sky Point Source Catalog."""
 
 PROFILE_SHARE: Final = 0.01
-"""Of these a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
+"""The share of these rows that a profile of fraction 1 has: in a server the whole catalog takes some 152 GB (README_dvd of the release)."""
 
 _RUNS: Final = (
     ("double precision", "ra dec"),
@@ -55,10 +55,10 @@ NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}
 """Columns that may hold no value; in the release's text ``\\N``."""
 
 PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("dec",)), nullable=NULLABLE)
-"""Indexed as source H has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
+"""Indexed as the survey has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
 
 ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
-"""With the archive's own columns."""
+"""The table with the archive's own columns before the catalog's."""
 
 
 def table(*, archive: bool) -> Table:

@@ -62,7 +62,7 @@ class Crowding(Strict):
 class Magnitudes(Strict):
     """H by quantiles at `at`; J - H and H - K given H, and the correlation of the normal scores of both.
 
-    `second_query_share` is what source H's second query finds of these rows, which nothing crowds: more than of the whole sky.
+    `second_query_share` is what the survey's second query finds of these rows, which nothing crowds: more than of the whole sky.
     """
 
     rows: int

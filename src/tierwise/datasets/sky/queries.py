@@ -1,4 +1,4 @@
-"""The three queries of source H, as printed and as evidently meant, and what share of the sources each finds."""
+"""The three queries of the survey, as printed and as evidently meant, and what share of the sources each finds."""
 
 from functools import cache
 from typing import Final, Literal
@@ -30,24 +30,24 @@ class Clause(Strict):
 
     @property
     def statement(self) -> str:
-        """The query."""
+        """The query in SQL, all columns of what its condition finds."""
         return f"SELECT * FROM {PSC.name} WHERE {self.where}"
 
 
 class Query(Strict):
-    """`printed` is source H's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
+    """`printed` is the survey's text: AND binds tighter than OR, and no declination is above 120. `meant` has the parentheses that it
     evidently lacks."""
 
     printed: Clause
     meant: Clause
 
     def form(self, name: Form) -> Clause:
-        """One of both."""
+        """The clause that `name` asks for: as it was printed, or as it was meant."""
         return self.printed if name == "printed" else self.meant
 
 
 class Queries(Strict):
-    """``data/datasets/twomass-queries.toml``."""
+    """The queries of ``data/datasets/twomass-queries.toml`` with their source."""
 
     source: str
     estimated_by: str
@@ -57,5 +57,5 @@ class Queries(Strict):
 
 @cache
 def load_queries() -> Queries:
-    """Those of this checkout, `NAMES` among them."""
+    """Read the queries of this checkout, `NAMES` among them."""
     return read_toml(paths.data() / "datasets" / "twomass-queries.toml", Queries)

@@ -26,11 +26,11 @@ from tierwise.datasets.download import GZIP_BEGINS
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
-"""Raised whenever the same file gives other rows."""
+"""The version of the rows, raised whenever the same file gives other ones."""
 
 
 _KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
-"""By the file's suffix; any other is taken for the release's text."""
+"""The kind of a file by its suffix; any other is taken for the release's text."""
 _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
 """What the release's schema, and the archive's two services, call these columns."""
 _NEEDED: Final = tuple(name for name in PSC.types if name not in PSC.nullable and name not in PSC.key)

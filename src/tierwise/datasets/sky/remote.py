@@ -39,7 +39,7 @@ class Region(Strict):
 
     @property
     def name(self) -> str:
-        """Its bounds, as they are typed."""
+        """The region's bounds as they are typed, in degrees, with commas between them."""
         return ",".join(f"{bound:.10g}" for bound in (self.ra_min_deg, self.ra_max_deg, self.dec_min_deg, self.dec_max_deg))
 
 
@@ -53,7 +53,7 @@ class Known(Strict):
 
 
 class Release(Strict):
-    """``data/datasets/twomass-release.toml``."""
+    """What ``data/datasets/twomass-release.toml`` says of the release and of where it is fetched."""
 
     tap: str
     tap_table: str

@@ -21,11 +21,11 @@ from tierwise.datasets.sky.facts import load_facts
 from tierwise.datasets.sky.positions import scatter, tiles
 
 VERSION: Final = 1
-"""Raised whenever the same seed gives other rows."""
+"""The version of the rows, raised whenever the same seed gives other ones."""
 
 LEAST_FRACTION: Final = 1e-5
 BATCH_ROWS: Final = 1 << 17
-"""About: batches end where a cell does."""
+"""About how many rows a batch has: batches end where a cell does."""
 _THREADS: Final = 2
 
 

@@ -1,4 +1,4 @@
-"""The survey of source H's second battery: sources that are observed again and again, in tables as the archives of UKIDSS and VISTA have
+"""The multi-epoch survey of the second battery: sources observed again and again, in tables as the archives of UKIDSS and VISTA have
 them."""
 
 from functools import partial

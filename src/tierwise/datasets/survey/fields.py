@@ -16,11 +16,11 @@ Bools = npt.NDArray[np.bool_]
 
 BANDS: Final = "ugriz"
 EPOCH_BAND: Final = 2
-"""Of `BANDS`, the one that is observed again and again; the others once."""
+"""The number in `BANDS` of the band that is observed again and again; the others are observed once."""
 PER_FIELD: Final = 5000
 EPOCHS: Final = 60
 DETECTORS: Final = 4
-"""Along each side of a field; extension numbers begin with 2, behind the file's primary one."""
+"""The detectors along each side of a field; extension numbers begin with 2, behind the file's primary one."""
 FIELD_DEG: Final = 1.0
 FIRST_MJD: Final = 55_200.0
 YEARS: Final = 5
@@ -34,7 +34,7 @@ BRIGHT_MAG, FAINT_MAG, SLOPE = 13.0, 21.0, 0.3
 COLOURS: Final = ((1.8, 0.4), (0.6, 0.3), (0.0, 0.0), (-0.25, 0.15), (-0.37, 0.2))
 """Mean and scatter of each band's magnitude less that of r."""
 AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])
-"""Of a variable star in each band, over that in r."""
+"""The amplitude of a variable star in each band, over that in r."""
 
 
 def error_mag(magnitude: Floats) -> Floats:
@@ -135,7 +135,7 @@ class Field:
 
     @property
     def detected(self) -> Bools:
-        """[source, exposure]."""
+        """Whether each exposure detected each source, as an array [source, exposure]."""
         found: Bools = self.seq_num != NO_INTEGER
         return found
 

@@ -82,7 +82,7 @@ def frame_set_ids(field: int, ext_num: Ints) -> Ints:
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
-    """Every exposure."""
+    """The rows of Multiframe: one for every exposure."""
     rows = len(frames.field)
     date = (np.datetime64("1858-11-17") + frames.mjd.astype(np.int64)).astype(str)
     names = np.array([f"survey{number:08d}" for number in range(rows)])

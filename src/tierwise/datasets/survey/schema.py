@@ -11,7 +11,7 @@ from tierwise.datasets.dataset import sha256_of
 from tierwise.datasets.tables import Table
 
 NAMES: Final = ("Multiframe", "MergeLog", "Source", "Detection", "BestMatch", "Variability")
-"""In the order in which they can be loaded."""
+"""The names of the tables, in the order in which they can be loaded."""
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Multiframe": ("multiframeID",),

@@ -15,10 +15,10 @@ from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, 
 from tierwise.datasets.survey.schema import load_tables
 
 VERSION: Final = 1
-"""Raised whenever the same seed gives other rows."""
+"""The version of the rows, raised whenever the same seed gives other ones."""
 
 SOURCES: Final = 100_000
-"""Of the whole survey: assumed, so that Detection, more than sixty times as long, still fits a laptop's disk."""
+"""The number of sources of the whole survey: assumed, so that Detection, more than sixty times as long, still fits a laptop's disk."""
 LEAST_FRACTION: Final = 0.001
 _GROUP_ROWS: Final = 1 << 15
 
@@ -51,7 +51,7 @@ class Survey:
 
     @cached_property
     def frames(self) -> Frames:
-        """Every exposure."""
+        """All exposures of the survey, in the order of their time."""
         return schedule(self.field_count, self.seed)
 
     @cached_property

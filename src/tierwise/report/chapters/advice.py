@@ -1,4 +1,4 @@
-"""Chapter on advice: which relation belongs on the SSD, how good that is, how well it was foretold, and whether a move pays."""
+"""Chapter on advice: which relation belongs on the SSD, how good that is, how well it was predicted, and whether a move pays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ NAMES: Final = {
     "Source ssd": "Source on SSD",
     "Detection ssd": "Detection on SSD",
 }
-"""By the names of `workload.CELLS`, and of the studies' own placements."""
+"""What the advice calls the cells of `workload.CELLS` and the studies' own placements, by name."""
 AGREEMENT: Final = 0.10
 """How near a predicted time should come to the one that was seen; the same as of the replays."""
 
@@ -91,7 +91,7 @@ def advised(run: Run, study: str, pair: str) -> Advised:
 
 
 def rooms_gib(workload: Workload) -> list[float]:
-    """Nothing, all indexes, all tables, everything: in the order of their sizes."""
+    """The sizes of an SSD that is asked about, in GiB, rising: room for nothing, for all indexes, for all tables, for everything."""
     of_class = {
         word: sum(relation.size_bytes for relation in workload.relations if relation.relation_class is word) for word in RelationClass
     }
@@ -100,7 +100,7 @@ def rooms_gib(workload: Workload) -> list[float]:
 
 
 def recommendation(found: Advised) -> Table | Sentence:
-    """For each room: what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
+    """Say for each room what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
 
     Where the run gives no advice, why, and the reference run's in a sentence.
     """
@@ -250,7 +250,7 @@ def moves(found: Advised) -> Table | Sentence:
         [_move_row(name, plan) for (name, _, _), plan in plans.items()],
         "Copying relations to the SSD and back against what a job saves there. Page by page: as `ALTER TABLE ... SET TABLESPACE` does it "
         "past a page cache; at bandwidth: the slower of reading and writing. The copies are simulated. "
-        f"{found.note(sum(plan.pairs for plan in plans.values()), 'pairs')}",
+        f"{found.note(sum(plan.pairs for plan in plans.values()), 'repeats')}",
         align="llrrrrl",
     )
 

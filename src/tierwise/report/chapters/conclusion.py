@@ -10,7 +10,7 @@ from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.report.chapters.conclusion_evidence import Found, evidence, gather, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
@@ -21,7 +21,7 @@ from tierwise.report.words import estimated, marked
 
 __all__ = ["answer", "claims", "gather", "meetings", "sources", "strategies"]
 
-NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_PAIRS} clean jobs each."
+NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_REPEATS} clean jobs each."
 
 
 def claims(run: Run) -> Table:
@@ -95,7 +95,7 @@ def strategies(found: Found) -> Table | Sentence:
         return Sentence(f"Placements are not ranked. {NO_RANKING} {told_rejected(found.run)}")
     currency = book_of(found.run).currency
     ranked = [strategy for every in _comparable(found).values() for strategy in every]
-    jobs = sum(strategy.job_s.pairs for strategy in ranked)
+    jobs = sum(strategy.job_s.repeats for strategy in ranked)
     substrates = sorted({str(strategy.substrate) for strategy in ranked})
     return Table(
         ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],

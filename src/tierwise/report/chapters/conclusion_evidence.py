@@ -9,6 +9,7 @@ from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
 from tierwise.analysis import heat
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
@@ -75,7 +76,7 @@ def shares_of_requests(found: Found) -> str:
 
 
 def tables_over_indexes(found: Found) -> str:
-    """Time of a job with tables on SSD over that with indexes there, from pairs of the same block."""
+    """Time of a job with tables on SSD over that with indexes there, of the same block each."""
     told = []
     for workload in found.workloads:
         tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")
@@ -124,15 +125,15 @@ def _of_run(told: Callable[[Run], str], found: Found) -> str:
 
 
 def name_of(workload: Workload) -> str:
-    """``Source M's cold counts``."""
-    own = workload.pair.removeprefix("source-")
-    if own != workload.pair:
-        return f"Source {own.upper()}'s {workload.name}"
+    """The workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its room, and the pair."""
+    for source in load_claims().sources.values():
+        if source.pair == workload.pair:
+            return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"
     return f"Study `{workload.study}`, {workload.name}, on `{workload.pair}`"
 
 
 def _times(workload: Workload) -> ServiceTimes:
-    """Without those of a tier that no model stands for."""
+    """The times by placement, without those of a tier that no model stands for."""
     try:
         return times(workload)
     except MissingError:

@@ -95,7 +95,7 @@ def _added(manifest: Manifest) -> dict[str, str]:
     told = (
         f"{count(blocks)} for `{name}` ({count(rejected[name])} rows rejected before)" for name, blocks in manifest.retry.blocks.items()
     )
-    return {"Blocks added (`RETRY=1`)": f"{listed(told)}; the earlier rows stay in the store, and all clean pairs of all blocks count"}
+    return {"Blocks added (`RETRY=1`)": f"{listed(told)}; the earlier rows stay in the store, and all clean repeats of all blocks count"}
 
 
 def _sample(kept: Sample) -> str:

@@ -11,7 +11,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, estimated, marked, pairs, state_name
+from tierwise.report.words import bounds, estimated, marked, repeats, state_name
 
 
 def confirming(claim: Judgement) -> str:
@@ -58,7 +58,7 @@ def claims(run: Run) -> Table:
 
 def _claim_row(claim: ClaimVerdict) -> list[str]:
     where = f", {state_name(claim.deciding_state)}" if claim.deciding_state and claim.estimate is not None else ""
-    blocks = f", n{NBSP}={NBSP}{pairs(claim)}" if pairs(claim) != DASH else ""
+    blocks = f", n{NBSP}={NBSP}{repeats(claim)}" if repeats(claim) != DASH else ""
     return [
         claim.id,
         tied(claim.statement),

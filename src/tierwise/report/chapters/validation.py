@@ -18,7 +18,7 @@ PARTS = {
 
 
 def load() -> dict[str, Any]:
-    """What ``scripts/validate_models.py`` found."""
+    """Read what ``scripts/validate_models.py`` found."""
     return committed(PLACE, "scripts/validate_models.py")
 
 

@@ -15,7 +15,7 @@ Line = dict[str, Any]
 
 
 def load() -> dict[str, Any]:
-    """What ``benchmarks/emulator.py`` found."""
+    """Read what ``benchmarks/emulator.py`` found."""
     return committed(PLACE, "benchmarks/emulator.py")
 
 

@@ -14,11 +14,11 @@ from tierwise.report.formats import number
 
 PLOT_PX: Final = 470
 BESIDE_PX: Final = 24
-"""Between label and plot, and right of the plot."""
+"""The space between a label and the plot, and right of the plot, in pixels."""
 ROW_PX: Final = 28
 BAND_PX: Final = 20
 BELOW_PX: Final = 7
-"""Single pairs stand below the interval, which would hide them."""
+"""Single repeats stand below the interval, which would hide them."""
 SMALL_STEPS: Final = (1, 2, 5)
 
 
@@ -56,9 +56,9 @@ def ratio_panel(
     bounds: Mapping[str, Bounds],
     width_px: int,
 ) -> alt.LayerChart:
-    """Ratios by ``row``: every pair (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
+    """Ratios by ``row``: every repeat (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
 
-    Each row of the panel needs enough pairs, as `analysis.statistics.estimable` leaves them.
+    Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
     """
     rows = [row for row in order if row in set(ratios["row"])]
     means = pl.DataFrame([{"panel": title, **_mean(row, ratios.filter(row=row)["ratio"].to_list())} for row in rows])
@@ -66,7 +66,7 @@ def ratio_panel(
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
         alt.Tooltip(f"{name}:N", title=title)
-        for name, title in (("row", "case"), ("mean", "ratio"), ("interval", "95 % interval"), ("n", "pairs"))
+        for name, title in (("row", "case"), ("mean", "ratio"), ("interval", "95 % interval"), ("n", "repeats"))
     ]
     layers = [
         alt.Chart(pl.DataFrame({"ratio": [1.0]})).mark_rule(strokeDash=[3, 3]).encode(x=x),

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import published_series
-from tierwise.analysis.statistics import MINIMUM_PAIRS, enough
+from tierwise.analysis.statistics import MINIMUM_REPEATS, enough
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report import theme
@@ -76,7 +76,7 @@ def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure |
     ]
     caption = (
         "Seconds of every query from empty caches, on logarithmic axes; the tick is the median "
-        f"of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. The data are scaled down, so "
+        f"of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. The data are scaled down, so "
         "times are to be compared within a panel alone. "
         f"{run.note(pair, len(rows), 'queries', shown.query)}"
     )

@@ -28,7 +28,7 @@ class Relation:
     arriving: dict[int, Event] = field(default_factory=dict)
 
     def opened(self) -> OpenFile:
-        """For one process."""
+        """The relation's file as one process has opened it, with a read-ahead of its own."""
         return OpenFile(self.file)
 
     def read(self, by: OpenFile, run: Run, *, checked: bool = True) -> Process:

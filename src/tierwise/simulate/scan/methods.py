@@ -35,13 +35,14 @@ class Server:
     processor: Processor
 
     def reads(self) -> Reads:
-        """For a stream."""
+        """What asking for a read, handing it on and waking up cost the processor, in seconds, and how the server reads: for a stream."""
         reading, speed = self.processor.reading, self.processor.speed.value
         costs_s = (cost.base / speed for cost in (reading.ask, reading.hand, reading.wake))
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
-        """For a file; a large sequential scan has a few shared buffers that it uses again, whatever else reads takes `fresh` ones."""
+        """What the kernel's part of reading a file costs, in seconds; a large sequential scan has a few shared buffers that it uses again,
+        whatever else reads takes `fresh` ones."""
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
         return KernelCosts(
@@ -142,7 +143,8 @@ class ColdScan:
         yield float(passed_s[-1] - passed_s[at])
 
     def _descend(self) -> Process:
-        """From the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's own file."""
+        """Read from the root to above the leaves: pages anywhere, each known by the one before, the lowest alone in the index's own
+        file."""
         above = math.ceil(self._table.rows / LEAF_ROWS)
         while above > 1:
             above = math.ceil(above / INNER_ROWS)

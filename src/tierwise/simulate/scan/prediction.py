@@ -19,16 +19,17 @@ from tierwise.simulate.scan.rows import Table, pages_in_order, touched_pages
 from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
-"""Of a scan that touches more, the table is made smaller in proportion, with the distances on the device as they were."""
+"""The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
+as they were."""
 SEEDS: Final = range(1, 4)
 """Draws of the jitter, and places of a disk's platters."""
 SPEEDS: Final = (2.0, 0.5)
 """Processors that are so many times as quick give the range's ends."""
 PACES: Final = (0.85, 1.2)
-"""And devices that take so many times as long, at the same ends."""
+"""Devices that take this many times as long, paired with `SPEEDS`, give the range's ends as well."""
 MOST_PAGES: Final = 2**32 - 2
 MOST_ROWS: Final = 291
-"""Of a table, and of a page of 8 KiB: PostgreSQL's own limits."""
+"""The most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit."""
 NOTES: Final = (
     "one session: no parallel query, no just-in-time compilation",
     "what was read once stays in memory; a bitmap is never lossy (work_mem)",
@@ -111,7 +112,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
 
 
 def as_text(found: Prediction) -> str:
-    """For a person."""
+    """The prediction as text, for a person to read."""
     return "\n".join(
         [
             f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "

@@ -12,7 +12,7 @@ from tierwise.core.units import KIB, PAGE_BYTES
 MAX: Final = 128 * KIB // PAGE_BYTES
 """Pages of the largest window: the kernel's default of 128 KiB."""
 ALIGNED: Final = 16 * KIB // PAGE_BYTES
-"""To a multiple of so many pages a window ends that a marker has asked for (file systems with large folios align better)."""
+"""A window that a marker has asked for ends at a multiple of this many pages (file systems with large folios align better)."""
 NO_PAGE: Final = -1
 
 
@@ -98,7 +98,7 @@ class OpenFile:
         return self._window()
 
     def advised(self, pages: Run) -> list[Run]:
-        """posix_fadvise(WILLNEED) on `pages`."""
+        """The runs of pages to be read after posix_fadvise(WILLNEED) on `pages`."""
         return self.file.fill(*pages)
 
     def _aligned(self, size: int) -> int:

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 NEARLY: Final = 1e-6
 """A correlation so near to 0 is 0, so near to 1 is 1: the jitter would span hundreds of tables, or a row in thousands."""
 DRAWN_WHOLE: Final = 6_000_000
-"""So many rows are put in order to the last one; of more, each row of the range is placed by itself."""
+"""The largest number of rows that are put in order to the last one; of more, each row of the range is placed by itself."""
 REACH: Final = 8.0
 """Standard deviations beyond which no jitter goes."""
 GRID: Final = 1_000_000

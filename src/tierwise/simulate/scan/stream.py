@@ -18,7 +18,7 @@ from tierwise.simulate.scan.words import IoMethod
 COMBINED: Final = 16
 """Blocks of one read at most: io_combine_limit."""
 IN_PLACE: Final = 4
-"""With so many reads under way io_uring still runs the next one where it is begun."""
+"""While no more than this many reads are under way io_uring still runs the next one where it is begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,11 @@ class _Read:
     run: Run
     done: Event = field(default_factory=Event)
     to_copy: bool = False
-    """By the session, when it has arrived."""
+    """Whether the session copies the pages itself, when they have arrived."""
 
 
 class Readers:
-    """Those who read for the session: so many workers, or as many threads of the kernel as there are reads.
+    """A stream's readers: a number of workers, or as many threads of the kernel as there are reads.
 
     Under io_uring, as ``method_io_uring.c`` says, only what is begun while more than `IN_PLACE` reads are under way goes to a thread; what
     is begun before runs in the session, which also copies it.

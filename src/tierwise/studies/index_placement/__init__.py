@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the census study: an index, a table, and which of them lies on the SSD."""

@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the study of pgbench: which placement gives the most transactions a second."""

@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the study of Zipfian reads: memory, or an SSD, in front of the disks."""

@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the latency study: how long one read takes, by tablespace."""

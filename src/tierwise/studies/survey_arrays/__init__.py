@@ -1,1 +1,1 @@
-"""One study's room."""
+"""The room of the study of arrays: queries on a sky catalog, on arrays of disks and of SSDs."""

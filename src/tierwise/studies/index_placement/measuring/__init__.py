@@ -1,1 +1,1 @@
-"""What measures."""
+"""The measuring side of the room: trials, loads, the grids of the profiles, the forecast."""

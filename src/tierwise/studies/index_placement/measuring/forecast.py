@@ -35,7 +35,7 @@ SLICES: Final = 8
 CLIMB: Final = 3
 """Reads of an index before the leaves, here and there on its tier."""
 RAW_ROW_BYTES: Final = 351
-"""Of the publisher's file: 862,858,036 bytes, 2,458,285 rows."""
+"""The size of a row in the publisher's file, in bytes: 862,858,036 bytes, 2,458,285 rows."""
 PACKED: Final = (".gz", ".bz2", ".zip")
 
 

@@ -1,4 +1,4 @@
-"""Source M: how much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?
+"""The census study: how much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?
 
 Table and index are put on every combination of the two tiers. A trial is one start state on one placement: the count
 for that state cold, the same count hot, then the next state's count (cross). Every tier holds its own copy of the
@@ -48,9 +48,9 @@ SAMPLED_TARGETS: Final = (STATISTICS_TARGET, TODAYS_TARGET, 1000)
 ANALYSES: Final = 5
 """ANALYZE looks at a random sample of the rows, so that its findings differ from time to time."""
 EXPLAINED: Final = {12: (12_800, 36_708.78), 33: (11_686, 33_965.20)}
-"""By place of birth: rows and cost of the index scan in the source's EXPLAIN; the second is of a state that it does not time."""
+"""Rows and cost of the index scan in the source's EXPLAIN, by place of birth; the second is of a state that it does not time."""
 PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=census.ROWS)
-"""With the sizes that the source tells."""
+"""What the planner computes with the sizes that the source tells."""
 
 
 HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV"), Sweep.WHOLE: tuple(census.STATES)}
@@ -131,7 +131,7 @@ def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
 
 
 def variant_of(trial: Trial[Cell]) -> Variant:
-    """What `trial` changes."""
+    """The variant of the protocol that `trial` is measured in."""
     return VARIANTS[trial.cell.variant]
 
 
@@ -144,7 +144,7 @@ def dataset(lab: Lab) -> Dataset:
 
 
 def begin(lab: Lab) -> State:
-    """No copy yet."""
+    """The study's notes at the beginning: the data set, and no copy of it yet."""
     return State(dataset(lab))
 
 
@@ -187,7 +187,8 @@ def _copy(connection: Connection) -> Copy:
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
-    """Those that each scan must miss, cold. Planning looks at every index of the table, so the primary key's metapage is missed as well."""
+    """The pages that each scan must miss, cold. Planning looks at every index of the table, so the primary key's metapage is missed as
+    well."""
     predicate = f"pob = {code}"
     return {
         **expected_pages(connection, "census", "pob", predicate),

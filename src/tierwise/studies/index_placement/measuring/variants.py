@@ -10,7 +10,7 @@ from tierwise.postgres.copies import Build
 PUBLISHED: Final = "published"
 """The variant that departs in nothing, and the build that it uses."""
 CATALOGUES_BYTES: Final = 4 * MIB
-"""More than a session reads of the catalogues."""
+"""Room for more of the catalogues than a session reads, in bytes."""
 MAP: Final = "census_vm"
 """Blocks of the table's visibility map, which the server counts as the table's."""
 

@@ -1,4 +1,4 @@
-"""Chapter on source M: block reads, verdicts, planner, predictions, and the reader's own pair."""
+"""Chapter on the census study: block reads, verdicts, planner, predictions, and the reader's own pair."""
 
 import json
 from statistics import median
@@ -81,7 +81,7 @@ def share_of_index(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of source M."""
+    """One paragraph a claim of the census study."""
     told = (
         claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
         for claim in run.verdicts
@@ -91,9 +91,9 @@ def verdicts(run: Run) -> Sentence:
 
 
 def predictions(run: Run, pair: str) -> Table | Sentence:
-    """Cold times that one placement's recorded requests foretell for all, beside what was emulated in the same block."""
+    """Cold times that one placement's recorded requests predict for all, beside what was emulated in the same block."""
     record = run.record(STUDY, pair)
-    foretold: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
+    predicted: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
     emulated = run.query(
         "select trial, block, any_value(cell) as cell, any_value(elapsed_s) as elapsed_s, "
         "list_sum([io.intended_s for io in any_value(tier_io)]) as devices_s from timings "
@@ -102,7 +102,7 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
     )
     seen = {(row["trial"], row["block"]): row for row in emulated.rows(named=True)}
     rows, errors, n = [], [], 0
-    for one in sorted(foretold, key=lambda one: _order(one["trial"])):
+    for one in sorted(predicted, key=lambda one: _order(one["trial"])):
         told = zip(one["blocks"], one["predicted_s"], one["devices_s"], strict=True)
         both = [(seen[one["trial"], block], time_s, devices_s) for block, time_s, devices_s in told if (one["trial"], block) in seen]
         if not enough(len(both)):
@@ -126,16 +126,16 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
             ]
         )
     if not rows:
-        needs = "Nothing is foretold that could be held against enough clean counts on emulated tiers."
+        needs = "Nothing is predicted that could be held against enough clean counts on emulated tiers."
         return in_place(run, STUDY, pair, needs)
     within, within_devices = (sum(abs(pair_of[part]) <= AGREEMENT for pair_of in errors) for part in (0, 1))
     return Table(
         ["I/O", "State", "Placement", "Requests", "Simulated", "Emulated", "Error", "Devices alone"],
         rows,
-        "Cold counts foretold (simulated) from the requests and host times of one recorded trace, and emulated: medians, and "
-        "the median error of pairs from the same block, of the whole and of the devices' share, which a busy machine alters less. "
+        "Cold counts predicted (simulated) from the requests and host times of one recorded trace, and emulated: medians, and "
+        "the median error over the repeats, of the whole and of the devices' share, which a busy machine alters less. "
         f"Of {count(len(errors))}, {count(within)} are within {percent(AGREEMENT)}; of the devices' shares {count(within_devices)}. "
-        f"{run.note(pair, n, 'pairs', QUERY)}",
+        f"{run.note(pair, n, 'repeats', QUERY)}",
         align="lllrrrrr",
     )
 
@@ -155,7 +155,7 @@ def here(run: Run) -> Sentence:
     lines = [
         f"- {claim.id}: {marked(claim.here)}"
         + (
-            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} pairs"
+            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} repeats"
             if claim.here.deciding_state
             else ""
         )

@@ -1,4 +1,4 @@
-"""The end of the chapter on source M: each arm's verdicts, when its sentence is true, and what to do today."""
+"""The end of the chapter on the census study: each arm's verdicts, when its sentence is true, and what to do today."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.analysis.judging import Judgement
-from tierwise.analysis.statistics import MINIMUM_PAIRS, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.report.arms import PUBLISHED, Arm, Truth, arms
 from tierwise.report.display import Sentence, Table
@@ -24,7 +24,7 @@ TABLED: Final = ("M1", "M2", "M3", "M4", "M5")
 COLD: Final = "M1"
 CROSS: Final = "M3"
 MOVED: Final = ("hdd/hdd", "hdd/ssd")
-"""The two placements of source M (table/index)."""
+"""The two placements of the census study (table/index)."""
 MOVES: Final = {"hdd_ssd_s": "the index", "ssd_hdd_s": "the table", "ssd_ssd_s": "both"}
 """Column of the view -> what lies on ssd."""
 NOWHERE: Final = "No other arm that this run measured makes it true."
@@ -59,7 +59,7 @@ def arm_list(run: Run, pair: str) -> Table | Sentence:
 
 
 def verdicts_by_arm(run: Run, pair: str) -> Table | Sentence:
-    """Source M's own pair: one row an arm, with every claim's verdict and the blocks behind the cold ratio."""
+    """The census study's own pair: one row an arm, with every claim's verdict and the blocks behind the cold ratio."""
     return _verdict_table(run, pair, {name: claim_of(run, name) for name in TABLED})
 
 
@@ -106,7 +106,7 @@ def _blocks(arm: Arm, state: str) -> list[str]:
 
 
 def conditions(run: Run, pair: str) -> Sentence:
-    """When the sentence of source M is true: in the arms whose interval lies at or below its bound in every state that was measured."""
+    """When the sentence of the census study is true: in the arms whose interval lies at or below its bound in every measured state."""
     claim = claim_of(run, COLD)
     limit = claim.bounds[1] if claim.bounds else None
     everything = arms(claim)
@@ -140,7 +140,7 @@ def leaves(arm: Arm, usual: str = "") -> str:
     """What the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
     shares = [state.estimate for state in arm.states if state.estimate is not None]
     if not shares:
-        return f"has not {MINIMUM_PAIRS} clean pairs"
+        return f"has not {MINIMUM_REPEATS} clean repeats"
     return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
 
 

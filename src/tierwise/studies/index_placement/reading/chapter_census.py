@@ -1,4 +1,4 @@
-"""Chapter on the data of source M: how many rows, whence, how large and how clustered."""
+"""Chapter on the data of the census study: how many rows, whence, how large and how clustered."""
 
 import json
 from typing import Any, Final
@@ -14,9 +14,9 @@ from tierwise.timings.manifest import DatasetRecord
 STUDY: Final = "index_placement"
 PUBLISHED_ROWS: Final = whole_rows("census")
 PUBLISHED_POB: Final = {"FL": 54_445, "PR": 10_134, "NV": 4_722}
-"""Rows that each query found in source M."""
+"""Rows that each query found in the census study."""
 PUBLISHED_BYTES: Final = {"census": 1_010 * MIB, "census_pkey": 52 * MIB, "pob": 52 * MIB}
-"""``relpages * 8 / 1024`` of source M, in bytes."""
+"""``relpages * 8 / 1024`` of the census study, in bytes."""
 SHOWN_APART: Final = ("rows", "sha256", "assumed", "pob_counts")
 
 
@@ -98,7 +98,8 @@ def correlation(run: Run, pair: str) -> Sentence:
     if value is None:
         return Sentence("The planner's correlation of `pob` with the order of rows was not recorded.")
     return Sentence(
-        f"The planner's correlation of `pob` with the order of rows is {number(value)}. The costs that source M printed imply about 0.5, "
+        f"The planner's correlation of `pob` with the order of rows is {number(value)}. The costs that the census study printed imply "
+        "about 0.5, "
         "which is what rows in the order of the state of residence give."
     )
 

@@ -1,4 +1,4 @@
-"""The part on source M's planner (M6): what it estimated, what today's makes of it, and what explains the difference."""
+"""The part on the census study's planner (M6): what it estimated, what today's makes of it, and what explains the difference."""
 
 import math
 from collections.abc import Sequence
@@ -13,13 +13,13 @@ PUBLISHED_PLANNER: Final[dict[str, dict[str, float]]] = {
     "12": {"rows": 12_800, "found_rows": 54_445, "total_cost": 36_708.78},
     "33": {"rows": 11_686, "total_cost": 33_965.20},
 }
-"""EXPLAIN output in source M, by place of birth."""
+"""EXPLAIN output in the census study, by place of birth."""
 PLACES: Final = {"12": "Florida", "72": "Puerto Rico", "32": "Nevada", "33": "New Hampshire"}
 ORDERS: Final = {"state": "state by state", "random": "at random"}
 """Order of the rows of the sampled table."""
 ESTIMATED: Final = ("rows_at_published_size", "cost_at_published_size")
 SAMPLED: Final = ("12", "33")
-"""The two places of birth whose plans source M printed."""
+"""The two places of birth whose plans the census study printed."""
 
 
 def planner(run: Run, pair: str) -> Table | Sentence:
@@ -60,7 +60,7 @@ def samples(run: Run, pair: str) -> Table | Sentence:
         return Sentence("")
     published = (PUBLISHED_PLANNER[code] for code in SAMPLED)
     told = (text for of in published for text in (count(round(of["rows"])), f"{of['total_cost']:,.2f}"))
-    rows = [["source M", DASH, DASH, DASH, *told]]
+    rows = [["the census study", DASH, DASH, DASH, *told]]
     for sample in found:
         estimates = (sample["estimates"][code][name] for code in SAMPLED for name in ESTIMATED)
         described = [ORDERS.get(sample["order"], sample["order"]), count(sample["statistics_target"])]
@@ -73,7 +73,7 @@ def samples(run: Run, pair: str) -> Table | Sentence:
         rows,
         "Rows and cost that the planner estimates for the two published plans, brought to the published size, over "
         f"{count(len(found[0]['correlation']))} runs of ANALYZE each, which look at different samples. Values listed: places of birth "
-        "whose frequency it keeps; the others share what is left. The row of source M is **published**. "
+        "whose frequency it keeps; the others share what is left. The row of the census study is **published**. "
         f"{run.facts_note(pair, sum(len(sample['correlation']) for sample in found), 'runs of ANALYZE')}",
         align="lrrrrrrr",
     )

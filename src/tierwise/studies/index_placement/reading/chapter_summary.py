@@ -18,7 +18,7 @@ SAVING: Final = "M1"
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """What moving the index, the table or both does to a cold count; where too few pairs are clean, why, and the reference's answer."""
+    """What moving the index, the table or both does to a cold count; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 

@@ -1,4 +1,4 @@
-"""Charts of source M's question: times of every placement, and ratios beside what was published."""
+"""Charts of the census study's question: times of every placement, and ratios beside what was published."""
 
 import warnings
 from typing import Final
@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
+from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -18,7 +18,7 @@ from tierwise.report.words import ARMS, CACHES, state_name
 
 STUDY: Final = "index_placement"
 QUERY: Final = "studies/index_placement/reading/rows.sql"
-MARKS: Final = "Diamond and line: geometric mean and its 95 % interval, above a dot for each pair of observations."
+MARKS: Final = "Diamond and line: geometric mean and its 95 % interval, above a dot for each repeat."
 LANE_PX: Final = 9
 PLACEMENTS: Final = {
     ("hdd", "hdd"): "both on HDD",
@@ -46,17 +46,17 @@ def main_arm(run: Run, pair: str) -> str:
 
 
 def left_out(run: Run, pair: str, cache: str = "%") -> str:
-    """How many flagged pairs the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
+    """How many flagged repeats the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
     found = run.query(
         "select count(*) from index_placement where variant = 'published' and pair = ? and cache like ? and flagged", [pair, cache]
     ).item()
-    return f"; {count(found)} flagged pairs are left out" if found else ""
+    return f"; {count(found)} flagged repeats are left out" if found else ""
 
 
 def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     """Time of each placement over that of everything on hdd, with the band published for the index alone.
 
-    `times`: a row for each clean pair of observations from one cache state and with one way of I/O (arm, cache, state, block and the four
+    `times`: a row for each clean repeat from one cache state and with one way of I/O (arm, cache, state, block and the four
     placements' times in seconds, as the view ``index_placement`` names them).
     """
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
@@ -91,7 +91,8 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         f"Time of the count from a {FROM[cache]} cache over the time with table and index on HDD "
-        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by source M for the index on SSD. "
+        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the index "
+        "on SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, ratios)
@@ -136,7 +137,7 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the bar is the "
-        f"median of {MINIMUM_PAIRS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
+        f"median of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
     with warnings.catch_warnings():
@@ -145,12 +146,12 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     return Figure(chart, caption, width_px + parts.BESIDE_PX, shown)
 
 
-def ratios(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
-    """Index on ssd over index on hdd, the table on hdd: published band, every pair, mean and interval, on a log axis.
+def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
+    """Index on ssd over index on hdd, the table on hdd: published band, every repeat, mean and interval, on a log axis.
 
-    `pairs`: arm, cache, state, block and ratio of each clean pair of observations of one variant.
+    `repeats`: arm, cache, state, block and ratio of each clean repeat of one variant.
     """
-    rows = _named(estimable(pairs, ["arm", "cache", "state"]))
+    rows = _named(estimable(repeats, ["arm", "cache", "state"]))
     if rows.is_empty():
         return nothing(run, pair)
     low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
@@ -170,7 +171,7 @@ def ratios(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
     chart = parts.stacked(panels, "Time with the index on SSD over time with the index on HDD, beside the published bands.")
     caption = (
         "Time with the index on SSD over time with the index on HDD, the table on HDD "
-        f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by source M. "
+        f"(log axis; left of 1: quicker with the index on SSD{left_out(run, pair)}). {MARKS} Grey bands: published by the census study. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)

@@ -1,4 +1,4 @@
-"""What the index on SSD brings in each arm of source M's question, beside what was published."""
+"""What the index on SSD brings in each arm of the census study's question, beside what was published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,26 +29,26 @@ SEEN: Final = {
 }
 WORDS: Final = {Verdict.CONFIRMED: "inside the band", Verdict.CONTRADICTED: "outside", Verdict.UNDECIDED: "undecided"}
 STATE_MARKS: Final = {"Florida": "circle", "Puerto Rico": "square", "Nevada": "triangle-up"}
-"""By the state that is counted."""
+"""The mark of each point, by the state that is counted."""
 LANE_PX: Final = 10
 GAP_PX: Final = 10
 
 
-def ratios_by_arm(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
+def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Every arm's ratio in each state, with its interval, beside the published band; sorted.
 
-    `pairs`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of repetitions.
+    `repeats`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of blocks.
     """
-    return _ratios(run, pair, main_arm(run, pair), pairs)
+    return _ratios(run, pair, main_arm(run, pair), repeats)
 
 
-def ratios_by_other_arm(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
+def ratios_by_other_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """The same with the other way of I/O, where it was measured."""
     others = [io for io in io_arms(run, pair) if io != main_arm(run, pair)]
-    return _ratios(run, pair, others[0], pairs) if others else Sentence("")
+    return _ratios(run, pair, others[0], repeats) if others else Sentence("")
 
 
-def _ratios(run: Run, pair: str, io: str, pairs: pl.DataFrame) -> Figure | Sentence:
+def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sentence:
     claims = {claim.id: claim for claim in run.verdicts if claim.id in CLAIMS}
     shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
     shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
@@ -67,13 +67,13 @@ def _ratios(run: Run, pair: str, io: str, pairs: pl.DataFrame) -> Figure | Sente
         bounds = Bounds(lower=lower, upper=upper)
         panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
     chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
-    pairs = estimable(pairs.filter(arm=io), ["cache", "variant", "state"])
+    repeats = estimable(repeats.filter(arm=io), ["cache", "variant", "state"])
     caption = (
         f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
-        f"Grey: as published by source M; left of it is saved more. {run.note(pair, len(pairs), 'paired ratios', QUERY)}"
+        f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(repeats), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, pairs)
+    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, repeats)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
         "high": state.high,
         "interval": interval(state.low, state.high),
         "seen": WORDS.get(state.verdict, "no verdict"),
-        "pairs": state.pairs,
+        "repeats": state.pairs,
         "range": lowest if lowest == highest else f"{lowest} to {highest}",
     }
 
@@ -126,7 +126,7 @@ def _ratio_panel(rows: pl.DataFrame, title: str, bounds: Bounds, look: _Look) ->
         legend=alt.Legend(title=None, orient="bottom", symbolFillColor=theme.MARK, symbolStrokeColor=theme.MARK),
     )
     tips = [alt.Tooltip(f"{name}:N", title=told) for name, told in (("arm", "arm"), ("queried", "state"), ("interval", "95 % interval"))]
-    tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("pairs:Q"), alt.Tooltip("seen:N", title="published band")]
+    tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("repeats:Q"), alt.Tooltip("seen:N", title="published band")]
     band = pl.DataFrame({"from": [bounds.lower or low], "to": [bounds.upper or high]})
     middle = look.states[len(look.states) // 2]
     state = pl.when(pl.len() == 1).then(pl.col("state").first()).otherwise(pl.lit(middle))

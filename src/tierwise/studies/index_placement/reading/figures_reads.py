@@ -1,4 +1,4 @@
-"""Why an arm of source M's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
+"""Why an arm of the census study's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from tierwise.timings.traces import TraceKey, read_trace
 
 STUDY: Final = "index_placement"
 PARTS: Final = {"table": theme.BLUE, "index": theme.ORANGE, "primary key": theme.GREEN, "server": "#a9b2bd"}
-"""Whose reads take the time; the rest is the server's own."""
+"""The colour of each part of a query's time, by whose reads take it; the rest is the server's own."""
 WAITS: Final = {"table": "heap_io_s", "index": "index_io_s", "primary key": "other_io_s"}
 TIMES_TOLD: Final = (
     " Time: that of the requests for each relation, among them one page of the primary key, which planning reads; the rest is the server's "

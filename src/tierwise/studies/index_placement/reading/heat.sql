@@ -1,4 +1,4 @@
--- The heat of source M's relations: one row for each cold count of the published protocol, and relation. A job is one count for each
+-- The heat of the census study's relations: one row for each cold count of the published protocol, and relation. A job is one count for each
 -- state. The rows count blocks; which of them follow each other stands in the trace of the trial, if one was recorded.
 create temp view index_placement_heat as
 with

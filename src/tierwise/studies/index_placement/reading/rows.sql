@@ -1,4 +1,4 @@
--- Source M's question: what does the place of the index, and of the table, do to a count by pob?
+-- The census study's question: what does the place of the index, and of the table, do to a count by pob?
 -- Reads the view `timings`. The first two are tables, because every claim and arm asks them again.
 
 -- One row an observation: its time beside the blocks asked of the storage (reads) or found in shared

@@ -37,7 +37,7 @@ class Cell(AnyCell):
 
     @property
     def places(self) -> dict[str, str]:
-        """Tablespace -> tier."""
+        """The tier of each tablespace, by the tablespace's name."""
         places = {"tables": self.table, "indexes": self.index}
         if self.hot is None:
             return places

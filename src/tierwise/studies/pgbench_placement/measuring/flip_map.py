@@ -20,7 +20,7 @@ from tierwise.simulate.transactions import Rows
 HOST_S: Final = 0.0005
 """A simulated transaction's time outside the storage (assumed)."""
 PARTITIONS: Final = 16
-"""Of the simulated table where it is placed by heat."""
+"""The number of partitions of the simulated table where it is placed by heat."""
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
 

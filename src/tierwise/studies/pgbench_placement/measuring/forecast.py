@@ -1,4 +1,4 @@
-"""Source V's windows: what lies between two of them grows with the data, the windows themselves wait for the clock and for a checkpoint."""
+"""The pgbench study's windows: what lies between two of them grows with the data, the windows wait for the clock and for a checkpoint."""
 
 from typing import Final
 

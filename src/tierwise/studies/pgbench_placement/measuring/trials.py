@@ -1,4 +1,4 @@
-"""Source V: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
+"""The pgbench study: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
 
 A trial is one window over a running pgbench. Before it the database is put back as it was prepared, its tables, indexes and WAL on
 the trial's tiers; the caches are filled and pages dirtied with the delays off, and a CHECKPOINT writes them down. The window
@@ -51,7 +51,7 @@ PLACEMENTS: Final = {
 """(tier of the tables, tier of the indexes); `HOT` moves the first partition alone, with its index."""
 HOT: Final = "hot_ssd"
 BUFFERED_SHARE: Final = 0.25
-"""Shared buffers over memory in the buffered arm, as is usual; the rest is the kernel's page cache."""
+"""Shared buffers over memory with buffered I/O, as is usual; the rest is the kernel's page cache."""
 SESSION_BYTES: Final = 6 * MIB
 """A process of the server's own memory, which does not shrink with the data and so comes on top of the limit (assumed)."""
 OTHER_PROCESSES: Final = 8
@@ -148,7 +148,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         return ()
     unlimited = memory_group.obstacle()
     if unlimited and IoArm.BUFFERED in profile.arms:
-        say(f"pgbench_placement: the buffered arm is left out, since its page cache would be the whole machine's ({unlimited})")
+        say(f"pgbench_placement: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
     at_own_speed = {} if substrates == {Substrate.EMULATED} else {"slowdowns": (1.0,)}
     found = {
         trial.key: trial

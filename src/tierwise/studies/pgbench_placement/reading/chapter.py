@@ -1,10 +1,10 @@
-"""Chapter on source V: verdicts, where the I/O goes, WAL and checkpoints, what the source does not state, and the reader's own pair."""
+"""Chapter on the pgbench study: verdicts, where the I/O goes, WAL and checkpoints, what is not stated, and the reader's own pair."""
 
 from functools import partial
 from statistics import median
 from typing import Any, Final
 
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent
 from tierwise.report.instead import answered
@@ -49,7 +49,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
-    """One paragraph a claim of source V."""
+    """One paragraph a claim of the pgbench study."""
     table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
     told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
     return Sentence("\n\n".join(told))
@@ -62,7 +62,7 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
         with judged as (
             select pair, trial, block, size, placement from pgbench_placement
             where {TPCB} and judged = 'yes' and arm = 'direct' and not flagged
-            qualify count(*) over (partition by pair, trial) >= {MINIMUM_PAIRS}
+            qualify count(*) over (partition by pair, trial) >= {MINIMUM_REPEATS}
         )
         select size, placement, relation, phase,
                sum(hits)::double as hits, sum(reads)::double as reads,
@@ -128,7 +128,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
         from pgbench_placement_phases
         semi join (from pgbench_placement where {TPCB} and judged = 'yes' and not flagged) using (pair, trial, block)
         where pair = ? and arm = 'direct' group by size, placement, block
-        qualify count(*) over (partition by size, placement) >= {MINIMUM_PAIRS}
+        qualify count(*) over (partition by size, placement) >= {MINIMUM_REPEATS}
         """,
         [pair],
     ).rows(named=True)

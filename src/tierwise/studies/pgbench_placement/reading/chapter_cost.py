@@ -1,4 +1,4 @@
-"""Chapter on source V: what a transaction and a request cost with each placement."""
+"""Chapter on the pgbench study: what a transaction and a request cost with each placement."""
 
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import remarks
@@ -36,7 +36,8 @@ def placements(run: Run, pair: str) -> Table | Sentence:
     return Table(
         ["Placement", "USD a year", "Transactions/s", "USD a million", "Over all on HDD", "Requests/s", "USD a request/s, year"],
         rows,
-        f"What source V's machine costs at the prices of {THEN:%B %Y} (server, 16 GiB of RAM, drives, power, wear), and what that makes of "
+        f"What the pgbench study's machine costs at the prices of {THEN:%B %Y} (server, 16 GiB of RAM, drives, power, wear), and what that "
+        "makes of "
         "a million transactions of the large set and of each request a second that the tiers served; rates at the tiers' own speed, "
         "geometric means. Beside it the cost of a transaction over that with everything on HDD, over the price band. "
         f"{run_note(run, Substrate.of({one.substrate for one in found}), sum(one.windows for one in found), 'windows')} {devices_note()} "

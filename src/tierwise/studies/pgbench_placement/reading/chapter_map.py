@@ -1,4 +1,4 @@
-"""Chapter on source V, its simulated part: which placement wins where, held against windows of real pgbench, and other uses of the SSD."""
+"""Chapter on the pgbench study, its simulated part: which placement wins where, beside windows of real pgbench, other uses of the SSD."""
 
 from typing import Any, Final
 

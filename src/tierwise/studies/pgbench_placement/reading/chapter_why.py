@@ -1,4 +1,4 @@
-"""Chapter on source V: why the gains are what they are here, and what it takes to get the published ones."""
+"""Chapter on the pgbench study: why the gains are what they are here, and what it takes to get the published ones."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from tierwise.studies.pgbench_placement.reading.figures_map import gain_of, poin
 
 STUDY: Final = "pgbench_placement"
 PUBLISHED_TABLES: Final = 3.0
-"""Source V, large set: tables on SSD gain more than 200 %."""
+"""The pgbench study, large set: tables on SSD gain more than 200 %."""
 GAINED: Final = ("index_ssd", "table_ssd")
 
 
@@ -42,7 +42,7 @@ def one_cause(run: Run, pair: str) -> Sentence:
         return Sentence("")
     shares = (1 - 1 / low, 1 - 1 / high)
     text = (
-        f"Reckoned by misses alone, source V's gains tell one story: indexes gain {number(low)} to {number(high)} where they have "
+        f"Reckoned by misses alone, the pgbench study's gains tell one story: indexes gain {number(low)} to {number(high)} where they have "
         f"{percents(shares)} of the misses, and tables gain more than {number(PUBLISHED_TABLES)} where the indexes have less than "
         f"{percent(1 / PUBLISHED_TABLES)}. So one share explains both."
     )
@@ -62,7 +62,7 @@ def one_cause(run: Run, pair: str) -> Sentence:
 
 
 def conditions(run: Run, pair: str) -> Table | Sentence:
-    """The indexes' share of the misses under each condition that was measured, and the gains that it foretells and that were found."""
+    """The indexes' share of the misses under each condition that was measured, and the gains that it predicts and that were found."""
     rows = _conditions(run, pair)
     if not rows:
         return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")
@@ -73,7 +73,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
             count(int(row["clients"])),
             DASH if row["index_to_memory"] is None else number(row["index_to_memory"]),
             DASH if row["share"] is None else percent(row["share"]),
-            *(cell for name in GAINED for cell in (_foretold(name, row["share"]), DASH if row[name] is None else number(row[name]))),
+            *(cell for name in GAINED for cell in (_predicted(name, row["share"]), DASH if row[name] is None else number(row[name]))),
         ]
         for row in rows
     ]
@@ -81,7 +81,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
         ["I/O", "Script", "Clients", "Index / memory", "Index's share", "Indexes: bound", "found", "Tables: bound", "found"],
         cells,
         "The indexes' share of the misses with everything on HDD, on the large set; the gain that moving indexes or tables could have if "
-        "only misses counted (bound); and the gain that was found in unflagged windows, a geometric mean. Source V does "
+        "only misses counted (bound); and the gain that was found in unflagged windows, a geometric mean. The pgbench study does "
         "not state clients and script, nor how its server did I/O. Under buffered I/O the server's misses may be found in the page cache. "
         f"{run.note(pair, sum(row['n'] for row in rows), 'windows', QUERY)}",
         align="llrrrrrrr",
@@ -124,7 +124,7 @@ def processors(run: Run, pair: str) -> Table | Sentence:
     )
 
 
-def _foretold(name: str, share: float | None) -> str:
+def _predicted(name: str, share: float | None) -> str:
     """The gain if only misses counted."""
     if share is None or share in {0.0, 1.0}:
         return DASH

@@ -1,4 +1,4 @@
-"""Charts of source V's question: transactions a second of every placement, and the gains beside what was published."""
+"""Charts of the pgbench study's question: transactions a second of every placement, and the gains beside what was published."""
 
 from itertools import product
 from typing import Final
@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.statistics import MINIMUM_PAIRS, estimable
+from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -66,19 +66,19 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     ]
     caption = (
         f"Transactions a second of every window, {load}; the tick is the median "
-        f"of {MINIMUM_PAIRS} clean windows or more, a ring marks a window that gives no "
+        f"of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no "
         f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
     )
     chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
-def gains(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
+def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Transactions a second over those of everything on hdd, with the bounds published for the large set.
 
-    `pairs`: size, arm, slowdown, placement, block and ratio of each clean pair of windows.
+    `repeats`: size, arm, slowdown, placement, block and ratio of each clean repeat.
     """
-    named = pairs.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    named = repeats.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     rows = estimable(named, ["size", "arm", "slowdown", "placement"])
     if rows.is_empty():
         return nothing(run, pair)
@@ -100,7 +100,7 @@ def gains(run: Run, pair: str, pairs: pl.DataFrame) -> Figure | Sentence:
     caption = (
         "Transactions a second over those with everything on HDD, in the same block of the interleaving. "
         "Diamond and line: geometric mean and "
-        "its 95 % interval, above a dot for each pair of windows. Grey band: published by source V for the large set. "
+        "its 95 % interval, above a dot for each repeat. Grey band: published by the pgbench study for the large set. "
         f"{run.note(pair, len(rows), 'paired ratios', QUERY)}"
     )
     return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)

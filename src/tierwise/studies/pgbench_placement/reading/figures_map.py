@@ -1,4 +1,4 @@
-"""Chart of source V's flip map: gains of tables and of indexes on SSD over the size of the indexes, simulated, with what was emulated."""
+"""Chart of the pgbench study's flip map: gains of tables and of indexes on SSD over the size of the indexes, simulated and emulated."""
 
 from typing import Any, Final
 

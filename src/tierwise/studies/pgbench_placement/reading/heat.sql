@@ -1,4 +1,4 @@
--- The heat of source V's relations: one row for each window and relation, the log among them. A job is a transaction. What reached the
+-- The heat of the pgbench study's relations: one row for each window and relation, the log among them. A job is a transaction. What reached the
 -- emulated tiers stands in the rows' proof, by relation, with the reads that follow the one before.
 create temp view pgbench_placement_heat as
 with

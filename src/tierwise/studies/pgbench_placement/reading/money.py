@@ -1,4 +1,4 @@
-"""Source V's machine: what a transaction and a request cost with each placement, memory, machine and power counted."""
+"""The pgbench study's machine: what a transaction and a request cost with each placement, memory, machine and power counted."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ DEVICES: Final = {
     "table_ssd": (DISKS, FLASH, FLASH),
     "all_ssd": (FLASH, FLASH),
 }
-"""Placement -> what must be bought; one drive more, like source V's SSD, has the WAL. The data of either set fit on any of them."""
+"""What must be bought for each placement; one drive more, like the study's SSD, has the WAL. The data of either set fit on any of them."""
 ROWS: Final = """
 select placement, exp(avg(ln(tps * slowdown))) as tps, exp(avg(ln(requests_per_s * slowdown))) as requests_per_s,
        min(substrate) as substrate, count(*) as windows

@@ -1,4 +1,4 @@
--- Source V's question: how many transactions a second does each placement of pgbench's tables and indexes give?
+-- The pgbench study's question: how many transactions a second does each placement of pgbench's tables and indexes give?
 -- Reads the view `timings`. A raw row is one phase of a window (before, checkpoint, after); the transactions themselves lie beside it.
 
 -- One row a phase.

@@ -1,4 +1,4 @@
-"""Source R's simulation: what each size took at a scale of 64, and in proportion at others; and what reading live beside it takes."""
+"""The simulated Zipfian reads: what each size took at a scale of 64, and in proportion at others; and what reading live beside it takes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +14,7 @@ from tierwise.simulate.zipf import MEASURED_S, WARM_UP_S
 from tierwise.studies.ram_or_ssd.measuring.trials import HOW_LIVE, Cell, LiveCell
 
 SCALE: Final = 64
-"""Of the simulations that were timed."""
+"""The scale of the simulations that were timed."""
 CALIBRATION_BYTES: Final = 256 * MIB
 
 
@@ -38,7 +38,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on one of source R's pairs; a size that was not timed lies between its neighbours."""
+    """The forecast of the study on one of the pairs of the Zipfian reads; a size that was not timed lies between its neighbours."""
     constants = load("ram_or_ssd", Constants)
     blocks = prospect.profile.blocks
     if any(trial.preparation == LIVE for trial in prospect.trials):

@@ -26,7 +26,7 @@ from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import TierIo
 
 Calibrations = dict[str, dict[str, float]]
-"""As a run's manifest keeps them: figures by "pair/tier"."""
+"""Calibrations as a run's manifest keeps them: figures by "pair/tier"."""
 
 RESIDENT_ITEMS: Final = 2**13
 COLD_ITEMS: Final = 2**15

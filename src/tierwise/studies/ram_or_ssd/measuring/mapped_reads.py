@@ -1,4 +1,4 @@
-"""Threads that read items of a file through mmap, by a scrambled Zipfian: source R's benchmark on a real file.
+"""Threads that read items of a file through mmap, by a scrambled Zipfian: the published benchmark on a real file.
 
 Runs in a process of its own, so that a memory group can hold it. Its threads are compiled and do without the interpreter's lock; each
 draws its items itself. Whatever is read is added up, and compared with what the file must hold.

@@ -1,4 +1,4 @@
-"""Source R: how many reads a second does a database in front of a disk, or of an SSD, deliver as it outgrows the RAM?
+"""The Zipfian reads: how many reads a second does a database in front of a disk, or of an SSD, deliver as it outgrows the RAM?
 
 The published benchmark, simulated (`tierwise.simulate.zipf`): eight threads read a file of each size through mmap, by a scrambled Zipfian,
 for ten minutes from dropped caches and ten more. A row is ten seconds of it, kept as it came; at a scale of 64 these are 10/64 s.
@@ -55,7 +55,8 @@ VALUES_OVER_INDEX: Final = 10
 
 
 ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
-"""By tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on the SSD."""
+"""The madvise of each tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on
+the SSD."""
 THREADS: Final = 8
 HOW_LIVE: Final = "live"
 HOW_MODEL: Final = "model"

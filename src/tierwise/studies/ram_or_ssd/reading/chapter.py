@@ -1,4 +1,4 @@
-"""Chapter on source R: throughput beside the logs, what was fitted, how a scaled run stands for the full size, verdicts."""
+"""Chapter on the Zipfian reads: throughput beside the logs, what was fitted, how a scaled run stands for the full size, verdicts."""
 
 from statistics import fmean
 from typing import Any, Final
@@ -94,7 +94,7 @@ def outgrown(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of source R."""
+    """One paragraph a claim of the Zipfian reads."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "R"))
 
 

@@ -1,4 +1,4 @@
-"""What an I/O costs: each number from the price book, the device models and source R's load."""
+"""What an I/O costs: each number from the price book, the device models and the load of the Zipfian reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MB = 1e6
 
 @dataclass(frozen=True)
 class _Day:
-    """The ways to serve source R's reads at one day's prices, with drives that could be bought then."""
+    """The ways to serve the Zipfian reads at one day's prices, with drives that could be bought then."""
 
     book: Book
     three: WithoutFlash
@@ -72,7 +72,7 @@ def devices(run: Run) -> Table:
     )
 
 
-def serving(run: Run) -> Table:
+def same_reads(run: Run) -> Table:
     """One SSD, more memory and more disks for the same reads, then and now."""
     rows = [
         [
@@ -90,8 +90,8 @@ def serving(run: Run) -> Table:
     return Table(
         ["Data over RAM", "Prices of", "One SSD", "More RAM", "More disks", "RAM over SSD", "Disks over RAM"],
         rows,
-        f"USD a year for the reads that source R's SSD machine delivers, with RAM, machines and power, and the ratios over the price band. "
-        f"{THEN:%Y-%m}: source R's drives; today: `{FLASH_NOW}` and `{DISK_NOW}`. "
+        f"USD a year for the reads that the SSD machine of the Zipfian reads delivers, with RAM, machines and power, and the ratios over "
+        f"the price band. {THEN:%Y-%m}: the drives of the Zipfian reads; today: `{FLASH_NOW}` and `{DISK_NOW}`. "
         f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
         align="llrrrrr",
     )
@@ -109,7 +109,7 @@ def without_flash(run: Run) -> Sentence:
 
 
 def sequential() -> Sentence:
-    """Source R's devices in order and at random, and what a dollar buys of either."""
+    """The devices of the Zipfian reads in order and at random, and what a dollar buys of either."""
     book = load_book(THEN)
     rates = {name: (device_iops(name).value, simulated_rate(name) / MB, device_bill(name, book).cost(book)) for name in (FLASH, DISK)}
     (flash_iops, flash_rate, flash_cost), (disk_iops, disk_rate, disk_cost) = rates.values()
@@ -122,7 +122,7 @@ def sequential() -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Source R's statements on cost, and what came out here."""
+    """The statements of the Zipfian reads on cost, and what came out here."""
     told = [claim_sentence(claim) for claim in run.verdicts if claim.id in {"R10", "R11"}]
     return Sentence("\n\n".join(told))
 
@@ -144,7 +144,7 @@ def sensitivity(run: Run) -> Table:
     return Table(
         ["Prices of", "Item", "Price", "Another way below", "Another way above"],
         rows,
-        f"Prices at which another way to serve source R's reads becomes the cheapest, with data {case.data_to_ram:g} times the RAM: "
+        f"Prices at which another way to serve the Zipfian reads becomes the cheapest, with data {case.data_to_ram:g} times the RAM: "
         f"exact, as costs are linear in prices; a dash: at no price. {run_note(run, _substrate(run), len(rows), 'prices')}",
         align="llrll",
     )
@@ -205,12 +205,18 @@ def summary(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == "R10"), None)
     case = _beyond_memory(run)[0]
     then, now = _then_and_now(run, case)
-    verdict = f" Source R's headline, that SSDs replace RAM and not disks: {marked(claim)}." if claim else ""
+    verdict = f" The headline of the Zipfian reads, that SSDs replace RAM and not disks: {marked(claim)}." if claim else ""
     return Sentence(
         f"**What an I/O costs.** Over data {case.data_to_ram:g} times the RAM, doing without the SSD cost {number(then.least)} times as "
         f"much in {THEN.year}, by more {then.instead}, and costs {number(now.least)} times as much at the prices of {now.book.on:%B %Y}, "
         f"by more {now.instead} ({_substrate(run)} reads, @sec-cost).{verdict}"
     )
+
+
+def today(run: Run) -> str:
+    """What doing without the SSD costs today, in half a sentence for the first screen."""
+    _, now = _then_and_now(run, _beyond_memory(run)[0])
+    return f"without the SSD the same reads cost {number(now.least)} times as much today ({_substrate(run)})."
 
 
 def _beyond_memory(run: Run) -> Sequence[Case]:

@@ -1,4 +1,4 @@
-"""Source R's benchmark read live on a scaled file, beside its model: what came of it, how far apart, and the proof of cold and limit."""
+"""The Zipfian reads, live on a scaled file, beside their model: what came of it, how far apart, and the proof of cold and limit."""
 
 from typing import Final
 
@@ -89,7 +89,7 @@ def _counted(mean: float | None) -> str:
 
 
 def proved(run: Run) -> Sentence:
-    """That every live run began cold, and that memory was limited."""
+    """Say that every live run began cold, and that memory was limited."""
     live = _rows(run).filter(how="live")
     if live.is_empty():
         return Sentence("")

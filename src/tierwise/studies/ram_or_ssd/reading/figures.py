@@ -1,4 +1,4 @@
-"""Charts of source R's question: throughput by the size of the data, and how the caches fill."""
+"""Charts of the Zipfian reads: throughput by the size of the data, and how the caches fill."""
 
 from typing import Final
 

@@ -43,7 +43,7 @@ MEASURES: Final = {"per_gb": "a GB", "per_iops": "a read a second"}
 DEVICE_PX: Final = 16
 """Height of a device's row."""
 STEPS: Final = 20
-"""Of a slider up to the price that was read; it goes on to five times that."""
+"""The steps of a slider up to the price that was read; it goes on to five times that."""
 PAIRS: Final = ("RAM over HDD", "RAM over SSD", "SSD over HDD")
 TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
 TIME_LABEL: Final = (
@@ -143,18 +143,18 @@ def delivered(run: Run, served: pl.DataFrame) -> Figure:
     ).add_params(*sliders)
     substrate = Substrate.of({case.substrate for case in found})
     simulated = substrate is Substrate.SIMULATED
-    source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4 of source R."
+    source = "Query: `studies/ram_or_ssd/reading/rows.sql`." if simulated else "Input: statements R1 to R4."
     caption = (
         f"What a million reads cost at the prices of {book.on:%B %Y} with drives of today (`{FLASH_NOW}`, `{DISK_NOW}`), RAM, machine and "
-        "power; log axes. One SSD, more RAM and more disks deliver what source R's SSD machine delivers, the disk machine what source R's "
-        "does. Sliders start at the prices that were read: another one moves lines and answers. "
+        "power; log axes. One SSD, more RAM and more disks deliver what the SSD machine of the Zipfian reads delivers, the disk machine "
+        "what theirs does. Sliders start at the prices that were read: another one moves lines and answers. "
         f"{run_note(run, substrate, len(rows), 'points')} {source} Prices: `data/prices`."
     )
     return Figure(chart, caption, 100, rows)
 
 
 def intervals(run: Run) -> pl.DataFrame:
-    """Break-even intervals as published and at the prices of source R's day and of the run's: pair, year, interval_s, how, page, what."""
+    """Break-even intervals as published, at prices of the Zipfian reads' day and of the run's: pair, year, interval_s, how, page, what."""
     told = [
         {
             "pair": f"{case.upper} over {case.lower}",
@@ -266,7 +266,7 @@ def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:
 
 
 def _answers(lines: Sequence[_Line]) -> alt.Chart:
-    """For each amount of data, which way is the cheapest and how many times as much the others cost."""
+    """Compute for each amount of data which way is the cheapest, and how many times as much the others cost."""
     rows: dict[float, dict[str, Any]] = {}
     for line in lines:
         if line.way != "disk":

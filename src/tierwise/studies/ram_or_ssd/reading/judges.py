@@ -1,4 +1,4 @@
-"""The verdicts on source R's claims about money."""
+"""The verdicts on the claims of the Zipfian reads about money."""
 
 from collections.abc import Callable, Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""Source R's two machines: what their reads cost, and what serving as many reads without flash would cost."""
+"""The two machines of the Zipfian reads: what their reads cost, and what as many reads would cost without flash."""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
     """Flash, more disks and more memory, each for the reads that the flash machine delivers.
 
     A disk machine's misses for each read are its own: reading ahead fills its cache with pages that nobody asked for. The devices sustain
-    what they did in source R's machines; other devices what their models do.
+    what they did in the machines of the Zipfian reads; other devices what their models do.
     """
     server = newest_server(book)
     rate = {
@@ -111,7 +111,7 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
 
 
 def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
-    """The disk machine: one `disk`, and the reads that source R's delivers."""
+    """The disk machine: one `disk`, and the reads that the published one delivers."""
     return plan_on(disk, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
 
 

@@ -1,4 +1,4 @@
--- Source R's question: how many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?
+-- The question of the Zipfian reads: how many reads a second does a database on a disk, or on an SSD, deliver as it outgrows the RAM?
 -- Reads the view `timings`.
 
 -- One row for each interval of a series, in the order of time: reads delivered, those that missed the page cache, and what the drive

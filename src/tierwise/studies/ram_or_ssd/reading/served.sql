@@ -1,4 +1,4 @@
--- What each of source R's machines delivers over so much data: means over the seeds, of the data sizes that need the device.
+-- What each machine of the Zipfian reads delivers over so much data: means over the seeds, of the data sizes that need the device.
 -- Reads the view `ram_or_ssd`; its parameter is the pair of tiers.
 select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
        min(substrate) as substrate, count(*) as seeds

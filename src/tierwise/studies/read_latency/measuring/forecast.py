@@ -1,4 +1,4 @@
-"""Source L's windows: their own length, and what is done around them; the load waits for devices only within."""
+"""The latency study's windows: their own length, and what is done around them; the load waits for devices only within."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.studies.read_latency.measuring.trials import CACHED_MIB, NAME, Cell, Grid
 
 OTHER_SHARE: Final = 0.25
-"""Of the table on hdd: the table on any other tier."""
+"""The size of the table on any other tier, over that of the table on hdd."""
 
 
 class Constants(Measured):

@@ -19,7 +19,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import CacheState, ClockKind, IoArm
 from tierwise.postgres import cold
 from tierwise.postgres.cluster_files import WAL
-from tierwise.postgres.processes import serving as serving_processes
+from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import BlockCount, BlockCounter
 from tierwise.recorders.choice import RECORDERS
@@ -29,7 +29,7 @@ from tierwise.timings.reads import READS, buckets
 from tierwise.timings.schema import RelationIo, Timing
 
 Obstacles = dict[str, str | None]
-"""By recorder, why it can record nothing here; None where it can."""
+"""Why each recorder can record nothing here, by its name; None where it can."""
 EMULATOR: Final = "emulator"
 CONSERVED: Final = 0.01
 """Share of the server's reads by which what was traced may differ before the row gives no verdict."""
@@ -39,7 +39,7 @@ SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
 SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
-"""Before version 16, which knows blocks alone; a read is then one block."""
+"""What asks a server before version 16, which knows blocks alone, for its reads; a read is then one block."""
 
 
 def mount_for(lab: Lab, arm: IoArm) -> None:
@@ -94,7 +94,7 @@ class ReadWindow:
     def open(self) -> Iterator[None]:
         """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
         self._server()  # reads the catalogues that this needs
-        watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in serving_processes(self.lab.cluster.data)])
+        watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in server_processes(self.lab.cluster.data)])
         with self._recording(), BlockCounter(self.connection, self.relations) as counter:
             self.lab.go_by(self.lab.clock(alone=False))
             for tier in self.lab.tiers.values():

@@ -1,4 +1,4 @@
-"""Source L: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+"""The latency study: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
 
 Sessions read single rows by their key, and change some, on tables that lie on each tier, and on a small one that the kernel's page
 cache holds; the log lies on the ssd, as at the source. Every read of the server is recorded with its tablespace and relation. A trial is
@@ -36,14 +36,16 @@ AUX: Final = "aux"
 LOG_ON: Final = "ssd"
 OPERATION: Final = "mixed load: rows read and changed by key"
 SPAN_BYTES: Final = 100 * GIB
-"""Of the published disks that the data lay on: not stated, assumed. Seeks are stretched so that the table on hdd spans as much."""
+"""How much of the published disks the data lay on, in bytes: not stated, assumed. Seeks are stretched so that the table on hdd spans as
+much."""
 SHARED_BUFFERS_BYTES: Final = 8 * MIB
 CACHED_MIB: Final = 24
 ROWS_A_PAGE: Final = 3
 NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
 """A row of about 1,950 bytes, so that three and room for a changed one share a page."""
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
-"""Of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source names no file system."""
+"""The sizes, in bytes, of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source
+names no file system."""
 SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
 """PostgreSQL 8.3 read one block a call, as every version before 17."""
 
@@ -63,7 +65,7 @@ SESSIONS: Final = {
     "ssd": (Session("ssd", 0.004, 0.1),) * 2,
     CACHED: (Session(CACHED, 0.01, 0.0),),
 }
-"""By tablespace, in about the proportions of the published reads (60, 9, 27 and 4 %); the source states no load."""
+"""The sessions of each tablespace, in about the proportions of the published reads (60, 9, 27 and 4 %); the source states no load."""
 
 
 class Grid(Strict):
@@ -111,7 +113,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def tablespaces(lab: Lab) -> dict[str, str]:
-    """Tablespace -> tier."""
+    """The tier of each tablespace, by the tablespace's name."""
     return {**{name: name for name in lab.tiers}, CACHED: AUX if AUX in lab.tiers else "hdd"}
 
 
@@ -122,7 +124,7 @@ def pages_of(lab: Lab, tablespace: str) -> int:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """Nothing recorded."""
+    """The study's notes at the beginning: nothing is recorded yet."""
     return State()
 
 

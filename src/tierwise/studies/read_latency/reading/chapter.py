@@ -1,4 +1,4 @@
-"""Chapter on source L: histograms and their modes beside the published, how far the counts can be trusted, verdicts."""
+"""Chapter on the latency study: histograms and their modes beside the published, how far the counts can be trusted, verdicts."""
 
 from typing import Any, Final
 
@@ -217,5 +217,5 @@ def _inside(space: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of source L."""
+    """One paragraph a claim of the latency study."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "L"))

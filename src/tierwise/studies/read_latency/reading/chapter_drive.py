@@ -1,4 +1,4 @@
-"""Part of the appendix on models: whether queueing explains source L's mean read."""
+"""Part of the appendix on models: whether queueing explains the latency study's mean read."""
 
 from typing import Final
 
@@ -7,29 +7,30 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, seconds
 
 LOGGED_S: Final = 250e-6
-"""Source L's mean read of 8 KiB."""
+"""The latency study's mean read of 8 KiB."""
 LOGGED: Final = seconds(LOGGED_S)
 
 
 def x25e() -> Table:
-    """The mean read of source L's drive by queue depth."""
+    """The mean read of the latency study's drive by queue depth."""
     rows = [[count(line["depth"]), seconds(line["one_drive_s"]), seconds(line["mirror_s"])] for line in validation.load()["x25e_reads"]]
     return Table(
         ["Reads outstanding", "One X25-E", "Mirror of two"],
         rows,
-        f"Mean time of a random 8 KiB read from source L's drive, **simulated** from its published latency. Input: `{validation.PLACE}`.",
+        f"Mean time of a random 8 KiB read from the latency study's drive, **simulated** from its published latency. "
+        f"Input: `{validation.PLACE}`.",
         align="rrr",
     )
 
 
 def x25e_verdict() -> Sentence:
-    """Whether source L's mean time follows."""
+    """Whether the latency study's mean time follows."""
     lines = validation.load()["x25e_reads"]
     enough = next((line["depth"] for line in lines if line["one_drive_s"] >= LOGGED_S), None)
     alone = seconds(lines[0]["one_drive_s"])
     needed = f"the drive needs about {enough} reads outstanding to come to it" if enough else "no depth tried comes to it"
     return Sentence(
-        f"Source L read {LOGGED} from its drive. Alone a read takes {alone} here, and {needed}; the few thousand reads in "
+        f"The latency study read {LOGGED} from its drive. Alone a read takes {alone} here, and {needed}; the few thousand reads in "
         f"minutes that L logged speak for about one. **The {LOGGED} are not explained by the drive and its queue**; no parameter was "
         "moved towards them."
     )

@@ -1,4 +1,4 @@
-"""Chapter on source L: what explains its 250 µs, its sub-spike and its tenfold, as far as the models and this load do."""
+"""Chapter on the latency study: what explains its 250 µs, its sub-spike and its tenfold, as far as the models and this load do."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -27,11 +27,11 @@ from tierwise.studies.read_latency.reading.figures import (
 )
 
 SPIKE_BUCKETS: Final = (19, 20)
-"""From 0.52 to 2.1 ms: its sub-spike at about 1 ms."""
+"""Buckets from 0.52 to 2.1 ms, where the source has its sub-spike at about 1 ms."""
 SLOW_BUCKET: Final = 21
-"""From 2.1 ms: slower than any read of the SSD that its spikes explain."""
+"""The first bucket from 2.1 ms on: slower than any read of the SSD that its spikes explain."""
 MEMORY_BUCKETS: Final = (0, 15)
-"""Below 65 µs, where no device answers."""
+"""Buckets below 65 µs, where no device answers."""
 
 
 def ssd_explained(run: Run, pair: str) -> Sentence:
@@ -150,7 +150,7 @@ def _slow(histogram: pl.DataFrame) -> str:
 
 
 def memory_told(run: Run, pair: str) -> Sentence:
-    """That the page cache has no limit here, and how much that can matter."""
+    """Say that the page cache has no limit here, and how much that can matter."""
     here, there = counted(run, pair), published()
     if here.is_empty():
         return nothing(run, pair)

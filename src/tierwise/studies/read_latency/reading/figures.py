@@ -1,4 +1,4 @@
-"""Charts of source L's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
+"""Charts of the latency study's question: the histogram of each tablespace, ours and the published one, on one axis of latencies."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ HISTOGRAMS: Final = "reading/histograms.sql"
 CLEAN: Final = "from read_latency_clean where pair = $1"
 """SQL: by tablespace the windows whose reads are told."""
 SSD_BUCKET: Final = 18
-"""From 262 to 524 µs: the source's "250 µs"."""
+"""The bucket from 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
 PANEL_PX: Final = 72
 AXIS_PX: Final = 46
@@ -139,7 +139,7 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """All its reads."""
+    """The reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 

@@ -1,4 +1,4 @@
--- Source L's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
+-- The latency study's question: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
 -- Reads the view `raw_timings`. A raw row is one window, whose `proof` counts its reads by tablespace and power of two of nanoseconds; the
 -- single reads lie beside it (view `reads`).
 
@@ -152,7 +152,7 @@ from each
 join full_bucket using (run_id, pair, arm, block, tablespace)
 left join zones using (run_id, pair, arm, block);
 
--- By tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has.
+-- By tablespace the windows whose reads are told, if there are enough; each is one repeat, however many reads it has.
 create temp view read_latency_clean as
 select run_id, pair, tablespace, block
 from read_latency

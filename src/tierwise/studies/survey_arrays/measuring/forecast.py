@@ -1,4 +1,4 @@
-"""Source H's subsystems: each gets a copy, once; what a trial waits for grows with the rows, what lies around it hardly does."""
+"""The survey's subsystems: each gets a copy, once; what a trial waits for grows with the rows, what lies around it hardly does."""
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from tierwise.studies.survey_arrays.measuring import trials as study
 
 
 class Constants(Measured):
-    """What was measured of the study on one machine, with source H's emulated pair."""
+    """What was measured of the study on one machine, with the survey's emulated pair."""
 
     row_bytes: float = Field(gt=0, description="table and indexes over the rows")
     server_bytes: float = Field(gt=0, description="an empty server and its log")

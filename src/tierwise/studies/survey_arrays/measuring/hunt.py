@@ -1,4 +1,4 @@
-"""Source H's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
+"""The survey's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
 
 Every arm changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight of them outstanding, in the order of the
 addresses. No arm's value is fitted: the steps were chosen before, and all of them are told.
@@ -22,7 +22,7 @@ IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
 """One for each drive. With 32 the simulated disks' own reordering makes them lose turns: up to twice as slow, and not in every seed."""
 OURS_REQUEST_BYTES: Final = 128 * KIB
-"""PostgreSQL 18's io_combine_limit."""
+"""The largest request of PostgreSQL 18 by its io_combine_limit, in bytes."""
 REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
 FRAGMENTED: Final = (0.01, 0.1, 1.0)
 OURS: Final = "as PostgreSQL reads here"

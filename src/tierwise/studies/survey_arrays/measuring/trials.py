@@ -1,4 +1,4 @@
-"""Source H, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
+"""The survey, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 
 A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
 are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,
@@ -40,7 +40,8 @@ TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
 ROOM_BYTES: Final = 16 * MIB
-"""Beside the share of the data, for catalogues and what the server keeps itself, which do not shrink with the data (assumed)."""
+"""The memory beside the share of the data, in bytes, for catalogues and what the server keeps itself, which do not shrink with the data
+(assumed)."""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
 ROOTS: Final = {

@@ -1,4 +1,4 @@
-"""Chapter on source H's first battery: gains by query, the published size, and which way of reading gives the published scan."""
+"""Chapter on the survey's first battery: gains by query, the published size, and which way of reading gives the published scan."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN
 
 CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12")
 ALIKE: Final = 1.25
-"""Within this factor, up or down, of each subsystem's published time an arm reproduces it (assumed, before any was simulated)."""
+"""An arm reproduces each subsystem's published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 FEW: Final = 3
 """Arms that are named one by one."""
 MB: Final = 1e6
 SSDS: Final = 6
-"""In the array."""
+"""The number of SSDs in the published array."""
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median gains of the SSDs over the array of disks; where too few pairs are clean, why, and the reference's answer."""
+    """Median gains of the SSDs over the array of disks; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, ARRAYS.study, pair, partial(_answer, pair=pair))
 
 

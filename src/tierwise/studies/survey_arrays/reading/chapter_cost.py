@@ -1,4 +1,4 @@
-"""What a terabyte, an IOPS and a query an hour cost on each subsystem and placement of source H, then and now (H13)."""
+"""What a terabyte, an IOPS and a query an hour cost on each subsystem and placement of the survey, then and now (H13)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean

@@ -1,4 +1,4 @@
-"""The verdict on source H's claim about money."""
+"""The verdict on the survey's claim about money."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -12,7 +12,7 @@ from tierwise.studies.survey_arrays.reading import money
 
 
 def cost_efficient(claim: Claim, on: Grounds) -> Judgement:
-    """H13, at the source's prices; beside it by other measures. The server on source H's tiers reads past the page cache."""
+    """H13, at the source's prices; beside it by other measures. The server on the survey's tiers reads past the page cache."""
     return judge_band(claim, on.pair, money.states(), arm=IoArm.DIRECT, others=other_measures(on))
 
 

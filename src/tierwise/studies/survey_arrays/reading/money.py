@@ -1,6 +1,6 @@
-"""Source H's subsystems and placements: what a terabyte, a read a second and a query an hour cost; and statement H13.
+"""The survey's subsystems and placements: what a terabyte, a read a second and a query an hour cost; and statement H13.
 
-Mark Holliman, Database deployment scenarios and performance on SSD arrays (source H), holds a terabyte against a terabyte. Here drives with
+Mark Holliman, Database deployment scenarios and performance on SSD arrays, holds a terabyte against a terabyte. Here drives with
 their power and wear are counted; neither controller nor server nor memory, which every subsystem needs.
 """
 
@@ -32,12 +32,12 @@ PLACEMENTS: Final = {"all_hdd": (DISKS,), **dict.fromkeys(("index_ssd", "source_
 NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterprise"}
 """The same terabytes at the price that drives for servers have today; it is not asked whether drives so small are still sold."""
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
-"""Drive -> how many of it source H has in a RAID5: no larger array is built of it."""
+"""Drive -> how many of it the survey has in a RAID5: no larger array is built of it."""
 LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
-"""Of databases above 1 TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
+"""Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
 JUDGED: Final = ("hdd", "ssd_raid5")
-"""Of the subsystems only these have a redundancy and room for more than 1 TB."""
+"""The subsystems that are judged: only these have a redundancy and room for more than 1 TB."""
 PAIRED: Final = """
 select query, arm, block, substrate, 1 / gain as ratio
 from survey_arrays where pair = ? and form = 'printed' and tier = ? and not flagged and gain is not null
@@ -79,12 +79,12 @@ def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced
 
 
 def todays(bill: Bill) -> Bill:
-    """`bill` with each drive of source H at the price of `NOW`: either is a price of bytes."""
+    """`bill` with each drive of the survey at the price of `NOW`: either is a price of bytes."""
     return total(Bill({NOW.get(item, item): amount}) for item, amount in bill.a_year.items())
 
 
 def drives(member: str, size_bytes: float) -> int:
-    """The fewest drives that hold so much in RAID5, in arrays as source H has them."""
+    """The fewest drives that hold so much in RAID5, in arrays as the survey has them."""
     data = ceil(size_bytes / capacity_bytes(member))
     full, rest = divmod(data, MEMBERS[member] - 1)
     return full * MEMBERS[member] + (max(rest + 1, LEAST_MEMBERS) if rest else 0)
@@ -128,7 +128,7 @@ def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -
 
 
 def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Substrate, Estimate]]:
-    """Query as printed -> time on `tier` over that on the disks, from pairs of a block; direct I/O where there is any."""
+    """Query as printed -> time on `tier` over that on the disks, of one block each; direct I/O where there is any."""
     if not connection.execute("select 1 from duckdb_views() where view_name = 'survey_arrays'").fetchall():
         return {}
     rows = connection.execute(PAIRED, [pair, tier]).fetchall()

@@ -1,4 +1,4 @@
--- Source H's first question: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
+-- The survey's first question: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 -- Reads the view `timings`. Every row is a query from empty caches, with the whole database on one subsystem (`tier`).
 
 -- One row an observation: its time, and that of everything on the array of disks (`hdd`) in the same block over it (`gain`).

@@ -5,7 +5,7 @@ from typing import Final
 from tierwise.report.figures.places import Shown
 
 SURVEY: Final = "data/published/survey.csv"
-"""Source H's bars, as they are inferred: study, query, place, seconds."""
+"""The survey's bars, as they are inferred: study, query, place, seconds."""
 ARRAYS: Final = Shown(
     study="survey_arrays",
     column="tier",

@@ -1,4 +1,4 @@
-"""Source H's subsystems as strategies: what a job of all queries on the catalog takes on each, and what it costs there."""
+"""The survey's subsystems as strategies: what a job of all queries on the catalog takes on each, and what it costs there."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from tierwise.report.run import source_pair
 from tierwise.studies.survey_arrays.reading.money import SUBSYSTEMS, priced
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 
-CATALOG: Final = "Source H's queries on a catalog"
+CATALOG: Final = "The survey's queries on a catalog"
 PLACES: Final = {place: f"all on {words}" for place, words in ARRAYS.places.items()}
 """Name of a strategy -> what a reader calls it."""
 QUERIES: Final = """

@@ -1,4 +1,4 @@
-"""Source H's placements: a query waits for its lookups, whose number the profile gives, and one of the four for a table of many rows."""
+"""The survey's placements: a query waits for its lookups, whose number the profile gives, and one of the four for a table of many rows."""
 
 from pydantic import Field
 
@@ -10,7 +10,7 @@ from tierwise.studies.survey_placement.measuring import trials as study
 
 
 class Constants(Measured):
-    """What was measured of the study on one machine, with source H's emulated pair."""
+    """What was measured of the study on one machine, with the survey's emulated pair."""
 
     source_bytes: float = Field(gt=0, description="all tables and indexes over the sources")
     server_bytes: float = Field(gt=0, description="an empty server and its log")

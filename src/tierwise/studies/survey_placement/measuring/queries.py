@@ -1,4 +1,4 @@
-"""The queries of source H's second battery, in the tables of the survey, and the plans that they must have."""
+"""The queries of the survey's second battery, in the tables of the survey, and the plans that they must have."""
 
 from dataclasses import asdict, dataclass
 from typing import Final, Literal

@@ -1,4 +1,4 @@
-"""Source H, second battery: which files of a survey's database gain most on an array of SSDs, the others staying on the disks?
+"""The survey, second battery: which files of a survey's database gain most on an array of SSDs, the others staying on the disks?
 
 A trial is one query, cold, on one placement: everything on the disks, or the indexes, the table Source, or the table Detection on the
 SSDs. The source does not print its queries; ours follow its names and the archives' way to ask, and every plan is asserted: a chain
@@ -47,12 +47,12 @@ PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
 MOVE: Final = "move"
-"""In a trial's cell in place of a query: what the placement has on the SSDs is copied there from the disks, and back."""
+"""What a trial's cell has in place of a query: what the placement has on the SSDs is copied there from the disks, and back."""
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s that its scan of the
 other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
 ROOM_BYTES: Final = 16 * MIB
-"""Beside the profile's share of the data, for catalogues (assumed)."""
+"""The memory beside the profile's share of the data, in bytes, for catalogues (assumed)."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
 
@@ -208,7 +208,6 @@ def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Ob
         shared_buffers_bytes=memory_bytes(lab, state),
         setup=FLUSHED,
         recorder=recorder,
-        alone=False,
     ) as session:
         ways = [
             lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.coordinates, "way": way})

@@ -1,4 +1,4 @@
-"""Chapter on source H's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
+"""Chapter on the survey's second battery: what each placement gains, whose reads the time goes to, and the indexes that got slower."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -26,7 +26,7 @@ PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """What is left of each query's time, by placement; where too few pairs are clean, why, and the reference's answer."""
+    """What is left of each query's time, by placement; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, PLACEMENT.study, pair, partial(_answer, pair=pair))
 
 
@@ -166,8 +166,8 @@ def index_orders(run: Run, pair: str) -> Table | Sentence:
         "Time with the indexes on the SSDs over that with everything on the disks; above 1 the SSDs are slower. *Cold on both*: as timed. "
         "*Cached on the disks alone*: reckoned, the disks' time being less what the reads of its indexes took in the same block. *To be "
         "spared for that*: the part of the disks' cold time that a cache must have saved for the published order (inferred from a chart). "
-        f"Geometric means of pairs of one block, with 95{NBSP}% intervals. "
-        f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'pairs', PLACEMENT.query)}",
+        f"Geometric means of ratios of one block each, with 95{NBSP}% intervals. "
+        f"{run.note(pair, sum(len(row['cold']) for row in found.values()), 'repeats', PLACEMENT.query)}",
         align="lrrrrr",
     )
 
@@ -179,7 +179,7 @@ def _published_orders() -> dict[str, float]:
 
 def _estimated(ratios: Sequence[float]) -> str:
     found = geometric_estimate(ratios)
-    assert found.value is not None, "a query without enough pairs has no row"
+    assert found.value is not None, "a query without enough repeats has no row"
     assert found.interval is not None, "an estimate has an interval"
     return f"{number(found.value)} ({interval(*found.interval)})"
 
@@ -187,7 +187,7 @@ def _estimated(ratios: Sequence[float]) -> str:
 def _spared(cold: Sequence[float], published: float) -> float:
     """Share of the disks' time without which the ratio `cold` would be the published one."""
     value = geometric_estimate(cold).value
-    assert value is not None, "a query without enough pairs has no row"
+    assert value is not None, "a query without enough repeats has no row"
     return max(0.0, 1 - value / published)
 
 
@@ -198,9 +198,9 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
         return nothing(run, PLACEMENT, pair)
     slower = [PLACEMENT.queries[query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
     blocks = (
-        "Both places are asked for the same blocks in every pair, by one asserted plan"
+        "Both places are asked for the same blocks in every repeat, by one asserted plan"
         if all(row["same_blocks"] for row in found.values())
-        else "The two places are not asked for the same blocks in every pair"
+        else "The two places are not asked for the same blocks in every repeat"
     )
     few = [
         f"{PLACEMENT.queries[query].lower()} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"

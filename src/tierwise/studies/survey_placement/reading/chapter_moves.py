@@ -1,4 +1,4 @@
-"""Parts of source H's chapter on placement and of the one on advice: files moved to the SSDs for a job and back (H11)."""
+"""Parts of the survey's chapter on placement and of the one on advice: files moved to the SSDs for a job and back (H11)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,7 +10,7 @@ from tierwise.report.formats import DASH, MINUS, count, difference, interval, nu
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import marked
-from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, foretold_s, moves_of, plans_of, published_plans
+from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, Moved, moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT, SURVEY
 
 CLAIM: Final = "H11"
@@ -42,7 +42,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
     found = moves_of(run.connection, pair)
     if not found:
         return _nothing(run, pair)
-    foretold = {moved.placement: foretold_s(run.connection, pair, moved) for moved in found}
+    predicted = {moved.placement: predicted_s(run.connection, pair, moved) for moved in found}
     rows = [
         [
             MOVED[moved.placement],
@@ -52,7 +52,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
             seconds(moved.device_s.mean_s),
             *(
                 (DASH, DASH, DASH)
-                if (simulated_s := foretold[moved.placement]) is None
+                if (simulated_s := predicted[moved.placement]) is None
                 else (
                     seconds(simulated_s),
                     difference(simulated_s / moved.device_s.mean_s),
@@ -75,7 +75,7 @@ def moves(run: Run, pair: str) -> Table | Sentence:
 
 
 def break_evens(run: Run, pair: str) -> Table | Sentence:
-    """After how many jobs of each query each timed move has paid."""
+    """Tell after how many jobs of each query each timed move has paid."""
     plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
         return _nothing(run, pair)
@@ -92,10 +92,10 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
             ]
             for (placement, query), plan in plans.items()
         ],
-        "The time of the move there and back over what a job saves, both as the server took them, from pairs of the same block. A dash: a "
+        "The time of the move there and back over what a job saves, both as the server took them, of the same block. A dash: a "
         "job saves nothing in some repeat. The data are scaled down: moves shrink with them, and so does the join by a single index, but "
         "not the light curves, so that at the published size those moves pay later. "
-        f"{run.note(pair, _pairs(plans.values()), 'pairs', PLACEMENT.query)}",
+        f"{run.note(pair, _repeats(plans.values()), 'repeats', PLACEMENT.query)}",
         align="llrrrl",
     )
 
@@ -141,7 +141,7 @@ def _pays(plan: MovePlan) -> str:
     return number(plan.break_even_jobs) + ("" if plan.low is None or plan.high is None else f" ({interval(plan.low, plan.high)})")
 
 
-def _pairs(plans: Iterable[MovePlan]) -> int:
+def _repeats(plans: Iterable[MovePlan]) -> int:
     return sum(plan.pairs for plan in plans)
 
 

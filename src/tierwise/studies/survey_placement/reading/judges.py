@@ -8,7 +8,7 @@ from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Outcome, StateVerdict, Verdict
-from tierwise.analysis.statistics import MINIMUM_PAIRS
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
@@ -22,7 +22,7 @@ def moves(claim: Claim, on: Grounds) -> Judgement:
     connection, manifest, (arm, flagged) = on.rows.connection, on.rows.manifest, timed
     plans = plans_of(connection, on.pair, moves_of(connection, on.pair))
     if not plans:
-        reason = f"fewer than {MINIMUM_PAIRS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
+        reason = f"fewer than {MINIMUM_REPEATS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
         few = Outcome(Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason)
         return Judgement(**dict(ruled(few, manifest, STUDY)), pair=on.pair, flagged=flagged)
     outcome, states = outcome_of(plans, arm, claim.bounds)

@@ -1,4 +1,4 @@
-"""Source H's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
+"""The survey's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ select placement, ssd, block, substrate, there_s, back_s, device_s from survey_m
 where pair = ? and not flagged and there_s is not null and back_s is not null and device_s is not null
 and arm = (select max(arm) from survey_moves where pair = $1) order by placement, block
 """
-"""By direct I/O where the run has both ways, on tiers that count what their devices take."""
+"""The timed moves as SQL: by direct I/O where the run has both ways, on tiers that count what their devices take."""
 JOBS: Final = """
 select query, placement, block, substrate, elapsed_s from survey_placement
 where pair = ? and not flagged and arm = (select max(arm) from survey_placement where pair = $1) order by query, placement, block
@@ -82,7 +82,7 @@ def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, i
     return next(((IoArm(arm), flagged) for arm, flagged in connection.execute(ask, [pair]).fetchall()), None)
 
 
-def foretold_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
+def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
     """The same move there and back by the devices' models alone, page by page as the server copies (simulated).
 
     `None` where a tier is a real directory, of which there is no model.
@@ -93,7 +93,7 @@ def foretold_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
-    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, pairs of the same block."""
+    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block each."""
     rows = connection.execute(JOBS, [pair]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))

@@ -1,4 +1,4 @@
--- Source H's second question: which files of a survey's database gain most on SSDs?
+-- The survey's second question: which files of a survey's database gain most on SSDs?
 -- Reads the view `timings`. Every row is a query from empty caches on one placement.
 
 -- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Blocks and the storage's time by what

@@ -25,7 +25,7 @@ MEDIANS: Final = """
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """The median ratio; where too few pairs are clean, why."""
+    """The median ratio; where too few repeats are clean, why."""
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 

@@ -22,7 +22,7 @@ class Site:
 
 
 @contextmanager
-def serving(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator[Site]:
+def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator[Site]:
     """A site that lives while the block runs."""
     site = Site(list(answers))
 

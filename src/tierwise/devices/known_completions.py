@@ -4,7 +4,7 @@ import math
 from heapq import heappop, heappush
 
 
-class Foretold:
+class KnownCompletions:
     """The waiting for completions that are known already."""
 
     def __init__(self) -> None:

@@ -1,0 +1,319 @@
+"""The first screen: what was found, what to do, what it costs and how far to trust it, in at most `MOST_WORDS` words and one chart.
+
+All of it is made from the run's numbers by rules, so that it is true of any run, one in which little was decided too.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import altair as alt
+import polars as pl
+
+from tierwise.advisor.workload import Workload
+from tierwise.analysis.rejections import rejections
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
+from tierwise.analysis.verdicts import DECIDED
+from tierwise.core.words import Substrate
+from tierwise.costs import volumes as rented
+from tierwise.report import rooms, theme
+from tierwise.report.chapters.advice import NAMES
+from tierwise.report.chapters.conclusion_evidence import Found, gather, name_of
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.figures import parts
+from tierwise.report.formats import count, listed, number, percent
+from tierwise.report.prices import book_of
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
+
+MOST_WORDS: Final = 150
+DISKS, INDEXES, EVERYTHING = "all hdd", "indexes ssd", "all ssd"
+WAL: Final = "WAL"
+"""The topic of a room's `answer` on where the log belongs."""
+EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
+"""What the rented storage is priced for: an example, not a need that was measured."""
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What a job takes on one placement, as a share of its time with everything on disks, from repeats of the same block."""
+
+    placement: str
+    ratios: dict[int, float]
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        return geometric_estimate(list(self.ratios.values()))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The gains of one workload, and which comes first: a table or the indexes (`Verdict` of "a table saves more")."""
+
+    workload: Workload
+    gains: tuple[Gain, ...]
+
+    @property
+    def table(self) -> Gain | None:
+        """The better of the placements that have tables on the SSD and no index."""
+        return _table(self.gains)
+
+    @property
+    def indexes(self) -> Gain | None:
+        """All indexes on the SSD."""
+        return _indexes(self.gains)
+
+    @property
+    def tables_first(self) -> Verdict:
+        """Confirmed where the whole interval of table over indexes lies below 1, contradicted where it lies above."""
+        return _tables_first(self.gains)
+
+
+def _table(every: Sequence[Gain]) -> Gain | None:
+    tables = [gain for gain in every if gain.placement not in {INDEXES, EVERYTHING}]
+    return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
+
+
+def _indexes(every: Sequence[Gain]) -> Gain | None:
+    return next((gain for gain in every if gain.placement == INDEXES), None)
+
+
+def _tables_first(every: Sequence[Gain]) -> Verdict:
+    table, indexes = _table(every), _indexes(every)
+    if table is None or indexes is None:
+        return Verdict.NOT_MEASURED
+    ratio = geometric_estimate(list(paired_ratios(table.ratios, indexes.ratios).values()))
+    if ratio.low is None or ratio.high is None:
+        return Verdict.UNDECIDED
+    return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
+
+
+def compared(found: Found) -> list[Compared]:
+    """The workloads of a run that have five clean repeats of some placement and of everything on disks."""
+    told = []
+    for workload in found.workloads:
+        disks = workload.measured.get(DISKS)
+        gains = [
+            Gain(name, ratios)
+            for name, measured in workload.measured.items()
+            if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
+        ]
+        if gains:
+            told.append(Compared(workload, tuple(gains)))
+    return told
+
+
+def finding(every: Sequence[Compared]) -> str:
+    """The first answer in a line, which is the chart's title too."""
+    return _finding(one.tables_first for one in every)
+
+
+def _finding(verdicts: Iterable[Verdict]) -> str:
+    words = Counter(verdicts)
+    outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
+    there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
+    told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
+    asked = sum(words[word] for word in outcomes)
+    if not asked:
+        return "Tables first or indexes first: no answer yet"
+    return f"On the SSD, {listed(told)} of {count(asked)} {'workload' if asked == 1 else 'workloads'}"
+
+
+def answer(run: Run) -> Sentence:
+    """The whole answer, a paragraph each for what was found, what to do, what it costs, and how far to trust it."""
+    found = gather(run)
+    every = compared(found)
+    paragraphs = {
+        "What was found": [_first(run, every), *_topics(run)],
+        "What to do": [_advice(every)],
+        "What it costs": [_cheapest(found), _cloud(run)],
+        "How far to trust it": [_trust(run)],
+    }
+    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, told))}" for head, told in paragraphs.items()))
+
+
+def shares(run: Run) -> pl.DataFrame:
+    """What each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
+
+    Where no workload of `run` has an answer, the rows are the reference run's. Columns: run, substrate, workload, placement, block (from
+    1) and share (time over that with everything on disks; 1: nothing gained).
+    """
+    shown, every = run, compared(gather(run))
+    if not every and not run.is_reference and (reference := open_reference()):
+        shown, every = reference, compared(gather(reference))
+    return pl.DataFrame(
+        [
+            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, ratio)
+            for one in every
+            for gain in one.gains
+            for block, ratio in gain.ratios.items()
+        ],
+        schema={
+            "run": pl.String,
+            "substrate": pl.String,
+            "workload": pl.String,
+            "placement": pl.String,
+            "block": pl.Int64,
+            "share": pl.Float64,
+        },
+        orient="row",
+    )
+
+
+def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
+    """What each placement leaves of a job's time, by workload, from the rows of `shares`: those of `run`, or of the reference run."""
+    if rows.is_empty():
+        return Sentence("")
+    every = {
+        str(workload): tuple(
+            Gain(str(placement), dict(part.select("block", "share").rows()))
+            for (placement,), part in of.group_by("placement", maintain_order=True)
+        )
+        for (workload,), of in rows.group_by("workload", maintain_order=True)
+    }
+    found = _finding(map(_tables_first, every.values()))
+    shown = rows["run"][0]
+    title = found if shown == run.run_id else f"No answer yet; the reference run: {found[0].lower()}{found[1:]}"
+    chart, width_px = _chart(every, title)
+    substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
+    caption = (
+        "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
+        f"with its 95 % interval, log axis. Run `{shown}`{_others(run) if shown == run.run_id else ''}, {substrates} tiers, "
+        f"n = {count(len(rows))} repeats. Query: `analysis/heat.sql`."
+    )
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
+
+
+def _others(run: Run) -> str:
+    """The devices that took others' place, where any did."""
+    others = [f"`{device}` as {tier} of `{pair}`" for pair, tiers in run.devices.items() for tier, device in tiers.items()]
+    return f" with {listed(others)}" if others else ""
+
+
+def _workload(workload: Workload) -> str:
+    return name_of(workload).partition(",")[0]
+
+
+def _first(run: Run, every: Sequence[Compared]) -> str:
+    """Tables or indexes, and how much each leaves of the time."""
+    both = [one for one in every if one.table and one.indexes]
+    if not both:
+        worst = max(rejections(run.connection), key=lambda one: one.share, default=None)
+        why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
+        return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
+    left = {
+        side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
+        for side in ("table", "indexes")
+    }
+    return f"{finding(both)} (@fig-answer): a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
+
+
+def _range(values: Iterable[float]) -> str:
+    kept = sorted(values)
+    low, high = percent(kept[0]), percent(kept[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def _topics(run: Run) -> list[str]:
+    """What the studies' rooms add, a sentence each; of the log also where none measured it."""
+    told: dict[str, str] = {module.TOPIC: module.answer(run) for module in rooms.modules("answer")}
+    told.setdefault(WAL, "")
+    return [f"{topic}: {text or 'not measured.'}" for topic, text in sorted(told.items())]
+
+
+def _advice(every: Sequence[Compared]) -> str:
+    """What to move first, and what the quickest of the measured placements had on the SSD."""
+    if not every:
+        return "No advice yet: @sec-conclusion says what is missing."
+    sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
+    quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
+    best = Counter(sides.get(placement, "a table") for placement in quickest)
+    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
+    return f"First what stands furthest left for a load like yours: {told}."
+
+
+def _cheapest(found: Found) -> str:
+    """Which placement makes a job cheapest, over all workloads with a ranking."""
+    cheapest = Counter(
+        min(priced, key=lambda one: one[0])[1]
+        for strategies in found.strategies.values()
+        if len(priced := [(one.cost_per_million, one.name) for one in strategies if one.cost_per_million is not None]) > 1
+    )
+    if not cheapest:
+        return "Cost of a job: no answer yet."
+    flash = sum(times for name, times in cheapest.items() if name != DISKS)
+    return f"An SSD makes a job cheapest in {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+
+
+def _cloud(run: Run) -> str:
+    """The cheapest rented volume for the example."""
+    book = book_of(run)
+    offers = [offer for offer in rented.volumes(book, EXAMPLE).offers if offer.per_month is not None]
+    if not offers:
+        return "Cloud: no price is known."
+    cheapest = min(offers, key=lambda offer: offer.per_month or 0.0)
+    return (
+        f"Cloud, published prices: {EXAMPLE.gib:g} GiB with {count(int(EXAMPLE.iops))} IOPS from {number(cheapest.per_month or 0.0)} "
+        f"{book.currency} a month (`{cheapest.volume}`)."
+    )
+
+
+def _trust(run: Run) -> str:
+    """How many statements are decided, on what, and how many runs that is."""
+    decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
+    models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
+    smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
+    return (
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
+        f"alone. One run of one machine.{smoke}"
+    )
+
+
+def _look(placement: str) -> tuple[str, str]:
+    """Shape and colour of a mark."""
+    return {INDEXES: ("square", theme.BLUE), EVERYTHING: ("diamond", theme.GREEN)}.get(placement, ("circle", theme.VERMILLION))
+
+
+def _chart(every: Mapping[str, Sequence[Gain]], title: str) -> tuple[alt.LayerChart, int]:
+    """The chart of each workload's gains, and the pixels beside its plot."""
+    rows = pl.DataFrame(
+        [
+            {
+                "row": f"{workload}: {NAMES.get(gain.placement, gain.placement)}",
+                "share": gain.estimate.value,
+                "low": gain.estimate.low,
+                "high": gain.estimate.high,
+                "told": percent(gain.estimate.value or 0.0),
+                "shape": _look(gain.placement)[0],
+                "colour": _look(gain.placement)[1],
+            }
+            for workload, of in every.items()
+            for gain in sorted(of, key=lambda gain: gain.estimate.value or 1.0)
+        ]
+    )
+    width_px = parts.label_px(rows["row"])
+    low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.6
+    scale = alt.Scale(type="log", domain=[low, high], nice=False)
+    y = alt.Y("row:N", sort=rows["row"].to_list(), title=None, axis=parts.labels(width_px))
+    axis = alt.Axis(format="%", values=parts.log_ticks(low, high), title="time of a job, everything on disks = 100 %")
+    base = alt.Chart(rows).encode(y=y)
+    rule = base.mark_rule(strokeWidth=2, color=theme.MARK).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q")
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=alt.X("share:Q", scale=scale, axis=axis),
+        shape=alt.Shape("shape:N", scale=None),
+        color=alt.Color("colour:N", scale=None),
+        tooltip=[alt.Tooltip("row:N", title="placement"), *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "low", "high"))],
+    )
+    text = base.mark_text(align="left", dx=8).encode(x=alt.X("high:Q", scale=scale), text="told:N")
+    one = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=theme.QUIET).encode(x=alt.X("one:Q", scale=scale))
+    chart = alt.LayerChart(
+        layer=[one, rule, points, text],
+        title=title,
+        width=parts.PLOT_PX,
+        height=alt.Step(20),
+        description=f"{title}. What each placement leaves of a job's time.",
+    )
+    return chart, width_px

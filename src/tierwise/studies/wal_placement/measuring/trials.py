@@ -1,0 +1,212 @@
+"""Does it pay to put the WAL on the SSD, by commits a second and clients, with group commit, and beside a cache with a battery?
+
+No source asked this. A trial is one window over a running pgbench whose every transaction updates one row, adds another, and commits.
+Tables and indexes lie in memory, and the log has the images of all their pages already: nothing but commits waits for a device.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Final, Literal
+
+import polars as pl
+from pydantic import Field
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.study import Cell as AnyCell
+from tierwise.bench.study import Study, Trial
+from tierwise.bench.window import CPU_BOUND, Window
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import Pair
+from tierwise.core.profiles import Profile
+from tierwise.core.progress import say
+from tierwise.core.toml import Strict
+from tierwise.core.units import MIB
+from tierwise.core.words import IoArm, Substrate
+from tierwise.postgres import pgbench
+from tierwise.postgres.cluster_files import place_wal
+from tierwise.postgres.settings import measuring_settings
+from tierwise.tiers import sleeps
+
+NAME: Final = "wal_placement"
+Place = Literal["hdd", "cached", "ssd"]
+"""Tiers for the log: disks, the same disks behind a cache with a battery, flash."""
+NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
+DATA_ON: Final[Place] = "ssd"
+COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
+"""The delay of a commit with group commit, by place of the log: half of what a write of 8 KiB and a flush take there, as PostgreSQL's
+manual advises (30.5, WAL configuration)."""
+SIBLINGS: Final = 5
+"""The number of other transactions that must be open for a commit to be delayed: PostgreSQL's own default."""
+LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)
+"""Each transaction updates one account and adds a row to the history."""
+OPERATION: Final = "update"
+SCALE: Final = 1
+ACCOUNTS: Final = 10_000
+"""The accounts are so few that a server soon changes every page of them, and so many that clients seldom want the same one."""
+PROCESSORS: Final = 8
+"""The processors that a counted clock assumes: with fewer, flash would show how quick they are (assumed)."""
+SHARED_BUFFERS_BYTES: Final = 256 * MIB
+PHASE: Final = "commits"
+TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pgbench.ROWS_PER_PAGE} = 0"
+"""Changes every page of the accounts, of which the log then has the image."""
+
+
+class Cells(Strict):
+    """Trials: each combination of these."""
+
+    wals: tuple[Place, ...] = ("hdd", "cached", "ssd")
+    clients: tuple[int, ...] = (8,)
+    group_commit: tuple[bool, ...] = Field(default=(False,), description="whether the server waits for other commits (commit_delay)")
+
+
+class Grid(Strict):
+    """The study's table in a profile."""
+
+    blocks: int = Field(default=5, ge=1)
+    window_s: dict[Place, float] = Field(description="by where the log lies")
+    warm_s: float = Field(gt=0, description="of writing with the delays off, before")
+    settle_s: float = Field(gt=0, description="of running with the delays on, before")
+    slowdown: float = Field(gt=0, description="factor on the times of every tier and on commit_delay; a real disk is not slowed")
+    cells: tuple[Cells, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell(AnyCell):
+    """Where the log lies, how many commit at once, how long a commit waits for others at the tiers' own pace, and that pace."""
+
+    wal: Place
+    clients: int
+    commit_delay_us: int
+    slowdown: float
+    arm: IoArm
+
+
+@dataclass
+class State:
+    """Whether the database was seen to be there."""
+
+    loaded: bool = False
+
+
+def grid(profile: Profile) -> Grid:
+    """The study's table of `profile`."""
+    return profile.study(NAME, Grid)
+
+
+def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
+    """Every cell of the profile's grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
+    if absent := [name for name in NEEDED if name not in pair.tiers]:
+        rule = f"{NAME} needs a tier named {absent[0]!r}"
+        raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
+    if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
+        say(f"{NAME}: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
+        return ()
+    unheard = sleeps.obstacle() if pair.substrate is Substrate.EMULATED else None
+    asked, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
+    every = (trial for cells in asked.cells for trial in _trials(cells, slowdown, profile.arms[0]))
+    found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
+    if unheard and any(trial.cell.commit_delay_us for trial in found.values()):
+        say(f"{NAME}: group commit by commit_delay is left out, since sleeps cannot be counted here ({unheard})")
+    return tuple(trial for trial in found.values() if not (unheard and trial.cell.commit_delay_us))
+
+
+def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
+    for wal, clients, grouped in product(cells.wals, cells.clients, cells.group_commit):
+        cell = Cell(wal, clients, COMMIT_DELAYS_US[wal] if grouped else 0, slowdown, arm)
+        yield Trial(cell, arm, frozenset({wal, DATA_ON}), preparation=f"wal={wal}", placed=wal)
+
+
+def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
+    """The state of a run that has looked at nothing yet."""
+    return State()
+
+
+def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - no source, no published size
+    """The log is as long as any: seeks are not stretched."""
+    return 1.0
+
+
+def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
+    """pgbench's database on the tier of the data, made once, and the log on that of the trial."""
+    if not state.loaded:
+        with lab.loading() as connection:
+            if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
+                pgbench.initialise(lab.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
+                pgbench.keep(connection, ACCOUNTS)
+                pgbench.age(connection)
+        state.loaded = True
+    lab.down()
+    place_wal(lab.cluster, lab.tiers[trial.cell.wal].directory)
+
+
+def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+    """One window, in which no checkpoint runs."""
+    cell, asked = trial.cell, grid(lab.profile)
+    settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
+    settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
+    settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
+    lab.processors = PROCESSORS
+    lab.down()
+    for tier in lab.tiers.values():
+        tier.empty_cache(cached=trial.arm is IoArm.BUFFERED)
+    clock = lab.clock(alone=False)
+    with lab.serving(settings, clock) as connection:
+        connection.execute(TOUCH)
+        connection.execute("SET enable_seqscan = off")
+        connection.execute("SELECT count(aid) FROM pgbench_accounts WHERE aid > 0")  # has the index in memory
+        connection.execute("SELECT pg_switch_wal()")  # no segment is filled, and so none made, in a window
+        with pgbench.Load(lab.cluster, LOAD, clients=cell.clients, seed=lab.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
+            time.sleep(asked.warm_s)
+        lab.go_by(clock)
+        for tier in lab.tiers.values():
+            tier.delays(True, slowdown=cell.slowdown)
+        window = Window(lab, connection, pgbench.relations(), {name: name for name in lab.tiers})
+        started = lab.started_by(clock)
+        with pgbench.Load(
+            lab.cluster, LOAD, clients=cell.clients, seed=lab.seed + 1, scale=SCALE, accounts=ACCOUNTS, within=started
+        ) as load:
+            lab.sleep(asked.settle_s)
+            with window.phase(PHASE):
+                lab.sleep(asked.window_s[cell.wal], hold=True)
+        transactions = window.by_clock(load.transactions)
+        timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
+        return Observed(tuple(timings), transactions=transactions)
+
+
+def describe(lab: Lab, state: State) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
+    """What was chosen, since no source says it."""
+    asked = grid(lab.profile)
+    return {
+        "accounts": ACCOUNTS,
+        "data_on": DATA_ON,
+        "processors": PROCESSORS,
+        "commit_siblings": SIBLINGS,
+        "commit_delays_us": COMMIT_DELAYS_US,
+        "window_s": asked.window_s,
+        "cpu_bound": CPU_BOUND,
+    }
+
+
+def check(rows: pl.DataFrame) -> None:
+    """Every window has commits."""
+    for keys, window in rows.group_by("pair", "trial", "block"):
+        if window["result_rows"].sum() == 0:
+            raise EvidenceError(f"{keys}: no transaction ended in the window")
+
+
+STUDY: Final = Study(
+    name=NAME,
+    source=NAME,
+    question="Does it pay to put the WAL on the SSD, by clients, with group commit, and beside a cache with a battery?",
+    begin=begin,
+    published_share=published_share,
+    trials=trials,
+    prepare=prepare,
+    measure=measure,
+    describe=describe,
+    check=check,
+    keeps="transactions",
+)

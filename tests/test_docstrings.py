@@ -1,0 +1,57 @@
+"""``scripts/check_docstrings.py``: what cannot be read alone is refused, wherever it stands."""
+
+import ast
+import runpy
+from typing import Any
+
+import pytest
+
+from tierwise.core import paths
+
+LINT: dict[str, Any] = runpy.run_path(str(paths.home() / "scripts" / "check_docstrings.py"))
+WHOLE = '"""The module says what it holds."""\n'
+
+
+def faults(source: str) -> list[str]:
+    """What the lint says of each docstring of `source`, those with no fault left out."""
+    return [fault for said in LINT["docstrings"](ast.parse(WHOLE + source)) if (fault := LINT["fault"](said))]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def folder():\n    """Of the run, where its rows lie."""',
+        'async def folder():\n    """By name, where its rows lie."""',
+        'class Lab:\n    def folder(self):\n        """Nothing: the files stay for a resumed run."""',
+        'class Lab:\n    folder: str\n    """In which the rows of a run lie."""',
+        'DIGITS = 12\n"""Of a digest, in hexadecimal."""',
+        'if True:\n    pass\n\n\ndef _folder():\n    """Until it has ended, and no longer."""',
+    ],
+)
+def test_a_docstring_that_begins_in_the_middle_of_a_sentence_is_refused_private_or_not(source: str) -> None:
+    assert faults(source) == ["begins in the middle of a sentence"]
+
+
+@pytest.mark.parametrize(
+    "source", ['def told():\n    """For programs."""', 'class Plan:\n    """The answer."""', 'ROOM = 1\n"""The room."""']
+)
+def test_a_public_docstring_of_a_word_or_two_is_refused(source: str) -> None:
+    assert faults(source) == ["has fewer than 4 words"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def folder():\n    """The folder that holds the rows of a run."""',
+        'def _folder():\n    """The folder."""',
+        'def outer():\n    """Make a function and return it."""\n    def inner():\n        """The folder."""',
+        '_ROOM = 1\n"""The room."""',
+        'ROOM, SIZE = 1, 2\n"""Offset and size in bytes."""',
+    ],
+)
+def test_whole_sentences_and_short_private_ones_pass(source: str) -> None:
+    assert faults(source) == []
+
+
+def test_every_docstring_of_the_package_can_be_read_alone() -> None:
+    assert LINT["main"]() == 0

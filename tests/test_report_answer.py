@@ -1,0 +1,122 @@
+"""The first screen: short, made from the run's numbers by rules, and true of any run."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rejected_run import RUN_ID, rejected_run
+from tierwise.advisor.workload import Workload
+from tierwise.analysis.rules import Verdict
+from tierwise.core import paths
+from tierwise.report.chapters import answer
+from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, Compared, Gain, compared, finding
+from tierwise.report.chapters.conclusion_evidence import gather
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.run import Run, open_run
+
+BLOCKS = range(5)
+HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
+
+
+@pytest.fixture(scope="module")
+def reference() -> Run:
+    return open_run(raw=paths.reference())
+
+
+@pytest.fixture(scope="module")
+def workload(reference: Run) -> Workload:
+    return gather(reference).workloads[0]
+
+
+@pytest.fixture(scope="module")
+def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    raw: Path = tmp_path_factory.mktemp("raw")
+    rejected_run(raw)
+    return open_run(RUN_ID, raw)
+
+
+def case(workload: Workload, shares: Mapping[str, float], scatter: float = 0.01) -> Compared:
+    """A workload whose placements leave these shares of the time, in five blocks."""
+    gains = (
+        Gain(name, {block: share * (1 + scatter * (-1) ** block * (len(name) % 3)) for block in BLOCKS}) for name, share in shares.items()
+    )
+    return Compared(workload, tuple(gains))
+
+
+def words_of(text: str) -> int:
+    return sum(bool(re.search(r"\w", word)) for word in text.split())  # a sign of percent is none
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict"),
+    [
+        ({INDEXES: 0.9, "tables ssd": 0.4}, Verdict.CONFIRMED),
+        ({INDEXES: 0.4, "tables ssd": 0.9}, Verdict.CONTRADICTED),
+        ({INDEXES: 0.9, "Source ssd": 1.0, "Detection ssd": 0.4}, Verdict.CONFIRMED),  # the better of its tables
+        ({INDEXES: 0.9, EVERYTHING: 0.1}, Verdict.NOT_MEASURED),  # everything there is neither
+        ({"tables ssd": 0.4}, Verdict.NOT_MEASURED),
+    ],
+)
+def test_tables_come_first_where_the_interval_of_table_over_indexes_lies_below_one(
+    workload: Workload, shares: Mapping[str, float], verdict: Verdict
+) -> None:
+    assert case(workload, shares).tables_first is verdict
+
+
+def test_an_interval_that_holds_one_decides_nothing(workload: Workload) -> None:
+    assert case(workload, {INDEXES: 0.9, "tables ssd": 0.9}, scatter=0.2).tables_first is Verdict.UNDECIDED
+
+
+def test_the_finding_counts_the_workloads_of_each_outcome(workload: Workload) -> None:
+    first, last = case(workload, {INDEXES: 0.9, "tables ssd": 0.4}), case(workload, {INDEXES: 0.4, "tables ssd": 0.9})
+    assert finding([first]) == "On the SSD, tables come first in 1 of 1 workload"
+    assert finding([first, last, first]) == "On the SSD, tables come first in 2 and indexes in 1 of 3 workloads"
+    assert finding([]) == finding([case(workload, {EVERYTHING: 0.4})]) == "Tables first or indexes first: no answer yet"
+
+
+def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Run) -> None:
+    for run in (reference, rejected):
+        text = answer.answer(run).text
+        assert re.findall(r"^\*\*(.+?)\.\*\*", text, re.MULTILINE) == list(HEADS)
+        assert words_of(text) <= MOST_WORDS
+        assert not re.search(r"\bnan\b|\bNone\b|\binf\b", text)
+        for topic in ("WAL: ", "Cloud, published prices: ", "Random reads: ", "RAM or SSD: "):
+            assert topic in text
+
+
+def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(reference: Run) -> None:
+    every = compared(gather(reference))
+    assert every
+    shown = answer.gains(reference, answer.shares(reference))
+    assert isinstance(shown, Figure)
+    assert shown.chart.title == finding(every)
+    assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
+    for one in every:
+        disks = one.workload.measured[DISKS].job_s
+        for gain in one.gains:
+            assert gain.ratios == pytest.approx(
+                {block: one.workload.measured[gain.placement].job_s[block] / disks[block] for block in gain.ratios}
+            )
+
+
+def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:
+    rows = answer.shares(reference)
+    one = compared(gather(reference))[0]
+    shown = answer.gains(reference, rows.filter(workload=rows["workload"][0]))
+    assert isinstance(shown, Figure)
+    assert shown.chart.title == finding([one])
+    assert shown.rows.height == sum(len(gain.ratios) for gain in one.gains)
+    assert answer.gains(reference, rows.clear()) == Sentence("")
+
+
+def test_a_run_in_which_nearly_all_is_rejected_says_so_and_shows_the_reference_run_s(rejected: Run, reference: Run) -> None:
+    text = answer.answer(rejected).text
+    assert "no answer yet, since no workload has 5 clean repeats" in text
+    assert "rows are rejected" in text
+    assert "No advice yet" in text
+    shown = answer.gains(rejected, answer.shares(rejected))
+    assert not isinstance(shown, Sentence)
+    assert str(shown.chart.title).startswith("No answer yet; the reference run: on the SSD")
+    assert reference.run_id in shown.caption

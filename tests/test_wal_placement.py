@@ -1,0 +1,159 @@
+"""The study of the log's place in small: windows of real commits on emulated tiers, and which trials a pair of tiers allows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.runs import begin_run, complete
+from tierwise.core import paths, session_group
+from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.words import IoArm
+from tierwise.devices.protocol import DeviceModel, Operation
+from tierwise.studies.wal_placement.measuring import trials as study
+from tierwise.tiers import sleeps
+from tierwise.tiers.open import device_model
+from tierwise.timings.parts import read_rows, without_checks
+from tierwise.timings.traces import TraceKey
+from tierwise.timings.transactions import read_transactions
+from wal_rows import wal_rows
+
+PAIR = "wal-placement"
+TINY = {
+    "blocks": 1,
+    "window_s": {"hdd": 2.0, "cached": 0.2, "ssd": 0.2},
+    "warm_s": 0.2,
+    "settle_s": 0.1,
+    "slowdown": 8.0,
+    "cells": [{"clients": [1, 8]}, {"wals": ["hdd"], "group_commit": [True]}],
+}
+
+
+def with_grid(profile: Profile, **changes: object) -> Profile:
+    return profile.model_copy(update={"studies": {study.NAME: {**TINY, **changes}}})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
+@pytest.mark.skipif(sleeps.obstacle() is not None, reason=str(sleeps.obstacle()))
+def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
+    workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    asked = gather_inputs(profile="smoke", tiers="", seed=1)
+    inputs = Inputs(with_grid(asked.profile), (load_pair(PAIR),), None, 1, asked.server_version, counting=asked.counting)
+    run = begin_run(inputs, fresh=True)
+    measure_study(study.NAME, inputs, paths.raw() / run.run_id)
+    manifest = complete(run.run_id)
+    rows = without_checks(read_rows(paths.raw() / run.run_id))
+    assert rows.height == 7
+
+    seen = {}
+    for cell, commits, elapsed_s, proof, trial in rows.select("cell", "result_rows", "elapsed_s", "proof", "trial").iter_rows():
+        where = json.loads(cell)
+        wal = json.loads(proof)["files"]["wal"]
+        assert wal["tier"] == where["wal"], "the log lies where the trial has it"
+        assert not json.loads(proof)["server"].get("checkpointer", {}).get("num_done"), "no checkpoint runs in a window"
+        seen[where["wal"], where["clients"], where["commit_delay_us"] > 0] = (study_rate(commits, elapsed_s), wal["flushes"] / commits)
+        assert read_transactions(paths.raw() / run.run_id, TraceKey(study.NAME, PAIR, trial), 0).height >= commits
+
+    rate, flushes = {case: one[0] for case, one in seen.items()}, {case: one[1] for case, one in seen.items()}
+    assert rate["hdd", 1, False] == pytest.approx(120, rel=0.1), "a commit waits for a whole turn of 7,200 a minute"
+    assert all(flushes[place, 1, False] == pytest.approx(1.0, abs=0.15) for place in ("hdd", "cached", "ssd"))
+    assert flushes["hdd", 8, False] < 0.5, "commits that come together share a flush"
+    assert flushes["hdd", 8, True] < flushes["hdd", 8, False], "and more of them do where they wait for each other"
+    assert rate["hdd", 8, True] > 1.2 * rate["hdd", 8, False]
+    assert rate["ssd", 1, False] > 5 * rate["hdd", 1, False]
+    assert rate["cached", 1, False] > 5 * rate["hdd", 1, False]
+
+    (facts,) = (record.facts for record in manifest.studies)
+    assert facts["accounts"] == study.ACCOUNTS
+    assert facts["commit_delays_us"] == study.COMMIT_DELAYS_US
+
+
+def study_rate(commits: int, elapsed_s: float) -> float:
+    """Commits a second at the tiers' own pace."""
+    return commits / elapsed_s * float(TINY["slowdown"])  # type: ignore[arg-type]
+
+
+def test_every_profile_has_a_grid_that_can_be_read() -> None:
+    for name in ("smoke", "quick", "full"):
+        asked = study.trials(load_profile(name), load_pair(PAIR))
+        assert {"hdd", "ssd"} <= {trial.cell.wal for trial in asked}
+        assert load_profile(name).blocks_of(study.NAME) >= 5
+        assert len({trial.key for trial in asked}) == len(asked)
+    full = study.trials(load_profile("full"), load_pair(PAIR))
+    assert {trial.cell.clients for trial in full} == {1, 8, 32}
+    assert {(trial.cell.wal, trial.cell.commit_delay_us > 0) for trial in full} == {
+        (wal, grouped) for wal in ("hdd", "cached", "ssd") for grouped in (False, True)
+    }
+
+
+def test_each_trial_touches_the_tier_of_its_log_and_that_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sleeps, "obstacle", lambda: None)
+    for trial in study.trials(with_grid(load_profile("smoke")), load_pair(PAIR)):
+        assert trial.tiers == {trial.cell.wal, study.DATA_ON}
+        assert trial.placed == trial.cell.wal
+
+
+def test_half_a_flush_is_waited_for_where_it_is_that_long() -> None:
+    """The delays are what PostgreSQL's manual advises for the devices of the pair, not anybody's taste."""
+
+    def flushed_s(model: DeviceModel, now_s: float, page: int) -> float:
+        for operation, size in ((Operation.WRITE, 8192), (Operation.FLUSH, 0)):
+            model.submit(now_s, 1, operation, page * 8192, size)
+            done: list[tuple[int, float]] = []
+            while not any(tag == 1 for tag, _ in done):
+                done = model.advance(model.next_event_s())
+            now_s = next(done_s for tag, done_s in done if tag == 1)
+        return now_s
+
+    for place, spec in load_pair(PAIR).tiers.items():
+        model, now_s, taken_s = device_model(spec, stretch=1.0, seed=1), 0.0, 0.0
+        assert model is not None
+        for commit in range(100):
+            done_s = flushed_s(model, now_s, commit // 8)
+            taken_s, now_s = taken_s + done_s - now_s, done_s + 1e-4
+        assert study.COMMIT_DELAYS_US[place] * 1e-6 == pytest.approx(taken_s / 100 / 2, rel=0.1)  # type: ignore[index]
+
+
+def test_where_sleeps_cannot_be_counted_no_commit_waits_for_others(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sleeps, "obstacle", lambda: "not permitted")
+    asked = study.trials(with_grid(load_profile("smoke")), load_pair(PAIR))
+    assert len(asked) == 6
+    assert not any(trial.cell.commit_delay_us for trial in asked)
+    assert "commit_delay is left out, since sleeps cannot be counted here (not permitted)" in capsys.readouterr().err
+
+
+def test_a_pair_without_a_cached_tier_has_none_of_its_cells_and_a_real_disk_is_not_slowed() -> None:
+    asked = study.trials(with_grid(load_profile("smoke")), load_pair("local"))
+    assert {trial.cell.wal for trial in asked} == {"hdd", "ssd"}
+    assert {trial.cell.slowdown for trial in asked} == {1.0}
+
+
+def test_a_pair_without_the_tiers_is_refused() -> None:
+    pair = load_pair(PAIR).model_copy(update={"name": "mine", "tiers": {"ssd": load_pair(PAIR).tiers["ssd"]}})
+    with pytest.raises(InputError, match="wal_placement needs a tier named 'hdd'"):
+        study.trials(load_profile("smoke"), pair)
+
+
+def test_without_fuse_nothing_is_measured() -> None:
+    assert study.trials(load_profile("smoke"), load_pair(PAIR).simulated()) == ()
+
+
+def test_a_server_without_direct_io_is_measured_buffered() -> None:
+    profile = with_grid(load_profile("smoke")).model_copy(update={"arms": (IoArm.BUFFERED,)})
+    assert {trial.arm for trial in study.trials(profile, load_pair(PAIR))} == {IoArm.BUFFERED}
+
+
+def test_a_window_without_a_commit_is_no_evidence() -> None:
+    with pytest.raises(EvidenceError, match="no transaction ended in the window"):
+        study.check(wal_rows({("hdd", 1, "off"): 0.0}))
+    study.check(wal_rows())

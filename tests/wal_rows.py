@@ -1,0 +1,79 @@
+"""Rows of wal_placement with chosen commits a second, fabricated for tests of the reading side only."""
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import polars as pl
+
+from rows import STARTED
+from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.timings.schema import Origin, TierIo, Timing, frame
+
+RUN_ID: Final = "20260102-030405-abcd"
+SLOWDOWN: Final = 8.0
+WINDOW_S: Final = 4.0
+DELAY_US: Final = 100
+Case = tuple[str, int, str]
+"""Where the log lies, clients, group commit."""
+RATES: Final[Mapping[Case, float]] = {
+    ("hdd", 1, "off"): 120.0,
+    ("cached", 1, "off"): 6000.0,
+    ("ssd", 1, "off"): 6100.0,
+    ("hdd", 8, "off"): 480.0,
+    ("cached", 8, "off"): 24000.0,
+    ("ssd", 8, "off"): 36000.0,
+    ("hdd", 8, "on"): 960.0,
+    ("ssd", 8, "on"): 30000.0,
+}
+"""Commits a second at the tiers' own pace."""
+FLUSHES: Final = {1: 1.0, 8: 0.25}
+"""A commit, by clients."""
+
+
+def wal_rows(
+    rates: Mapping[Case, float] = RATES, *, blocks: int = 5, sigma: float = 0.002, flags: Mapping[Case, str] | None = None
+) -> pl.DataFrame:
+    """Windows of every case in every block; `flags`: case -> the flag of all its windows."""
+    draw = random.Random(1)
+    return pl.concat(list(_windows(rates, blocks, sigma, flags or {}, draw)))
+
+
+def _windows(
+    rates: Mapping[Case, float], blocks: int, sigma: float, flags: Mapping[Case, str], draw: random.Random
+) -> Iterator[pl.DataFrame]:
+    turns = [(block, case) for block in range(blocks) for case in rates]
+    for sequence, (block, case) in enumerate(turns):
+        wal, clients, grouped = case
+        cell: dict[str, str | int | float] = {
+            "wal": wal,
+            "clients": clients,
+            "commit_delay_us": DELAY_US if grouped == "on" else 0,
+            "slowdown": SLOWDOWN,
+            "arm": "direct",
+        }
+        commits = round(rates[case] / SLOWDOWN * WINDOW_S * draw.lognormvariate(0.0, sigma))
+        origin = Origin(
+            run_id=RUN_ID,
+            study="wal_placement",
+            pair="wal-placement",
+            substrate=Substrate.EMULATED,
+            arm=IoArm.DIRECT,
+            trial="/".join(f"{name}={value}" for name, value in sorted(cell.items())),
+            block=block,
+            sequence=sequence,
+        )
+        flushes = round(commits * FLUSHES[clients])
+        files = {"wal": {"tier": wal, "writes": flushes, "write_bytes": 8192 * flushes, "flushes": flushes}}
+        timing = Timing(
+            cell={**cell, "phase": "commits"},
+            cache=CacheState.NONE,
+            operation="update",
+            started_at=STARTED,
+            elapsed_s=WINDOW_S,
+            result_rows=commits,
+            tier_io=(TierIo(wal, Substrate.EMULATED, "device", 0, 0, flushes, 8192 * flushes, 0.5, 0.5),),
+            proof={"window_cpu_share": 0.4, "files": files, "server": {}},
+            flags=(flags[case],) if case in flags else (),
+        )
+        yield frame(origin, [timing])
