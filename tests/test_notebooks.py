@@ -17,11 +17,13 @@ from tierwise.bench.loop import gather_inputs, run_study
 from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.pairs import load_pair
 from tierwise.report.display import VEGA_MIME, Figure
 from tierwise.report.notebooks import LABEL
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_summary
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import manifests
 from wal_rows import wal_rows
 
@@ -169,7 +171,9 @@ def charted(chapter: str, reference: Run, tmp_path: Path, monkeypatch: pytest.Mo
     if chapter != "wal_placement" or reference.record(chapter, WAL_PAIR):
         return reference
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    return open_run(save_run(tmp_path / "raw", wal_rows()).name)
+    folder = save_run(tmp_path / "raw", wal_rows())
+    load_manifest(folder).model_copy(update={"pairs": {WAL_PAIR: load_pair(WAL_PAIR).model_dump(mode="json")}}).save(folder)
+    return open_run(folder.name)
 
 
 @pytest.mark.slow

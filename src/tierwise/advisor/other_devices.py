@@ -11,12 +11,12 @@ import polars as pl
 
 from tierwise.advisor.service import REPLAYS, SEED, NewDevice
 from tierwise.analysis import heat
+from tierwise.analysis.heat import Recorded
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
-from tierwise.timings.traces import END, TraceKey, read_trace
 
 RETIMED: Final = """
 delete from timings
@@ -60,18 +60,18 @@ def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair
     trials = connection.execute("select distinct study, trial from timings where pair = ? order by all", [pair]).fetchall()
     found: list[dict[str, Any]] = []
     for study, trial in trials:
-        record, trace = heat.record_of(connection, study, pair), read_trace(run_folder, TraceKey(study, pair, trial))
-        if record is None or trace is None:
+        record, steps = heat.record_of(connection, study, pair), heat.recorded(run_folder, study, pair, trial)
+        if record is None or steps is None:
             continue
         tiers: Mapping[str, Mapping[str, Any]] = record.pair.get("tiers") or {}
         _check(tiers, devices)
-        for query in trace.filter((pl.col("operation") != END).any().over("step")).partition_by("step", maintain_order=True):
-            if not set(query["tier"]) & set(devices):
-                found.append({"study": study, "trial": trial, "step": query["step"][0], "factor": 1.0})
+        for query in steps:
+            if not set(query.requests["tier"]) & set(devices):
+                found.append({"study": study, "trial": trial, "step": query.step, "factor": 1.0})
                 continue
             own_s, other_s = (_device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
             if own_s > 0:
-                found.append({"study": study, "trial": trial, "step": query["step"][0], "factor": other_s / own_s})
+                found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
     if not found:
         why = f"run {run_folder.name} recorded no requests on pair {pair}"
         raise MissingError("times with other devices", why=why, remedy="a study that records its requests on emulated tiers")
@@ -85,9 +85,9 @@ def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -
             raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
 
 
-def _device_s(query: pl.DataFrame, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
     """Seconds of the requests of `query`, a host's time of none between them, with the devices `instead` of those of `tiers`."""
-    requests = query.filter(pl.col("operation") != END)
+    requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {
         tier: NewDevice(load_device(instead.get(tier, str(tiers[tier]["device"]))), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
@@ -104,7 +104,7 @@ def _device_s(query: pl.DataFrame, tiers: Mapping[str, Mapping[str, Any]], stret
                 "relation", "page", "size_bytes", "operation", "after"
             ).rows()
         ],
-        tail_after=query.filter(operation=END)["after"][0],
+        tail_after=query.tail_after,
     )
     starts_s = (random.Random(number).random() for number in range(REPLAYS))
     return fmean(
