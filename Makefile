@@ -32,9 +32,9 @@ publish: $(ENV)/.ready
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference
 
-# Run the tests, those that measure by themselves (about 50 minutes on two cores)
+# Run the tests, those that measure by themselves (about 35 minutes on two cores)
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 || failed=1; \
+	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
 	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
 
 # Check format, lint, types, imports between packages, docstrings, stripped notebooks
