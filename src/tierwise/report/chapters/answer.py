@@ -13,10 +13,12 @@ import altair as alt
 import polars as pl
 
 from tierwise.advisor.workload import Workload
+from tierwise.analysis import heat
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.costs import volumes as rented
 from tierwise.report import rooms, theme
@@ -31,6 +33,10 @@ from tierwise.report.run import Run
 
 MOST_WORDS: Final = 150
 DISKS, INDEXES, EVERYTHING = "all hdd", "indexes ssd", "all ssd"
+HEAT: Final = "reading/heat.sql"
+"""The query of a room that says what is asked of each relation, and in what time."""
+DIGITS: Final = 12
+"""Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
 EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
@@ -146,7 +152,7 @@ def shares(run: Run) -> pl.DataFrame:
         shown, every = reference, compared(gather(reference))
     return pl.DataFrame(
         [
-            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, ratio)
+            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
             for one in every
             for gain in one.gains
             for block, ratio in gain.ratios.items()
@@ -182,7 +188,7 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     caption = (
         "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
         f"with its 95 % interval, log axis. Run `{shown}`{_others(run) if shown == run.run_id else ''}, {substrates} tiers, "
-        f"n = {count(len(rows))} repeats. Query: `analysis/heat.sql`."
+        f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
 
@@ -208,7 +214,7 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    return f"{finding(both)} (@fig-answer): a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
 
 
 def _range(values: Iterable[float]) -> str:
@@ -245,7 +251,7 @@ def _cheapest(found: Found) -> str:
     if not cheapest:
         return "Cost of a job: no answer yet."
     flash = sum(times for name, times in cheapest.items() if name != DISKS)
-    return f"An SSD makes a job cheapest in {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+    return f"Cheapest with an SSD: {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -267,8 +273,8 @@ def _trust(run: Run) -> str:
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
-        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
-        f"alone. One run of one machine.{smoke}"
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
+        f"alone. One run, one machine.{smoke}"
     )
 
 
