@@ -32,9 +32,9 @@ publish: $(ENV)/.ready
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference
 
-# Run the tests, those that measure by themselves (about 50 minutes on two cores)
+# Run the tests, those that measure by themselves (about 35 minutes on two cores)
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 || failed=1; \
+	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
 	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
 
 # Check format, lint, types, imports between packages, docstrings, stripped notebooks
@@ -46,9 +46,9 @@ check: $(ENV)/.ready
 	$(BIN)/python scripts/check_docstrings.py
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
-# Open the notebooks in JupyterLab
+# Open the notebooks in JupyterLab, first explore.ipynb, which starts from the newest run
 lab: $(ENV)/.ready
-	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks
+	$(BIN)/jupyter lab $(if $(filter 0,$(shell id -u)),--allow-root) notebooks/explore.ipynb
 
 # Run every benchmark of benchmarks/, one after the other; those of benchmarks/by_name take over ten minutes, and are run by name
 bench: $(ENV)/.ready

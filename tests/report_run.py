@@ -1,5 +1,6 @@
 """A fabricated run that has everything a report can show, for tests of the report."""
 
+import json
 import os
 import subprocess
 import sys
@@ -114,9 +115,9 @@ def rich_run(
     return folder
 
 
-def execute(notebook: Path, folder: Path, **parameters: str) -> subprocess.CompletedProcess[str]:
+def execute(notebook: Path, folder: Path, **parameters: Any) -> subprocess.CompletedProcess[str]:
     """Run `notebook` by papermill, in a process of its own (several may run at once); the executed copy lies in `folder`."""
-    options = [part for name, value in parameters.items() for part in ("-r", name, value)]
+    options = ["-y", json.dumps(parameters)] if parameters else []
     command = [
         sys.executable,
         "-m",

@@ -113,7 +113,7 @@ def test_devices_go_on_meanwhile_and_do_not_wake_it_early(tmp_path: Path) -> Non
         tier.daemon.wait_in_real_time()
     assert len(requests.filter(operation="read")) >= 100
     assert 0.1 < requests["time_s"].max() - requests["time_s"].min() < 9  # type: ignore[operator]
-    assert ended.now_s - begun.now_s == pytest.approx(10.0, abs=0.3)
+    assert 10.0 <= ended.now_s - begun.now_s < 11.0  # it is asked some time after it ended, beside other work
 
 
 def test_a_process_that_is_killed_in_its_sleep_holds_nobody_up(tmp_path: Path) -> None:

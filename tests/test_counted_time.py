@@ -336,3 +336,29 @@ def test_a_group_of_version_2_is_looked_at_task_by_task(tmp_path: Path) -> None:
         busy.kill()
         busy.wait()
         control_groups.remove(folder)
+
+
+@need_groups
+@pytest.mark.parametrize("then", ["counted", "waited"])
+def test_what_a_killed_process_has_under_way_is_done_before_another_clock_comes(tmp_path: Path, then: str) -> None:
+    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        tier.delays(True)
+        tier.daemon.hold(True)  # so that its request stays at the device
+        with group.entered():
+            reader = subprocess.Popen(
+                [sys.executable, "-c", READER, str(path), "1", "1", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            )
+        assert reader.stdin is not None
+        reader.stdin.write(b"\n")
+        reader.stdin.flush()
+        time.sleep(1.0)
+        reader.kill()
+        if then == "counted":
+            tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        else:
+            tier.daemon.wait_in_real_time()
+        tier.delays(False)
+        reader.communicate()
+        read_at_random(path, 3)
+        assert len(tier.requests().filter(operation="read")) >= 1

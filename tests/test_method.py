@@ -19,8 +19,8 @@ from tierwise.devices.spec import load_device
 from tierwise.timings.manifest import Fingerprint
 
 COUNTED = 'def f(x: int) -> int:\n    """Twice."""\n    return 2 * x  # doubled\n\n\nLIMIT = 3\n"""So many."""\n'
-PAIRS = ("source-h", "source-l", "source-m", "source-r", "source-r-live", "source-v")
-LIVE = {"index_placement", "pgbench_placement", "read_latency", "survey_arrays", "survey_placement"}
+PAIRS = ("source-h", "source-l", "source-m", "source-r", "source-r-live", "source-v", "wal-placement")
+LIVE = {"index_placement", "pgbench_placement", "read_latency", "survey_arrays", "survey_placement", "wal_placement"}
 """The studies on a live server; `ram_or_ssd` needs none."""
 EVERY = LIVE | {"ram_or_ssd"}
 
@@ -103,7 +103,7 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
         ("studies/survey_arrays/measuring/forecast.py", "from ", "LIMIT = 1\nfrom ", set()),
         ("studies/survey_arrays/reading/rows.sql", "as gain", "as gained", set()),  # SQL
         ("studies/read_latency/reading/figures.py", "import ", "LIMIT = 1\nimport ", set()),  # a figure
-        ("report/words.py", '"Florida"', '"the Sunshine State"', set()),  # prose
+        ("studies/index_placement/reading/words.toml", '"Florida"', '"the Sunshine State"', set()),  # prose
         ("timings/timings.sql", "1.4826", "1.5", set()),  # how rows are read, not what they are
         ("timings/manifest.py", "class Stage", "LIMIT = 1\n\n\nclass Stage", set()),
     ],

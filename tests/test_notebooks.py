@@ -1,13 +1,31 @@
 """Notebooks are thin, stripped, and say what to do where there is nothing to show."""
 
 import ast
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import nbformat
 import pytest
 
-from report_run import execute, rich_run
+import cells
+from report_run import RUN_ID, execute, rich_run
+from rows import save_run
+from tierwise.analysis.verdicts import newest_run
+from tierwise.bench.loop import gather_inputs, run_study
+from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import load_pair
+from tierwise.report.display import VEGA_MIME, Figure
+from tierwise.report.notebooks import LABEL
+from tierwise.report.run import Run, open_run
+from tierwise.studies.index_placement.reading import chapter_summary
+from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
+from tierwise.timings.manifest import load_manifest
+from tierwise.timings.store import manifests
+from wal_rows import wal_rows
 
 NOTEBOOKS = sorted((paths.home() / "notebooks").glob("*.ipynb"))
 SHOWN = [path for path in NOTEBOOKS if path.name.startswith("show-")]
@@ -71,9 +89,137 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     assert done.returncode == 0, done.stderr
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
-    assert "shape: (2, 5)" in texts[0]  # both runs
-    assert [text for text in texts if "Cold times by state and placement" in text]
+    assert "moving only the **index** to the SSD leaves" in finding(tmp_path / "explore.ipynb")
+    assert [text for text in texts if "What each placement leaves of the time" in text]
     assert "ratio" in texts[-1]
+    (told,) = [
+        output.text for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "beside" in output.get("text", "")
+    ]
+    assert told.startswith(f"run `20260102-030405-quick-fedcba` beside run `{RUN_ID}`")
+
+
+def finding(executed: Path) -> str:
+    """The sentence that the notebook begins with."""
+    first = next(output for cell in code_cells(executed) for output in cell.outputs if "text/markdown" in output.get("data", {}))
+    return str(first.data["text/markdown"])
+
+
+def test_exploring_without_a_run_shows_the_reference_beside_itself_and_never_cached_with_cold_rows(reference: Run, tmp_path: Path) -> None:
+    charts = {}
+    for cache in ("cold", "hot"):
+        folder = tmp_path / cache
+        folder.mkdir()
+        done = execute(paths.home() / "notebooks" / "explore.ipynb", folder, CACHE=cache)
+        assert done.returncode == 0, done.stderr
+        assert finding(folder / "explore.ipynb") == chapter_summary.answer(reference, "source-m").text
+        charts[cache] = points_of(folder / "explore.ipynb")[""]
+        measured = reference.query(
+            "select count(*) from index_placement where variant = 'published' and cache = ? and not flagged", [cache]
+        )
+        assert len(charts[cache]) == 3 * measured.item()
+    assert charts["cold"] != charts["hot"]
+
+
+def points_of(executed: Path) -> dict[str, Any]:
+    """By label (none: empty) what each chart of an executed notebook draws."""
+    return {
+        found[1] if (found := LABEL.search(cell.source)) else "": drawn_points(output.data[VEGA_MIME])
+        for cell in code_cells(executed)
+        for output in cell.outputs
+        if VEGA_MIME in output.get("data", {})
+    }
+
+
+def drawn_points(spec: Mapping[str, Any]) -> list[str]:
+    """All that a chart draws, in whatever order it stands there, and where its sliders stand."""
+    sliders = [param for param in spec.get("params", ()) if isinstance(param.get("bind"), dict)]
+    return sorted(json.dumps(row, sort_keys=True) for rows in (*spec["datasets"].values(), sliders) for row in rows)
+
+
+CHANGES: Final[dict[str, tuple[dict[str, Any], set[str]]]] = {
+    "summary": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-placements"}),
+    "index_placement": ({"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-times", "fig-ratios", "fig-arm-reads"}),
+    "pgbench_placement": ({"BLOCK": 2}, {"fig-pgbench-timeline"}),
+    "read_latency": ({"MEMORY": False}, {"fig-read-histograms"}),
+    "ram_or_ssd": ({"SSD": "kingston-dc600m"}, {"fig-zipf-throughput"}),
+    "survey_arrays": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-survey-arrays-times"}),
+    "survey_placement": ({"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-survey-placement-times"}),
+    "cost": ({"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-devices", "fig-cost-delivered", "fig-cost-break-evens"}),
+    "wal_placement": ({"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
+    "answer": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),
+    "provenance": ({"PAIR": "source-m"}, {"fig-clocks"}),
+}
+"""Chapter -> a parameter with another value, and the figures that then draw something else."""
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """The run that ships, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_RAW", str(paths.reference()))
+        patch.setenv("TIERWISE_SITE", str(tmp_path_factory.mktemp("site") / "_site"))
+        yield open_run()
+
+
+def test_every_chapter_that_draws_a_chart_has_a_parameter_that_changes_one() -> None:
+    assert set(CHANGES) == {path.stem.removeprefix("show-") for path in SHOWN if cells.labels(path.stem.removeprefix("show-"))}
+
+
+@pytest.fixture
+def charted(chapter: str, reference: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The run that ships; of a study that it was made before, fabricated rows."""
+    if chapter != "wal_placement" or reference.record(chapter, WAL_PAIR):
+        return reference
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    folder = save_run(tmp_path / "raw", wal_rows())
+    load_manifest(folder).model_copy(update={"pairs": {WAL_PAIR: load_pair(WAL_PAIR).model_dump(mode="json")}}).save(folder)
+    return open_run(folder.name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", CHANGES)
+def test_a_changed_parameter_changes_the_chart(chapter: str, charted: Run, tmp_path: Path) -> None:
+    parameters, changing = CHANGES[chapter]
+    before = {label: shown.bundle()[VEGA_MIME] for label, shown in cells.drawn(chapter, charted).items() if isinstance(shown, Figure)}
+    notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
+    done = execute(notebook, tmp_path, **parameters)
+    assert done.returncode == 0, done.stderr
+    after = points_of(tmp_path / notebook.name)
+    assert {label for label, spec in before.items() if drawn_points(spec) != after[label]} == changing
+
+
+@pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.name.startswith("run-")], ids=lambda path: path.stem)
+def test_what_measures_lists_its_trials_and_ends_with_the_rows(path: Path) -> None:
+    first, *between, last = [cell.source for cell in code_cells(path)]
+    assert 'TRIALS = ""' in first
+    assert [source for source in between if "trials_of(" in source]
+    assert f"where study = '{path.stem.removeprefix('run-')}'" in last
+
+
+def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newest(
+    tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    notebook = paths.home() / "notebooks" / "run-ram_or_ssd.ipynb"
+    done = execute(notebook, tmp_path, TRIALS="tier=ssd dataset_gib=8")
+    assert done.returncode == 0, done.stderr
+    (run,) = manifests(tmp_path / "raw").values()
+    assert (run.status, run.chosen) == ("partial", {"ram_or_ssd": "tier=ssd dataset_gib=8"})
+    assert [(record.name, record.trials) for record in run.studies] == [("ram_or_ssd", ("dataset_gib=8/scale=64/tier=ssd",))]
+    assert newest_run(tmp_path / "raw") is None
+    asked = gather_inputs(profile="smoke", tiers="", seed=1)
+    assert look_ahead(asked).run is None
+    assert look_ahead(asked).rows == {}, "no later run takes its rows"
+    going_on = look_ahead(asked, chosen=run.chosen).run
+    assert going_on is not None
+    assert going_on.run_id == run.run_id
+    shown = "".join(str(output) for cell in code_cells(tmp_path / notebook.name)[-1:] for output in cell.outputs)
+    assert "shape: (600, 9)" in shown  # 120 intervals of five seeds
+    with pytest.raises(InputError, match="tier=ssd"):
+        run_study("ram_or_ssd", profile="smoke", trials="tier=tape")
+    with pytest.raises(InputError, match="a run of their own"):
+        run_study("ram_or_ssd", profile="smoke", run_id=run.run_id, trials="tier=ssd")
 
 
 def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:

@@ -39,16 +39,22 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d-.+-{RUN_ID}", built.site.name)
     assert (built.root / "_site" / "latest").resolve() == built.site
     assert sorted(path.name for path in built.site.iterdir()) == [
-        *("assets", "facts.json", "figures", "index.html", "rows", "sql", "tierwise.pdf")
+        *("assets", "facts.json", "figures", "index.html", "notebooks", "rows", "sql", "tierwise.pdf")
     ]
 
 
-def test_the_front_page_names_engine_run_version_date_and_substrate(built: Built) -> None:
-    front = built.page.find(id="this-report")
-    assert front is not None
-    told = " ".join(front.get_text(" ").split())
+def test_the_last_pages_name_engine_run_version_date_and_substrate(built: Built) -> None:
+    about = built.page.find(id="sec-about")
+    assert about is not None
+    told = " ".join(about.get_text(" ").split())
     for fact in ("Pandoc 3", "Typst 0", RUN_ID, built.site.name, built.site.name[:10], "emulated", "synthetic"):
         assert fact in told
+
+
+def test_the_first_screen_is_the_answer(built: Built) -> None:
+    first = built.page.select("main section")[0]
+    assert first["id"] == "sec-answer"
+    assert first.select_one("figure.fig .vl-chart") or "no answer yet" in first.get_text()
 
 
 def test_each_figure_has_its_chart_and_a_caption_with_run_substrate_n_and_query(built: Built) -> None:

@@ -86,10 +86,10 @@ def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Ru
             assert topic in text
 
 
-def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_pairs(reference: Run) -> None:
+def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(reference: Run) -> None:
     every = compared(gather(reference))
     assert every
-    shown = answer.gains(reference)
+    shown = answer.gains(reference, answer.shares(reference))
     assert isinstance(shown, Figure)
     assert shown.chart.title == finding(every)
     assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
@@ -101,12 +101,22 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_pairs(reference
             )
 
 
+def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:
+    rows = answer.shares(reference)
+    one = compared(gather(reference))[0]
+    shown = answer.gains(reference, rows.filter(workload=rows["workload"][0]))
+    assert isinstance(shown, Figure)
+    assert shown.chart.title == finding([one])
+    assert shown.rows.height == sum(len(gain.ratios) for gain in one.gains)
+    assert answer.gains(reference, rows.clear()) == Sentence("")
+
+
 def test_a_run_in_which_nearly_all_is_rejected_says_so_and_shows_the_reference_run_s(rejected: Run, reference: Run) -> None:
     text = answer.answer(rejected).text
     assert "no answer yet, since no workload has 5 clean repeats" in text
     assert "rows are rejected" in text
     assert "No advice yet" in text
-    shown = answer.gains(rejected)
+    shown = answer.gains(rejected, answer.shares(rejected))
     assert not isinstance(shown, Sentence)
     assert str(shown.chart.title).startswith("No answer yet; the reference run: on the SSD")
     assert reference.run_id in shown.caption

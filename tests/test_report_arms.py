@@ -8,18 +8,18 @@ from typing import Any
 import polars as pl
 import pytest
 
+import cells
 from report_run import FACTS, SAMPLES
 from rows import Ratios, make_manifest, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.arms import Truth, arms
 from tierwise.report.chapters import summary
-from tierwise.report.display import Figure, Table
+from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_arms as hunt
 from tierwise.studies.index_placement.reading import chapter_planner as planner
 from tierwise.studies.index_placement.reading import chapter_summary
-from tierwise.studies.index_placement.reading import figures_arms as ratios
 from tierwise.studies.index_placement.reading import figures_reads as reads
 from tierwise.studies.index_placement.reading.figures_reads import mean_distances
 from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
@@ -140,17 +140,23 @@ def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
 
 def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
-    found = {(row["arm"], row["queried"]) for row in points(ratios.ratios_by_arm(run, PAIR)) if "queried" in row}
+    found = {
+        (row["arm"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-arms")["fig-arms"]) if "queried" in row
+    }
     cached = {("Nevada"), ("Florida after Nevada")}
     assert {queried for arm, queried in found if arm == "Table cached"} == cached
     assert {queried for arm, queried in found if arm == "Cached for SSD only"} == cached
     assert len([arm for arm, _ in found if arm == "As published"]) == 6
 
 
+def reads_by_arm(run: Run) -> Figure | Sentence:
+    return cells.drawn("index_placement", run, "fig-arm-reads")["fig-arm-reads"]
+
+
 def test_the_reads_are_those_of_the_state_that_most_arms_have(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     assert reads.shown_state(run, PAIR) == "NV"
-    bars = [row for row in points(reads.reads_by_arm(run, PAIR)) if row.get("part") == "table" and row["total"] > 1]
+    bars = [row for row in points(reads_by_arm(run)) if row.get("part") == "table" and row["total"] > 1]
     assert {(row["arm"], row["place"]): row["value"] for row in bars} == {
         ("As published", "index on HDD"): 1800,
         ("As published", "index on SSD"): 1800,
@@ -224,7 +230,7 @@ def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
     told = {"step": 0, "cache": "cold", "operation": "read", "relation": "census", "size_bytes": 8192}
     rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
     write_trace(paths.raw() / run.run_id, TraceKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))
-    assert [row["blocks"] for row in points(reads.reads_by_arm(run, PAIR)) if "blocks" in row] == [30.0]
+    assert [row["blocks"] for row in points(reads_by_arm(run)) if "blocks" in row] == [30.0]
 
 
 # the planner

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import vl_convert
 
+import cells
 from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
-from tierwise.report.display import VEGA_MIME
+from tierwise.report.display import VEGA_MIME, Figure
 from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
@@ -40,7 +41,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 
 @pytest.fixture(scope="module")
 def delivered(run: Run) -> dict[str, Any]:
-    bundle = figures.delivered(run).bundle()
+    drawn = cells.drawn("cost", run, "fig-cost-delivered")["fig-cost-delivered"]
+    assert isinstance(drawn, Figure)
+    bundle = drawn.bundle()
     spec: dict[str, Any] = bundle[VEGA_MIME]
     return spec
 
@@ -73,9 +76,10 @@ def test_each_slider_stands_at_the_price_that_was_read_and_can_be_moved_both_way
     assert binds["price_ram"][0] == pytest.approx(7.5)  # 240 for 32 GiB, January 2026
 
 
-@pytest.mark.parametrize("figure", [figures.devices, figures.break_evens, figures.delivered])
-def test_a_figure_says_run_substrate_and_input(run: Run, figure: Any) -> None:
-    shown = figure(run)
+@pytest.mark.parametrize("label", cells.labels("cost"))
+def test_a_figure_says_run_substrate_and_input(run: Run, label: str) -> None:
+    shown = cells.drawn("cost", run, label)[label]
+    assert isinstance(shown, Figure)
     assert shown.chart.to_dict()["description"]
     for words in (RUN_ID, "n = ", "data/prices"):
         assert words in shown.caption
@@ -83,12 +87,13 @@ def test_a_figure_says_run_substrate_and_input(run: Run, figure: Any) -> None:
 
 def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run) -> None:
     """Each is a row of the axis, and the axis drops no name: rows are farther apart than its letters are high."""
-    (layer,) = figures.devices(run).chart.to_dict()["layer"]
+    chart = figures.devices(run, figures.priced_devices(run)).chart
+    (layer,) = chart.to_dict()["layer"]
     order = layer["encoding"]["y"]["sort"]
     assert order == [row.device for row in answer_of(run).devices]
     ages = [row.today for row in answer_of(run).devices]
     assert ages == sorted(ages, reverse=True)
-    drawn = vl_convert.vegalite_to_svg(figures.devices(run).chart.to_json())
+    drawn = vl_convert.vegalite_to_svg(chart.to_json())
     assert all(f">{name}</text>" in drawn for name in order)
 
 

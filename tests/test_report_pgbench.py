@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import cells
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import STARTED, make_run, save_run
 from tierwise.report.display import Figure, Sentence, Table
@@ -14,8 +15,6 @@ from tierwise.studies.pgbench_placement.reading import chapter as pgbench_placem
 from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_cost
 from tierwise.studies.pgbench_placement.reading import chapter_map as pgbench_map
 from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
-from tierwise.studies.pgbench_placement.reading import figures
-from tierwise.studies.pgbench_placement.reading import figures_map as map_figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import write_transactions
@@ -119,7 +118,9 @@ def test_the_map_says_where_the_answer_flips(run: Run) -> None:
 
 
 def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -> None:
-    for made in (figures.rates(run, PAIR), figures.gains(run, PAIR), figures.timeline(run, PAIR), map_figures.flip(run, PAIR)):
+    drawn = cells.drawn("pgbench_placement", run)
+    assert len(drawn) == 4
+    for made in drawn.values():
         assert isinstance(made, Figure)
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
 
@@ -153,9 +154,6 @@ def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         pgbench_map.other_uses,
         pgbench_map.who_wins,
         pgbench_cost.placements,
-        map_figures.flip,
-        figures.rates,
-        figures.gains,
-        figures.timeline,
     )
     assert all(isinstance(show(run, PAIR), Sentence) for show in empty)
+    assert all(isinstance(shown, Sentence) for shown in cells.drawn("pgbench_placement", run).values())

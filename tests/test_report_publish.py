@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import polars as pl
 import pytest
 import yaml
@@ -19,6 +20,7 @@ from test_report_browser import dead_links
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
+from tierwise.report.display import VEGA_MIME
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
 from tierwise.timings.manifest import Sample, load_manifest
@@ -58,6 +60,18 @@ def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> N
     for path in (home / "public").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         assert [word for word in private if len(word) > 5 and word.encode() in content] == [], path
+
+
+def test_every_executed_notebook_is_published_with_its_queries_frames_and_charts(home: Path, built: Built) -> None:
+    publish(home / "public")
+    copies = {path.name: nbformat.read(path, as_version=4) for path in (home / "public" / "notebooks").glob("*.ipynb")}
+    assert set(copies) == {path.name for path in built.executed.glob("*.ipynb")}
+    cells = {cell.id: cell for cell in copies["show-index_placement.ipynb"].cells if cell.cell_type == "code"}
+    assert "from index_placement_observations" in cells["observed-times"].source
+    assert "text/html" in cells["observed-times"].outputs[0].data
+    (figure,) = (cell for cell in cells.values() if "label: fig-times" in cell.source)
+    assert VEGA_MIME in figure.outputs[0].data
+    assert not [copy for copy in copies.values() if "papermill" in str(copy.metadata)]
 
 
 def test_a_dirty_tree_is_told(home: Path) -> None:

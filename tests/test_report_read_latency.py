@@ -6,6 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import cells
 from latency_rows import AS_PUBLISHED, RUN, latency_run
 from tierwise.core import paths
 from tierwise.report.chapters import summary
@@ -57,7 +58,7 @@ def table(what: Table | Sentence) -> list[list[str]]:
 
 
 def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    figure = figures.histograms(shown(tmp_path, monkeypatch), PAIR)
+    (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch)).values()
     assert isinstance(figure, Figure)
     spec = figure.bundle()["application/vnd.vegalite.v5+json"]
     assert [panel["title"] for panel in spec["vconcat"]] == list(figures.SPACES.values())
@@ -158,13 +159,14 @@ def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(t
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     run = open_run(reference.name)
     assert {row[0] for row in table(chapter.modes(run, PAIR))} == {"SSD mirror", "RAID10 of disks", "System's drives"}
-    drawn = figures.histograms(run, PAIR)
+    (drawn,) = cells.drawn("read_latency", run).values()
     assert isinstance(drawn, Figure)
     assert set(drawn.rows.filter(how="here")["tablespace"]) == {"ssd", "hdd", "aux"}
 
 
 def test_without_a_row_every_part_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shown(tmp_path, monkeypatch)
-    parts = [figures.histograms, chapter.modes, chapter.quantiles, chapter.conserved, chapter.load_told]
+    assert isinstance(figures.histograms(run, "local", figures.counted(run, "local")), Sentence)
+    parts = [chapter.modes, chapter.quantiles, chapter.conserved, chapter.load_told]
     for part in (*parts, why.ssd_explained, why.spike_explained, why.tenfold, why.tenfold_explained, why.memory_told):
         assert isinstance(part(run, "local"), Sentence)

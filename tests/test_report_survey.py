@@ -7,18 +7,17 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import cells
 from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
 from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures import places
 from tierwise.report.figures.places import Shown
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
-from tierwise.studies.survey_arrays.reading import figures
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 from tierwise.studies.survey_placement.reading import chapter as survey_placement
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
@@ -171,9 +170,14 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     assert "was not simulated" in told
 
 
+def times(run: Run, shown: Shown) -> Figure | Sentence:
+    label = f"fig-{shown.study.replace('_', '-')}-times"
+    return cells.drawn(shown.study, run, label)[label]
+
+
 @pytest.mark.parametrize("shown", [ARRAYS, PLACEMENT], ids=lambda shown: shown.study)
 def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
-    drawn = places.times(run, PAIR, shown)
+    drawn = times(run, shown)
     assert isinstance(drawn, Figure)
     assert len(drawn.rows) == run.query(f"select count(*) as n from {shown.study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
@@ -182,7 +186,7 @@ def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
 
 
 def test_the_hunt_is_drawn_beside_the_published_bars(run: Run) -> None:
-    drawn = figures.hunt(run, PAIR)
+    (drawn,) = cells.drawn("survey_arrays", run, "fig-survey-arrays-hunt").values()
     assert isinstance(drawn, Figure)
     assert len(drawn.rows) == 4 * len(ARMS) + 4
     assert set(drawn.rows["how"]) == {"simulated", "published"}
@@ -198,9 +202,8 @@ def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
         survey_arrays.published_size(run, PAIR),
         survey_arrays.hunt(run, PAIR),
         survey_arrays.hunt_found(run, PAIR),
-        figures.hunt(run, PAIR),
-        places.times(run, PAIR, ARRAYS),
-        places.times(run, PAIR, PLACEMENT),
+        *cells.drawn("survey_arrays", run).values(),
+        *cells.drawn("survey_placement", run).values(),
         survey_placement.answer(run, PAIR),
         survey_placement.seconds(run, PAIR),
         survey_placement.whose_reads(run, PAIR),
@@ -217,7 +220,7 @@ def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) 
     run = open_run(RUN_ID, tmp_path)
     for shown, answer in ((ARRAYS, survey_arrays.answer), (PLACEMENT, survey_placement.answer)):
         assert answer(run, PAIR).text.startswith("**No answer yet** from this run"), shown.study
-        drawn = places.times(run, PAIR, shown)
+        drawn = times(run, shown)
         assert isinstance(drawn, Figure)
         assert set(drawn.rows["flags"]) == {"overshoot"}
         assert "datum.flags != 'none'" in drawn.chart.to_json()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from cells import drawn
 from rows import make_run, save_run
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.pairs import load_pair
@@ -33,6 +34,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 def cells(made: Table | Sentence) -> list[list[str]]:
     assert isinstance(made, Table), made
     return [list(row) for row in made.rows]
+
+
+def rates(run: Run) -> Figure | Sentence:
+    return drawn("wal_placement", run)["fig-wal-rates"]
 
 
 def test_a_ratio_is_that_of_the_windows_of_one_block_at_the_same_load(run: Run) -> None:
@@ -98,15 +103,26 @@ def test_the_tables_tell_ratios_commits_a_flush_and_what_a_commit_a_second_costs
 
 
 def test_the_chart_has_a_dot_for_every_window_and_a_panel_without_group_commit_and_with(run: Run) -> None:
-    figure = figures.rates(run, PAIR)
+    figure = rates(run)
     assert isinstance(figure, Figure)
     assert figure.rows.height == 5 * len(RATES)
     assert f"n = {5 * len(RATES)} windows" in figure.caption
-    drawn = figure.bundle()["image/svg+xml"]
-    assert all(title in drawn for title in figures.GROUPED.values())
+    image = figure.bundle()["image/svg+xml"]
+    assert all(title in image for title in figures.GROUPED.values())
 
 
-def test_below_five_clean_pairs_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_places_that_are_asked_for_keep_their_marks(run: Run) -> None:
+    figure = drawn("wal_placement", run, PLACES=["cached", "ssd"])["fig-wal-rates"]
+    assert isinstance(figure, Figure)
+    assert set(figure.rows["wal"]) == {"cached", "ssd"}
+    scale = figure.chart.to_dict()["vconcat"][0]["layer"][1]["encoding"]["color"]["scale"]
+    assert scale == {
+        "domain": [figures.PLACES["cached"], figures.PLACES["ssd"]],
+        "range": [figures.COLOURS["cached"], figures.COLOURS["ssd"]],
+    }
+
+
+def test_below_five_clean_repeats_there_is_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = opened(tmp_path, monkeypatch, blocks=4)
     assert "**No answer yet**" in chapter.answer(few, PAIR).text
     for made in (chapter.ratios(few, PAIR), chapter.groups(few, PAIR), chapter.costs(few, PAIR)):
@@ -120,7 +136,7 @@ def test_a_case_whose_windows_are_flagged_is_left_out_and_ringed(tmp_path: Path,
     assert (found[8, "off"].value, found[8, "off"].repeats) == (None, 0)
     assert found[1, "off"].value is not None
     assert "with 8 clients" not in chapter.answer(busy, PAIR).text.split("\n\n")[0]
-    figure = figures.rates(busy, PAIR)
+    figure = rates(busy)
     assert isinstance(figure, Figure)
     assert (figure.rows["flag"] == "cpu").sum() == 5
 
@@ -128,7 +144,7 @@ def test_a_case_whose_windows_are_flagged_is_left_out_and_ringed(tmp_path: Path,
 def test_a_run_without_the_study_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     other = open_run(make_run(tmp_path).name)
-    for made in (chapter.answer(other, PAIR), figures.rates(other, PAIR), chapter.ratios(other, PAIR), chapter.costs(other, PAIR)):
+    for made in (chapter.answer(other, PAIR), rates(other), chapter.ratios(other, PAIR), chapter.costs(other, PAIR)):
         assert isinstance(made, Sentence)
         assert "It measured nothing there." in made.text
     assert "TIERS=local" in chapter.here(other).text

@@ -75,6 +75,24 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     return None
 
 
+@dataclass(frozen=True)
+class Recorded:
+    """The requests of one step of a trial, in `timings.traces.TRACE`'s columns; after number `tail_after` (none: the beginning) it ends."""
+
+    step: int
+    requests: pl.DataFrame
+    tail_after: int | None
+
+
+def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Recorded] | None:
+    """Every step of a trial that sent requests, as it was recorded; `None` where nothing of the trial was."""
+    trace = read_trace(run_folder, TraceKey(study, pair, trial))
+    if trace is None:
+        return None
+    steps = trace.filter((pl.col("operation") != END).any().over("step")).partition_by("step", maintain_order=True)
+    return [Recorded(step["step"][0], step.filter(pl.col("operation") != END), step.filter(operation=END)["after"][0]) for step in steps]
+
+
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
     """The recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
     `relation` the one that it belongs to; `None` where none were recorded."""

@@ -41,8 +41,12 @@ class ClaimVerdict(Judgement):
 
 
 def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`."""
-    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in manifests(raw).values() if run.finished_at]
+    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`.
+
+    A run of some of a study's trials is none of them.
+    """
+    known = [run for run in manifests(raw).values() if not run.chosen]
+    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
     return max(finished)[2] if finished else None
 
 

@@ -1,5 +1,6 @@
 """The store with the views of every study's SQL file on top."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,12 @@ def sql_of(study: str) -> str:
     return studies.text(study, ROWS)
 
 
-def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
+def open_views(
+    raw: Path, run_id: str | None = None, change: Callable[[duckdb.DuckDBPyConnection], None] | None = None
+) -> duckdb.DuckDBPyConnection:
     """`timings.store.connect` with the views that each study's SQL creates, one of which bears its name.
+
+    `change` may alter the table `timings` of the connection before these views are made over it.
 
     What a claim is judged on is the view ``<study>``: one row for each value, with ``run_id``, ``pair``, ``arm``,
     ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
@@ -29,6 +34,8 @@ def open_views(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnectio
     """
     connection = connect(raw, run_id)
     connection.execute(MACRO)
+    if change is not None:
+        change(connection)
     for study in studies.having(ROWS):
         connection.execute(sql_of(study))
     return connection

@@ -1,7 +1,11 @@
 """Measure one study: on its source's pair and on the reader's, in the run of these inputs."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from tierwise.bench.book import Book
 from tierwise.bench.inputs import Counting, Inputs
@@ -9,10 +13,11 @@ from tierwise.bench.live import measure_on_pair
 from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.bench.runs import begin_run, finish
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
+from tierwise.bench.study import Study, Trial, no_check
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
 from tierwise.core import paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
-from tierwise.core.errors import MissingError
+from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
@@ -21,6 +26,8 @@ from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.recorders import strace
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.manifest import Manifest, load_manifest
+
+AnyStudy = Study[Any, Any] | SimulatedStudy[Any, Any]
 
 
 def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inputs:
@@ -81,26 +88,74 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
     return (IoArm.BUFFERED,)
 
 
-def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id: str = "", **sources: str) -> Manifest:
-    """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it."""
+def trials_of(name: str, *, profile: str, tiers: str = "", seed: int = 1, trials: str = "", **sources: str) -> pl.DataFrame:
+    """The trials that `run_study` would measure with the same arguments: a row each, with its pair and the coordinates of its cell.
+
+    Raises:
+        InputError: no trial is among the chosen ones.
+    """
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+    study = _with_trials(load_study(name), inputs, trials)
+    asked = ((pair, trial) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for trial in study.trials(inputs.profile, pair))
+    return pl.DataFrame([{"pair": pair.name, **trial.coordinates} for pair, trial in asked], infer_schema_length=None)
+
+
+def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id: str = "", trials: str = "", **sources: str) -> Manifest:
+    """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it.
+
+    Args:
+        name: of the study.
+        profile: smoke, quick or full.
+        tiers: the reader's own pair, or empty.
+        seed: of data, order and devices.
+        run_id: of a run that was begun, or empty.
+        trials: parts of a trial's key with spaces between them (``start=FL table=hdd``): only trials that have all of them are measured,
+            in a run of their own, which stays partial and is never taken for a whole one; empty: all trials.
+        sources: whence a data set comes, by its name.
+
+    Raises:
+        InputError: no trial is among the chosen ones, or they are asked for in a run that was begun for all.
+    """
+    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+    if run_id and trials:
+        raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a run of their own", remedy="leave RUN_ID empty")
     if run_id:
         return measure_study(name, inputs, paths.raw() / run_id)
-    run = begin_run(inputs, fresh=False)
+    _with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
+    run = begin_run(inputs, fresh=False, chosen={name: trials} if trials else None)
     measure_study(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
 
 
 def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     """Measure what the run in `folder` still lacks of study `name`, on its source's pair and on the reader's."""
-    study = load_study(name)
-    if load_manifest(folder).status != "complete":
+    run = load_manifest(folder)
+    study = _with_trials(load_study(name), inputs, run.chosen.get(name, ""))
+    if run.status != "complete":
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
             for pair in pairs_of(study, inputs.pairs, inputs.reader_pair):
+                if run.chosen and not study.trials(inputs.profile, pair):
+                    continue
                 work = run_folder(workspace, folder.name) / f"{name}-{pair.name}"
                 if isinstance(study, SimulatedStudy):
                     simulate_on_pair(study, pair, inputs, Book(folder), work)
                 else:
                     measure_on_pair(study, pair, inputs, Book(folder), work)
     return load_manifest(folder)
+
+
+def _with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
+    """`study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked."""
+    if not chosen:
+        return study
+    parts = set(chosen.split())
+
+    def trials(profile: Profile, pair: Pair) -> tuple[Trial[Any], ...]:
+        return tuple(trial for trial in study.trials(profile, pair) if parts <= set(trial.key.split("/")))
+
+    pairs = pairs_of(study, inputs.pairs, inputs.reader_pair)
+    if not any(trials(inputs.profile, pair) for pair in pairs):
+        known = {part for pair in pairs for trial in study.trials(inputs.profile, pair) for part in trial.key.split("/")}
+        raise InputError("TRIALS", value=chosen, rule="no trial has all of these", remedy=f"some of: {' '.join(sorted(known))}")
+    return replace(study, trials=trials, check=no_check)

@@ -43,20 +43,24 @@ class Outlook:
         return [name for name in self.fingerprints if name not in self.rows]
 
 
-def look_ahead(inputs: Inputs, *, fresh: bool = False) -> Outlook:
+def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | None = None) -> Outlook:
     """What `begin_run` would do; nothing is written.
 
     The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
-    no other. A new run refers to the newest run that measured a study with the same fingerprint.
+    no other. A new run refers to the newest run that measured a study with the same fingerprint. A run of `chosen` trials alone goes on
+    with one of the same trials, refers to none, and no other goes on with it or refers to it.
     """
     now = fingerprints(inputs)
     if fresh:
         return Outlook(now, None, {}, {})
-    known = sorted((run for run in manifests(paths.raw()).values() if run.fingerprints), key=lambda run: run.started_at, reverse=True)
+    alike = (run for run in manifests(paths.raw()).values() if run.fingerprints and run.chosen == (chosen or {}))
+    known = sorted(alike, key=lambda run: run.started_at, reverse=True)
     same = sorted((run for run in known if run.fingerprints == now), key=lambda run: run.status == "partial")
     if same:
         run = same[0]
         return Outlook(now, run, {name: _holder(run, name) for name in now if not lacking_pairs(run, name, inputs)}, {})
+    if chosen:
+        return Outlook(now, None, {}, {})
     holders = {name: _measured_in(known, name, one, inputs) for name, one in now.items()}
     rows = {name: run.run_id for name, run in holders.items() if run is not None}
     before = next((run for run in known if (run.profile.get("name"), run.seed) == (inputs.profile.name, inputs.seed)), None)
@@ -64,9 +68,9 @@ def look_ahead(inputs: Inputs, *, fresh: bool = False) -> Outlook:
     return Outlook(now, None, rows, why)
 
 
-def begin_run(inputs: Inputs, *, fresh: bool) -> Manifest:
+def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = None) -> Manifest:
     """The run that `look_ahead` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
-    outlook = look_ahead(inputs, fresh=fresh)
+    outlook = look_ahead(inputs, fresh=fresh, chosen=chosen)
     if outlook.run is not None:
         return outlook.run
     now = datetime.now(UTC)
@@ -80,6 +84,7 @@ def begin_run(inputs: Inputs, *, fresh: bool) -> Manifest:
         pairs=inputs.pair_files(),
         reader_pair=inputs.reader_pair,
         seed=inputs.seed,
+        chosen=dict(chosen or {}),
         clocks=inputs.counting.told(),
         sources={name: shown_source(source) for name, source in inputs.sources.items()},
         code_version=code_version(),
@@ -117,12 +122,15 @@ def lacking(run: Manifest, inputs: Inputs) -> list[str]:
 
 
 def finish(run_id: str, inputs: Inputs) -> Manifest:
-    """Complete the run if it has every study; else it is partial: what it has can be read, and a later report goes on with it."""
+    """Complete the run if it has every study; else it is partial: what it has can be read, and a later report goes on with it.
+
+    A run of chosen trials stays partial, and nothing goes on with it.
+    """
     folder = paths.raw() / run_id
     manifest = load_manifest(folder)
     if manifest.status == "complete":
         return manifest
-    if not lacking(manifest, inputs):
+    if not manifest.chosen and not lacking(manifest, inputs):
         return complete(run_id)
     partial = update(manifest, status="partial", finished_at=datetime.now(UTC))
     partial.save(folder)

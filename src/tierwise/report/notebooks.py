@@ -22,6 +22,10 @@ from tierwise.report.display import ROWS_MIME, VEGA_MIME
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
+LEFT_OUT: Final = re.compile(r"^#\|\s*include:\s*false\s*$", re.MULTILINE)
+"""A cell for whoever works in the notebook: a query and the frame that it gives."""
+NOTEBOOKS: Final = "notebooks"
+"""Folder beside the pages: every notebook as it was executed."""
 FIGURES: Final = "figures"
 ROWS: Final = "rows"
 """Folders beside the pages: every chart for print, and the rows behind it."""
@@ -63,13 +67,31 @@ def chapter(executed: Path, folder: Path) -> str:
     return "\n\n".join(_markdown(part, folder) for part in read(executed)) + "\n"
 
 
+def give_away(executed: Path, target: Path) -> None:
+    """Copy every whole notebook in `executed` into `target`, as it ran, without what papermill and the kernel say of this machine."""
+    target.mkdir(parents=True, exist_ok=True)
+    for path in sorted(executed.glob("[!.]*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        if any(output.output_type == "error" for cell in notebook.cells for output in cell.get("outputs", ())):
+            continue
+        for part in (notebook, *notebook.cells):
+            part.metadata.pop("papermill", None)
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+        nbformat.write(notebook, target / path.name)
+
+
 def _shown(cell: NotebookNode, where: str) -> Shown:
     """What a code cell shows: nothing, a sentence, or under its label a figure or a table with its caption."""
     found = LABEL.search(cell.source)
     label = found[1] if found else ""
     if label and not label.startswith(LABELLED):
         raise InputError(where, field="label", value=label, rule=f"must begin with {' or '.join(LABELLED)}")
-    data = [_data(output, where) for output in cell.outputs if output.output_type != "stream"]
+    outputs = [output for output in cell.outputs if output.output_type != "stream"]
+    if LEFT_OUT.search(cell.source) and not any(output.output_type == "error" for output in outputs):
+        return Shown(cell.id, "", True)
+    data = [_data(output, where) for output in outputs]
     match data:
         case []:
             return Shown(cell.id, "", True)

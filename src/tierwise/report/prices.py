@@ -11,13 +11,13 @@ from tierwise.report.run import Run
 
 
 def book_of(run: Run) -> Book:
-    """The prices as they stood when the run was measured."""
-    return load_book(run.manifest.started_at.date())
+    """The prices as they stood when the run was measured, and those that it was opened with."""
+    return _book(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
 def answer_of(run: Run) -> Answer:
     """``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
-    return _answer(run.manifest.started_at.date())
+    return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
 def run_note(run: Run, substrate: Substrate, n: int, what: str) -> str:
@@ -31,5 +31,13 @@ def devices_note() -> str:
 
 
 @cache
-def _answer(on: date) -> Answer:
-    return answer(load_book(on))
+def _answer(on: date, given: tuple[tuple[str, float], ...]) -> Answer:
+    return answer(_book(on, given))
+
+
+@cache
+def _book(on: date, given: tuple[tuple[str, float], ...]) -> Book:
+    book = load_book(on)
+    for item, price in given:
+        book = book.with_price(item, price)
+    return book

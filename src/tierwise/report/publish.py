@@ -30,6 +30,7 @@ A report of tierwise: open `index.html`, or `tierwise.pdf`. Nothing here needs a
 |---|---|
 | `index.html`, `assets/`, `figures/`, `sql/`, `rows/` | the report, every chart, query, and the rows behind each chart |
 | `tierwise.pdf` | the same report for print |
+| `notebooks/` | every notebook as it was executed: queries, the frames that they gave, charts |
 | `run/manifest.json`, `run/timings.parquet`, `run/traces/` | run `{run_id}`: what was asked, on what, the raw rows |
 | `facts.json` | what this version says, for `tierwise diff` |
 | `artifact.md` | the artifact checklist |
@@ -98,7 +99,7 @@ def _checked(run: Path) -> Manifest:
 
 
 def _copy_run(run: Path, target: Path) -> None:
-    """Manifest, raw rows and the tables beside them, whole; not the executed notebooks, whose chapters are the report."""
+    """Manifest, raw rows and the tables beside them, whole; the executed notebooks lie beside the report."""
     target.mkdir()
     if taken(run):
         read_rows(run).write_parquet(target / TIMINGS)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -9,15 +10,16 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.analysis.comparison import beside, medians
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.verdicts import ClaimVerdict, newest_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
 from tierwise.report.formats import count, listed, number, seconds
-from tierwise.report.run import Run, open_run
+from tierwise.report.run import NoRowsError, Run, open_run
 from tierwise.report.words import estimated
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
+from tierwise.timings.store import manifests
 
 REFERENCE: Final = "reference"
 
@@ -110,6 +112,37 @@ def open_reference() -> Run | None:
     folder = paths.reference()
     manifests = sorted(folder.glob(f"*/{MANIFEST}"))
     return _opened(folder, manifests[0].stat().st_mtime_ns) if manifests else None
+
+
+def open_newest(run_id: str = "") -> Run:
+    """The run `run_id`; empty: the newest complete run, and where there is none the reference run.
+
+    Raises:
+        NoRowsError: no run is there, and no reference run ships.
+        InputError: the run is unknown or its files break the schema.
+    """
+    if run_id or newest_run(paths.raw()):
+        return open_run(run_id)
+    return open_reference() or open_run()
+
+
+def open_before(run: Run, run_id: str = "") -> Run:
+    """The run `run_id`, to be held against `run`; empty: the complete run that was finished last before it, else the reference run.
+
+    Raises:
+        NoRowsError: no other run is there, and no reference run ships.
+        InputError: the run is unknown or its files break the schema.
+    """
+    if run_id:
+        return open_run(run_id)
+    complete = [one for one in manifests(paths.raw()).values() if one.status == "complete"]
+    own = (run.manifest.finished_at or datetime.max.replace(tzinfo=UTC), run.run_id)
+    earlier = [key for one in complete if one.finished_at and (key := (one.finished_at, one.run_id)) < own]
+    other = open_run(max(earlier)[1]) if earlier else open_reference()
+    if other is None:
+        why = f"{run.run_id} is alone, and no reference run ships"
+        raise NoRowsError("another run", why=why, remedy="make report FRESH=1 measures one")
+    return other
 
 
 @lru_cache(maxsize=1)

@@ -5,7 +5,7 @@ from pathlib import Path
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import scratch_folder
-from tierwise.report import quarto, site, versions
+from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
 from tierwise.report.facts import gather
 from tierwise.report.plain import PlainEngine
@@ -35,6 +35,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
         variables = {**run.facts(), "engine": chosen.name, "date": site.today(), "version": version}
         book = assemble(build / "book", executed, variables, made)
         chosen.build(book, build / "site")
+        notebooks.give_away(executed, build / "site" / notebooks.NOTEBOOKS)
         facts.save(build / "site")
         return _put(build / "site", version, build / "old")
 

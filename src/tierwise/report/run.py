@@ -1,13 +1,14 @@
 """The run that a chapter speaks of: its manifest, its rows, its verdicts. Only reads."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import polars as pl
 
+from tierwise.advisor.other_devices import retime
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.verdicts import ClaimVerdict, newest_run
 from tierwise.analysis.views import open_views
@@ -35,6 +36,10 @@ class Run:
     manifest: Manifest
     connection: duckdb.DuckDBPyConnection
     verdicts: tuple[ClaimVerdict, ...]
+    prices: Mapping[str, float] = field(default_factory=dict)
+    """Item of the price book -> another price than the one that was read, in the same unit."""
+    devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Pair -> tier -> the device in place of the run's own."""
 
     @property
     def run_id(self) -> str:
@@ -93,7 +98,8 @@ class Run:
 
     def _counted(self, pair: str, n: int, what: str) -> str:
         substrate = f"**{found}**" if (found := self.substrate(pair)) else "nothing measured"
-        return f"{self.stamp}, pair `{pair}`, {substrate}, n = {count(n)} {what}"
+        others = listed(f"`{device}` as {tier}" for tier, device in self.devices.get(pair, {}).items())
+        return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {substrate}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
         """What the front page says of the run."""
@@ -112,8 +118,10 @@ class Run:
         return {**whose, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
 
 
-def open_run(run_id: str = "", raw: Path | None = None) -> Run:
+def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
     """The run `run_id` below `raw` (``data/raw``); empty: the complete run that was finished last.
+
+    `prices` (item -> price, in the unit of the price book) take the place of those that were read, in whatever is asked of the run.
 
     Raises:
         NoRowsError: no complete run is there.
@@ -124,7 +132,23 @@ def open_run(run_id: str = "", raw: Path | None = None) -> Run:
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)))
+    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)), prices or {})
+
+
+def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
+    """`run` with other `devices` (tier -> file of ``data/devices``) behind tiers of `pair`; `run` itself where none is named.
+
+    Its recorded requests are replayed, and its rows there are called simulated (`advisor.other_devices.retime`). Verdicts stay those
+    of the rows that were measured.
+
+    Raises:
+        InputError: an unknown tier or device.
+        MissingError: no requests were recorded on `pair`.
+    """
+    if not devices:
+        return run
+    connection = open_views(run.folder.parent, run.run_id, lambda rows: retime(rows, run.folder, pair, devices))
+    return replace(run, connection=connection, devices={**run.devices, pair: devices})
 
 
 def source_pair(source: str) -> str:

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
@@ -248,6 +249,7 @@ class Server:
         origin_s: float = 0.0,
     ) -> None:
         """Count for one session (its process), or for a group (its folders); for neither, wait. Every device is then as new."""
+        self._complete()
         if isinstance(self._clock, CountedSeveral):
             self._clock.close()
         self._turns.end()
@@ -262,6 +264,16 @@ class Server:
             self._clock = Waited()
         for volume in self._volumes.values():
             volume.go_by(self._clock)
+
+    def _complete(self) -> None:
+        """Have the devices do what is under way, as writes of a killed server may be: nobody waits for it by this clock any more."""
+        while any(volume.transfers.outstanding for volume in self._volumes.values()):
+            due_s = min(volume.transfers.due_s for volume in self._volumes.values())
+            if due_s == inf:
+                return
+            time.sleep(max(0.0, due_s - self._clock.now()) if isinstance(self._clock, Waited) else 0.0)
+            self._clock.jump(due_s)
+            self._advance()
 
     def _time(self) -> dict[str, float]:
         return self._clock.parts()

@@ -123,6 +123,7 @@ class Manifest(Strict):
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
     seed: int
+    chosen: dict[str, str] = Field(default_factory=dict)  # study -> which of its trials alone were asked for: the run stays partial
     clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
     sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
     dataset_source: str | None = None  # the census's, of runs from before `sources`

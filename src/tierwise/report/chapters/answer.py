@@ -4,7 +4,7 @@ All of it is made from the run's numbers by rules, so that it is true of any run
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -13,10 +13,12 @@ import altair as alt
 import polars as pl
 
 from tierwise.advisor.workload import Workload
+from tierwise.analysis import heat
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.costs import volumes as rented
 from tierwise.report import rooms, theme
@@ -31,6 +33,10 @@ from tierwise.report.run import Run
 
 MOST_WORDS: Final = 150
 DISKS, INDEXES, EVERYTHING = "all hdd", "indexes ssd", "all ssd"
+HEAT: Final = "reading/heat.sql"
+"""The query of a room that says what is asked of each relation, and in what time."""
+DIGITS: Final = 12
+"""Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
 EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
@@ -59,23 +65,36 @@ class Compared:
     @property
     def table(self) -> Gain | None:
         """The better of the placements that have tables on the SSD and no index."""
-        tables = [gain for gain in self.gains if gain.placement not in {INDEXES, EVERYTHING}]
-        return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
+        return _table(self.gains)
 
     @property
     def indexes(self) -> Gain | None:
         """All indexes on the SSD."""
-        return next((gain for gain in self.gains if gain.placement == INDEXES), None)
+        return _indexes(self.gains)
 
     @property
     def tables_first(self) -> Verdict:
         """Confirmed where the whole interval of table over indexes lies below 1, contradicted where it lies above."""
-        if self.table is None or self.indexes is None:
-            return Verdict.NOT_MEASURED
-        ratio = geometric_estimate(list(paired_ratios(self.table.ratios, self.indexes.ratios).values()))
-        if ratio.low is None or ratio.high is None:
-            return Verdict.UNDECIDED
-        return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
+        return _tables_first(self.gains)
+
+
+def _table(every: Sequence[Gain]) -> Gain | None:
+    tables = [gain for gain in every if gain.placement not in {INDEXES, EVERYTHING}]
+    return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
+
+
+def _indexes(every: Sequence[Gain]) -> Gain | None:
+    return next((gain for gain in every if gain.placement == INDEXES), None)
+
+
+def _tables_first(every: Sequence[Gain]) -> Verdict:
+    table, indexes = _table(every), _indexes(every)
+    if table is None or indexes is None:
+        return Verdict.NOT_MEASURED
+    ratio = geometric_estimate(list(paired_ratios(table.ratios, indexes.ratios).values()))
+    if ratio.low is None or ratio.high is None:
+        return Verdict.UNDECIDED
+    return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
 
 
 def compared(found: Found) -> list[Compared]:
@@ -95,7 +114,11 @@ def compared(found: Found) -> list[Compared]:
 
 def finding(every: Sequence[Compared]) -> str:
     """The first answer in a line, which is the chart's title too."""
-    words = Counter(one.tables_first for one in every)
+    return _finding(one.tables_first for one in every)
+
+
+def _finding(verdicts: Iterable[Verdict]) -> str:
+    words = Counter(verdicts)
     outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
     there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
     told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
@@ -118,36 +141,62 @@ def answer(run: Run) -> Sentence:
     return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, told))}" for head, told in paragraphs.items()))
 
 
-def gains(run: Run) -> Figure | Sentence:
-    """What each placement leaves of a job's time, by workload; where no workload has an answer, that of the reference run."""
+def shares(run: Run) -> pl.DataFrame:
+    """What each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
+
+    Where no workload of `run` has an answer, the rows are the reference run's. Columns: run, substrate, workload, placement, block (from
+    1) and share (time over that with everything on disks; 1: nothing gained).
+    """
     shown, every = run, compared(gather(run))
     if not every and not run.is_reference and (reference := open_reference()):
         shown, every = reference, compared(gather(reference))
-    if not every:
-        return Sentence("")
-    rows = pl.DataFrame(
+    return pl.DataFrame(
         [
-            {
-                "workload": _workload(one.workload),
-                "placement": NAMES.get(gain.placement, gain.placement),
-                "block": block + 1,
-                "share": ratio,
-                "substrate": str(one.workload.substrate),
-            }
+            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
             for one in every
             for gain in one.gains
             for block, ratio in gain.ratios.items()
-        ]
+        ],
+        schema={
+            "run": pl.String,
+            "substrate": pl.String,
+            "workload": pl.String,
+            "placement": pl.String,
+            "block": pl.Int64,
+            "share": pl.Float64,
+        },
+        orient="row",
     )
-    title = finding(every) if shown is run else f"No answer yet; the reference run: {finding(every)[0].lower()}{finding(every)[1:]}"
+
+
+def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
+    """What each placement leaves of a job's time, by workload, from the rows of `shares`: those of `run`, or of the reference run."""
+    if rows.is_empty():
+        return Sentence("")
+    every = {
+        str(workload): tuple(
+            Gain(str(placement), dict(part.select("block", "share").rows()))
+            for (placement,), part in of.group_by("placement", maintain_order=True)
+        )
+        for (workload,), of in rows.group_by("workload", maintain_order=True)
+    }
+    found = _finding(map(_tables_first, every.values()))
+    shown = rows["run"][0]
+    title = found if shown == run.run_id else f"No answer yet; the reference run: {found[0].lower()}{found[1:]}"
     chart, width_px = _chart(every, title)
-    substrates = listed(sorted({f"**{one.workload.substrate}**" for one in every}))
+    substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
     caption = (
         "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
-        f"with its 95 % interval, log axis. Run `{shown.run_id}`, {substrates} tiers, n = {count(len(rows))} pairs. Query: "
-        "`analysis/heat.sql`."
+        f"with its 95 % interval, log axis. Run `{shown}`{_others(run) if shown == run.run_id else ''}, {substrates} tiers, "
+        f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
-    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
+
+
+def _others(run: Run) -> str:
+    """The devices that took others' place, where any did."""
+    others = [f"`{device}` as {tier} of `{pair}`" for pair, tiers in run.devices.items() for tier, device in tiers.items()]
+    return f" with {listed(others)}" if others else ""
 
 
 def _workload(workload: Workload) -> str:
@@ -165,7 +214,7 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    return f"{finding(both)} (@fig-answer): a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
 
 
 def _range(values: Iterable[float]) -> str:
@@ -202,7 +251,7 @@ def _cheapest(found: Found) -> str:
     if not cheapest:
         return "Cost of a job: no answer yet."
     flash = sum(times for name, times in cheapest.items() if name != DISKS)
-    return f"An SSD makes a job cheapest in {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+    return f"Cheapest with an SSD: {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -224,8 +273,8 @@ def _trust(run: Run) -> str:
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
-        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
-        f"alone. One run of one machine.{smoke}"
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
+        f"alone. One run, one machine.{smoke}"
     )
 
 
@@ -234,12 +283,12 @@ def _look(placement: str) -> tuple[str, str]:
     return {INDEXES: ("square", theme.BLUE), EVERYTHING: ("diamond", theme.GREEN)}.get(placement, ("circle", theme.VERMILLION))
 
 
-def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
-    """The chart, and the pixels beside its plot."""
+def _chart(every: Mapping[str, Sequence[Gain]], title: str) -> tuple[alt.LayerChart, int]:
+    """The chart of each workload's gains, and the pixels beside its plot."""
     rows = pl.DataFrame(
         [
             {
-                "row": f"{_workload(one.workload)}: {NAMES.get(gain.placement, gain.placement)}",
+                "row": f"{workload}: {NAMES.get(gain.placement, gain.placement)}",
                 "share": gain.estimate.value,
                 "low": gain.estimate.low,
                 "high": gain.estimate.high,
@@ -247,8 +296,8 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
                 "shape": _look(gain.placement)[0],
                 "colour": _look(gain.placement)[1],
             }
-            for one in every
-            for gain in sorted(one.gains, key=lambda gain: gain.estimate.value or 1.0)
+            for workload, of in every.items()
+            for gain in sorted(of, key=lambda gain: gain.estimate.value or 1.0)
         ]
     )
     width_px = parts.label_px(rows["row"])

@@ -23,14 +23,19 @@ MOST: Final = 6
 """Cells in the chart: the longest ones."""
 
 
+def sql() -> str:
+    """The text of ``clocks.sql``."""
+    return (files("tierwise") / QUERY).read_text(encoding="utf-8")
+
+
 def held(run: Run) -> pl.DataFrame:
     """The rows of ``clocks.sql``."""
-    return run.query((files("tierwise") / QUERY).read_text(encoding="utf-8"))
+    return run.query(sql())
 
 
-def composed(run: Run) -> Figure | Sentence:
-    """The time of some cold queries by either clock, by its parts, and what really passed."""
-    rows = held(run).filter(pl.col("clock") == "counted-one", pl.col("cache") == "cold").sort("counted_s", descending=True).head(MOST)
+def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
+    """The time of some cold queries by either clock, by its parts, and what really passed; `both`: rows of ``clocks.sql``."""
+    rows = both.filter(pl.col("clock") == "counted-one", pl.col("cache") == "cold").sort("counted_s", descending=True).head(MOST)
     if rows.is_empty():
         return Sentence("No query of this run was both counted and waited for, so the two clocks cannot be shown side by side.")
     found = []

@@ -57,16 +57,14 @@ def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
     return in_place(run, shown.study, pair)
 
 
-def times(run: Run, pair: str, shown: Shown) -> Figure | Sentence:
-    """Every observation, by place; a panel for each query, form and way of I/O."""
-    form = "form" if shown.forms else f"'{ONLY_FORM}' as form"
-    rows = run.query(
-        f"select query, {form}, arm, {shown.column} as place, block + 1 as block, elapsed_s, flags from {shown.study} where pair = ?",
-        [pair],
-    )
-    if rows.is_empty():
+def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure | Sentence:
+    """Every observation, by place; a panel for each query, form and way of I/O.
+
+    `observed`: query, form, arm, place, block, elapsed_s and flags (text) of each.
+    """
+    if observed.is_empty():
         return nothing(run, shown, pair)
-    rows = rows.with_columns(row=pl.col("place").replace_strict(shown.places))
+    rows = observed.with_columns(row=pl.col("place").replace_strict(shown.places))
     order = [name for place, name in shown.places.items() if place in set(rows["place"])]
     width_px = parts.label_px(order)
     panels = [

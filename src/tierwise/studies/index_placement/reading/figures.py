@@ -1,5 +1,6 @@
 """Charts of the census study's question: times of every placement, and ratios beside what was published."""
 
+import warnings
 from typing import Final
 
 import altair as alt
@@ -28,6 +29,8 @@ PLACEMENTS: Final = {
 """(table, index) -> words."""
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
+FROM: Final = {"cold": "cold", "hot": "hot", "cross": "cross-filled"}
+"""What the caches held, in the words of a caption."""
 STATES: Final = tuple(map(state_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
 
 
@@ -50,15 +53,13 @@ def left_out(run: Run, pair: str, cache: str = "%") -> str:
     return f"; {count(found)} flagged repeats are left out" if found else ""
 
 
-def placements(run: Run, pair: str) -> Figure | Sentence:
-    """Time of each placement over that of everything on hdd, from a cold cache, with the band published for the index alone."""
-    arm = main_arm(run, pair)
+def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
+    """Time of each placement over that of everything on hdd, with the band published for the index alone.
+
+    `times`: a row for each clean repeat from one cache state and with one way of I/O (arm, cache, state, block and the four
+    placements' times in seconds, as the view ``index_placement`` names them).
+    """
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
-    times = run.query(
-        f"select state as row, block + 1 as block, hdd_hdd_s, {', '.join(moved)} from index_placement "
-        "where variant = 'published' and pair = ? and arm = ? and cache = 'cold' and not flagged",
-        [pair, arm],
-    )
     ratios = (
         _named(times)
         .unpivot(list(moved), index=["row", "block", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
@@ -68,9 +69,10 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
     ratios = estimable(ratios, ["row", "placement"])
     if ratios.is_empty():
         return nothing(run, pair)
+    arm, cache = times["arm"][0], times["cache"][0]
     top = parts.top_of(ratios["ratio"], least=1.05, room=1.1)
     width_px = parts.label_px(ratios["row"])
-    published = _bounds("cold")
+    published = _bounds(cache)
     panels = [
         parts.ratio_panel(
             ratios.filter(placement=name),
@@ -85,26 +87,29 @@ def placements(run: Run, pair: str) -> Figure | Sentence:
         if name in set(ratios["placement"])
     ]
     chart = parts.stacked(
-        panels, "Time from a cold cache with index, table or both on SSD, over the time with both on HDD, for three states."
+        panels, f"Time from a {FROM[cache]} cache with index, table or both on SSD, over the time with both on HDD, for three states."
     )
     caption = (
-        "Time of the count from a cold cache over the time with table and index on HDD "
-        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache='cold')}). {MARKS} Grey band: published by the census study for the index on "
-        "SSD. "
+        f"Time of the count from a {FROM[cache]} cache over the time with table and index on HDD "
+        f"(1: as long; {ARMS[arm]}{left_out(run, pair, cache=cache)}). {MARKS} Grey band: published by the census study for the index "
+        "on SSD. "
         f"{run.note(pair, len(ratios), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, ratios)
 
 
-def times(run: Run, pair: str) -> Figure | Sentence:
-    """Every observed time of the main arm, by cache, state and placement, on a log axis."""
-    return _times(run, pair, main_arm(run, pair))
+def times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
+    """Every observed time of the main arm, by cache, state and placement, on a log axis.
+
+    `observed`: arm, cache, state, block, table_tier, index_tier, elapsed_s and flags (a list) of each observation of one variant.
+    """
+    return _times(run, pair, observed.filter(arm=main_arm(run, pair)))
 
 
-def other_times(run: Run, pair: str) -> Figure | Sentence:
+def other_times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
     """The same of the other arm, where it was measured."""
     others = [arm for arm in io_arms(run, pair) if arm != main_arm(run, pair)]
-    return _times(run, pair, others[0]) if others else Sentence("")
+    return _times(run, pair, observed.filter(arm=others[0])) if others else Sentence("")
 
 
 def nothing(run: Run, pair: str) -> Sentence:
@@ -112,20 +117,15 @@ def nothing(run: Run, pair: str) -> Sentence:
     return in_place(run, STUDY, pair)
 
 
-def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
-    rows = run.query(
-        """
-        select arm, cache, state as row, block + 1 as block, table_tier, index_tier, elapsed_s, 1e3 * elapsed_s as time_ms,
-               if(len(flags) > 0, array_to_string(flags, ', '), 'none') as flags
-        from index_placement_observations where variant = 'published' and pair = ? and arm = ?
-        """,
-        [pair, arm],
-    )
+def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     if rows.is_empty():
         return nothing(run, pair)
+    arm = rows["arm"][0]
     placement = {f"{table}/{index}": name for (table, index), name in PLACEMENTS.items()}
     shown = _named(rows).select(
-        *("arm", "cache", "row", "block", "time_ms", "flags"),
+        *("arm", "cache", "row", "block"),
+        (1e3 * pl.col("elapsed_s")).alias("time_ms"),
+        pl.when(pl.col("flags").list.len() > 0).then(pl.col("flags").list.join(", ")).otherwise(pl.lit("none")).alias("flags"),
         pl.concat_str("table_tier", "index_tier", separator="/").replace_strict(placement).alias("placement"),
         pl.col("elapsed_s").map_elements(seconds, return_dtype=pl.String).alias("time"),
     )
@@ -140,17 +140,18 @@ def _times(run: Run, pair: str, arm: str) -> Figure | Sentence:
         f"median of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
-    return Figure(chart.add_params(picked), caption, width_px + parts.BESIDE_PX, shown)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Automatically deduplicated selection parameter")  # wanted: one legend for all panels
+        chart = chart.add_params(picked)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, shown)
 
 
-def ratios(run: Run, pair: str) -> Figure | Sentence:
-    """Index on ssd over index on hdd, the table on hdd: published band, every pair, mean and interval, on a log axis."""
-    repeats = run.query(
-        "select arm, cache, state as row, block + 1 as block, ratio from index_placement "
-        "where variant = 'published' and pair = ? and not flagged and ratio is not null",
-        [pair],
-    )
-    rows = _named(estimable(repeats, ["arm", "cache", "row"]))
+def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
+    """Index on ssd over index on hdd, the table on hdd: published band, every repeat, mean and interval, on a log axis.
+
+    `repeats`: arm, cache, state, block and ratio of each clean repeat of one variant.
+    """
+    rows = _named(estimable(repeats, ["arm", "cache", "state"]))
     if rows.is_empty():
         return nothing(run, pair)
     low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
@@ -177,7 +178,8 @@ def ratios(run: Run, pair: str) -> Figure | Sentence:
 
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(pl.col("row").map_elements(state_name, return_dtype=pl.String))
+    """`rows` with their state in words, as `row`."""
+    return rows.rename({"state": "row"}).with_columns(pl.col("row").map_elements(state_name, return_dtype=pl.String))
 
 
 def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:

@@ -34,18 +34,21 @@ LANE_PX: Final = 10
 GAP_PX: Final = 10
 
 
-def ratios_by_arm(run: Run, pair: str) -> Figure | Sentence:
-    """Every arm's ratio in each state, with its interval, beside the published band; sorted."""
-    return _ratios(run, pair, main_arm(run, pair))
+def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
+    """Every arm's ratio in each state, with its interval, beside the published band; sorted.
+
+    `repeats`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of blocks.
+    """
+    return _ratios(run, pair, main_arm(run, pair), repeats)
 
 
-def ratios_by_other_arm(run: Run, pair: str) -> Figure | Sentence:
+def ratios_by_other_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """The same with the other way of I/O, where it was measured."""
     others = [io for io in io_arms(run, pair) if io != main_arm(run, pair)]
-    return _ratios(run, pair, others[0]) if others else Sentence("")
+    return _ratios(run, pair, others[0], repeats) if others else Sentence("")
 
 
-def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
+def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sentence:
     claims = {claim.id: claim for claim in run.verdicts if claim.id in CLAIMS}
     shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
     shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
@@ -64,27 +67,13 @@ def _ratios(run: Run, pair: str, io: str) -> Figure | Sentence:
         bounds = Bounds(lower=lower, upper=upper)
         panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
     chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
-    repeats = _repeats(run, pair, io)
+    repeats = estimable(repeats.filter(arm=io), ["cache", "variant", "state"])
     caption = (
         f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
         f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(repeats), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, look.width_px + parts.BESIDE_PX, repeats)
-
-
-def _repeats(run: Run, pair: str, io: str) -> pl.DataFrame:
-    """The repeats behind the means: a row for each, with both times."""
-    repeats = run.query(
-        """
-        select arm, variant, cache, state, block + 1 as block, hdd_hdd_s as index_hdd_s, hdd_ssd_s as index_ssd_s, ratio
-        from index_placement
-        where pair = ? and arm = ? and cache in ('cold', 'cross') and not flagged and ratio is not null
-        order by cache, variant, state, block
-        """,
-        [pair, io],
-    )
-    return estimable(repeats, ["cache", "variant", "state"])
 
 
 @dataclass(frozen=True)

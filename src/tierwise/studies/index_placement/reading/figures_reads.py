@@ -15,7 +15,7 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, STATES, arm_label, state_name
-from tierwise.studies.index_placement.reading.figures import QUERY, main_arm, nothing
+from tierwise.studies.index_placement.reading.figures import QUERY, nothing
 from tierwise.timings.traces import TraceKey, read_trace
 
 STUDY: Final = "index_placement"
@@ -45,15 +45,14 @@ def shown_state(run: Run, pair: str) -> str:
     return max(STATES, key=lambda state: (arms_of.get(state, 0), -list(STATES).index(state)))
 
 
-def reads_by_arm(run: Run, pair: str) -> Figure | Sentence:
-    """Why: blocks read of table and index, the time that they take, and how far apart they lie, in each arm."""
-    io, state = main_arm(run, pair), shown_state(run, pair)
-    found = run.query(
-        "select * from index_placement_through where pair = ? and cache = 'cold' and state = ? and arm = ? order by variant, placement",
-        [pair, state, io],
-    )
+def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
+    """Why: blocks read of table and index, the time that they take, and how far apart they lie, in each arm.
+
+    `found`: the rows of the view ``index_placement_through`` of one state, from a cold cache and with one way of I/O.
+    """
     if found.is_empty():
         return nothing(run, pair)
+    io, state = found["arm"][0], found["state"][0]
     (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
     order = [arm_label(arm.variant) for arm in arms(claim) if arm.io == io]
     rows = found.with_columns(

@@ -28,6 +28,8 @@ ROW_PX: Final = 30
 TIMELINE_PX: Final = 170
 TPCB: Final = "clients = '8' and script = 'tpcb-like' and memory = '1'"
 """Where the claims are looked up."""
+CLIENTS: Final = {"1": "one", "8": "eight"}
+"""Numbers of clients in words."""
 
 
 def nothing(run: Run, pair: str) -> Sentence:
@@ -35,11 +37,10 @@ def nothing(run: Run, pair: str) -> Sentence:
     return in_place(run, STUDY, pair)
 
 
-def panels(run: Run, pair: str) -> list[tuple[str, str, float]]:
-    """(size, arm, slowdown) of every panel that the run has rows for: the large set first, direct I/O first."""
-    rows = run.query(f"select distinct size, arm, slowdown from pgbench_placement where pair = ? and {TPCB}", [pair]).rows()
+def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
+    """(size, arm, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
     order = list(product(SIZES, ARMS))
-    return sorted(rows, key=lambda row: (order.index(row[:2]), row[2]))
+    return sorted(rows.select("size", "arm", "slowdown").unique().rows(), key=lambda row: (order.index(row[:2]), row[2]))
 
 
 def panel_title(size: str, arm: str, slowdown: float) -> str:
@@ -48,22 +49,23 @@ def panel_title(size: str, arm: str, slowdown: float) -> str:
     return f"{SIZES[size]}, {ARMS[arm]}{slowed}"
 
 
-def rates(run: Run, pair: str) -> Figure | Sentence:
-    """Transactions a second of every window, by placement; one panel for each size, arm and slowdown."""
-    rows = run.query(
-        f"select size, arm, slowdown, placement, block + 1 as block, tps, cpu_share, if(flagged, note, 'none') as flag "
-        f"from pgbench_placement where pair = ? and {TPCB}",
-        [pair],
-    ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
-    if rows.is_empty():
+def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
+    """Transactions a second of every window, by placement; one panel for each size, arm and slowdown.
+
+    `windows`: size, arm, slowdown, placement, block, tps, cpu_share and flag of each, of one number of clients, script and memory, which
+    stand beside them in columns of these names.
+    """
+    if windows.is_empty():
         return nothing(run, pair)
+    load = _load(windows)
+    rows = windows.drop("clients", "script", "memory").with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     width_px = parts.label_px(PLACEMENTS.values())
     charts = [
         _rates_panel(rows.filter(size=size, arm=arm, slowdown=slowdown), panel_title(size, arm, slowdown), width_px)
-        for size, arm, slowdown in panels(run, pair)
+        for size, arm, slowdown in panels(rows)
     ]
     caption = (
-        "Transactions a second of every window, eight clients, the TPC-B script; the tick is the median "
+        f"Transactions a second of every window, {load}; the tick is the median "
         f"of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no "
         f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
     )
@@ -71,14 +73,13 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
-def gains(run: Run, pair: str) -> Figure | Sentence:
-    """Transactions a second over those of everything on hdd, with the bounds published for the large set."""
-    repeats = run.query(
-        "select size, arm, slowdown, placement, block + 1 as block, ratio from pgbench_placement "
-        f"where pair = ? and {TPCB} and placement <> 'all_hdd' and not flagged and ratio is not null",
-        [pair],
-    ).with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
-    rows = estimable(repeats, ["size", "arm", "slowdown", "placement"])
+def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
+    """Transactions a second over those of everything on hdd, with the bounds published for the large set.
+
+    `repeats`: size, arm, slowdown, placement, block and ratio of each clean repeat.
+    """
+    named = repeats.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
+    rows = estimable(named, ["size", "arm", "slowdown", "placement"])
     if rows.is_empty():
         return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
@@ -93,7 +94,7 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
             bounds=_bounds(size),
             width_px=width_px,
         )
-        for size, arm, slowdown in panels(run, pair)
+        for size, arm, slowdown in panels(rows)
         if not (part := rows.filter(size=size, arm=arm, slowdown=slowdown)).is_empty()
     ]
     caption = (
@@ -105,20 +106,12 @@ def gains(run: Run, pair: str) -> Figure | Sentence:
     return Figure(parts.stacked(charts, "Gain of each placement over everything on HDD."), caption, width_px + parts.BESIDE_PX, rows)
 
 
-def timeline(run: Run, pair: str) -> Figure | Sentence:
-    """Transactions in each second of one window of each placement of the large set, the checkpoint shaded.
+def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
+    """Transactions in each second of one window of each placement, the checkpoint shaded.
 
-    The first block in which each placement's window is clean: by design one window each.
+    `chosen`: the phases of one window of each placement, in their order (placement, trial, block, phase, started_s, elapsed_s,
+    transactions); all of one block.
     """
-    judged = f"{TPCB} and judged = 'yes' and size = 'large' and arm = 'direct'"
-    chosen = run.query(
-        "select placement, trial, block, phase, epoch(started_at) as started_s, elapsed_s, transactions from pgbench_placement_phases "
-        f"semi join (from pgbench_placement where {judged}) using (pair, trial, block) where pair = $1 and block = "
-        "(select min(block) from (select block from pgbench_placement "
-        f"where pair = $1 and {judged} group by block having not bool_or(flagged))) "
-        "order by placement, step",
-        [pair],
-    )
     if chosen.is_empty():
         return nothing(run, pair)
     curves, spans = [], []
@@ -143,8 +136,7 @@ def timeline(run: Run, pair: str) -> Figure | Sentence:
         for name in order
     ]
     caption = (
-        "Transactions in each second of one window each (the first block whose windows are all clean, large set, direct I/O), from "
-        "pgbench's "
+        f"Transactions in each second of one window each (block {chosen['block'][0] + 1}, large set, direct I/O), from pgbench's "
         "own log; the shaded stretch is the "
         f"checkpoint. {run.note(pair, len(seconds), 'seconds', QUERY)}"
     )
@@ -160,6 +152,14 @@ def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
         part = kept.filter(pl.col("ended_s").is_between(started_s, started_s + elapsed_s, closed="left"))
         parts_of.append(part.with_columns(stands_for=pl.lit(transactions / max(1, part.height), pl.Float64)))
     return pl.concat(parts_of)
+
+
+def _load(windows: pl.DataFrame) -> str:
+    """``8 clients, the TPC-B script``, of the load that all `windows` had."""
+    (clients, script, memory), *_ = windows.select("clients", "script", "memory").rows()
+    scripts = {"tpcb-like": "the TPC-B script", "select-only": "the select-only script"}
+    fold = "" if memory == "1" else f", {memory} times the memory"
+    return f"{CLIENTS.get(clients, clients)} clients, {scripts.get(script, script)}{fold}"
 
 
 def _bounds(size: str) -> dict[str, Bounds]:

@@ -55,11 +55,18 @@ def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any
     ).rows(named=True)
 
 
-def flip(run: Run, pair: str) -> Figure | Sentence:
-    """Gains over index/memory, a panel for each skew and layout."""
+def map_gains(run: Run, pair: str) -> pl.DataFrame:
+    """Every gain of the map, simulated (`points`) or measured there too (`live_gains`): panel, index_to_memory, updates, writes, gain,
+    placement, how, and of the simulated ones the number of seeds."""
     every = points(run, pair)
     rows = [
-        {**_where(point), "gain": gain_of(point, name), "placement": PLACEMENTS[name], "how": str(Substrate.SIMULATED)}
+        {
+            **_where(point),
+            "gain": gain_of(point, name),
+            "placement": PLACEMENTS[name],
+            "how": str(Substrate.SIMULATED),
+            "seeds": len(point["tps"]["all_hdd"]),
+        }
         for point in every
         for name in SHOWN
     ]
@@ -69,17 +76,22 @@ def flip(run: Run, pair: str) -> Figure | Sentence:
         for found in live_gains(run, pair, point)
         if found["placement"] in SHOWN
     ]
-    if not rows:
+    return pl.DataFrame([*rows, *live], infer_schema_length=None)
+
+
+def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
+    """Gains over index/memory, a panel for each skew and layout; `gains` as of `map_gains`."""
+    if gains.is_empty():
         return Sentence("")
-    table = pl.DataFrame([*rows, *live])
+    table = gains.drop("seeds")
+    live, seeds = table.filter(how=str(Substrate.EMULATED)), max(gains["seeds"].drop_nulls())
     top = parts.top_of(table["gain"], least=2.0, room=1.15)
     charts = [_panel(table.filter(panel=panel), str(panel), top) for panel in table["panel"].unique(maintain_order=True)]
-    seeds = max(len(point["tps"]["all_hdd"]) for point in every)
     caption = (
         "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
         f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates), crosses "
         f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
-        f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
+        f"{run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
         f"**{Substrate.EMULATED}**. Query: `{QUERY}`."
     )
     return Figure(

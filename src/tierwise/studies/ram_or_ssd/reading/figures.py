@@ -9,6 +9,7 @@ from tierwise.analysis.published import published_series
 from tierwise.analysis.statistics import estimable
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
+from tierwise.costs.iops import simulated_iops
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -18,6 +19,8 @@ STUDY: Final = "ram_or_ssd"
 READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 """The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
 QUERY: Final = studies.path(STUDY, ROWS)
+SEEDS: Final = "reading/seeds.sql"
+"""The query of the room for the measured phase of every clean seed."""
 WARM_UP_S: Final = 600
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}
@@ -25,16 +28,18 @@ HOW: Final = {"simulated": "circle", "published": "cross", "Che": "triangle-up"}
 AXIS_PX: Final = 70
 
 
-def throughput(run: Run, pair: str) -> Figure | Sentence:
-    """Reads per second of the measured phase by the size of the data: every seed, the author's logs, Che's approximation."""
-    seeds = clean_seeds(run, pair)
+def throughput(run: Run, pair: str, seeds: pl.DataFrame, approximated: pl.DataFrame) -> Figure | Sentence:
+    """Reads per second of the measured phase by the size of the data: every seed, the author's logs, Che's approximation.
+
+    `seeds`, `approximated`: as of `clean_seeds` and `che`.
+    """
     if seeds.is_empty():
         return nothing(pair)
     points = pl.concat(
         [
             seeds.select("tier", "dataset_gib", "reads_per_s", how=pl.lit("simulated")),
             published_means().with_columns(how=pl.lit("published")),
-            che(run, pair, seeds).with_columns(how=pl.lit("Che")),
+            approximated.with_columns(how=pl.lit("Che")),
         ],
     ).with_columns(drive=pl.col("tier").replace_strict(TIERS))
     low, high = points["reads_per_s"].min(), points["reads_per_s"].max()
@@ -66,15 +71,13 @@ def throughput(run: Run, pair: str) -> Figure | Sentence:
     return Figure(chart, caption, AXIS_PX, seeds)
 
 
-def fill_curves(run: Run, pair: str) -> Figure | Sentence:
-    """The series from dropped caches on, over the author's logs at the sizes that these have."""
+def fill_curves(run: Run, pair: str, simulated: pl.DataFrame) -> Figure | Sentence:
+    """The series from dropped caches on, over the author's logs at the sizes that these have.
+
+    `simulated`: tier, dataset_gib, end_s, and of the clean seeds there the median reads_per_s, low and high.
+    """
     logs = published_series(READ_BENCHMARK).with_columns(drive=pl.col("tier").replace_strict(TIERS), end_s=pl.col("end_s").cast(pl.Float64))
-    series = run.query(
-        "select tier, dataset_gib::bigint as dataset_gib, end_s, median(reads_per_s) as reads_per_s, min(reads_per_s) as low, "
-        "max(reads_per_s) as high from ram_or_ssd_series where pair = ? and how is null and len(flags) = 0 "
-        "group by all having enough(reads_per_s) order by end_s",
-        [pair],
-    ).join(logs.select("tier", "dataset_gib").unique(), on=["tier", "dataset_gib"], how="semi")
+    series = simulated.join(logs.select("tier", "dataset_gib").unique(), on=["tier", "dataset_gib"], how="semi")
     if series.is_empty():
         return nothing(pair)
     series = series.with_columns(drive=pl.col("tier").replace_strict(TIERS))
@@ -114,12 +117,7 @@ def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart
 
 def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
     """A row for each seed of the drives and sizes that have enough of them: tier, dataset_gib, reads_per_s, device_iops, miss_ratio."""
-    rows = run.query(
-        "select tier, dataset_gib::bigint as dataset_gib, reads_per_s, device_iops, miss_ratio from ram_or_ssd "
-        "where pair = ? and not flagged order by tier, dataset_gib, block",
-        [pair],
-    )
-    return estimable(rows, ["tier", "dataset_gib"])
+    return estimable(run.query(studies.text(STUDY, SEEDS), [pair]), ["tier", "dataset_gib"])
 
 
 def published_means() -> pl.DataFrame:
@@ -128,13 +126,17 @@ def published_means() -> pl.DataFrame:
     return measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
 
 
-def che(run: Run, pair: str, seeds: pl.DataFrame) -> pl.DataFrame:
-    """Che's approximation: the mean device reads of the simulation over its miss ratio; tier, dataset_gib, reads_per_s."""
+def che(run: Run, pair: str, seeds: pl.DataFrame, device: str = "") -> pl.DataFrame:
+    """Che's approximation: the mean device reads of the simulation over its miss ratio; tier, dataset_gib, reads_per_s.
+
+    `device`: a file of ``data/devices`` whose random reads a second take the place of the simulation's.
+    """
     record = run.record(STUDY, pair)
     told: dict[str, dict[str, float]] = record.facts["che_miss_ratio"] if record else {}
     ratios = [(tier, int(size), ratio) for tier, sizes in told.items() for size, ratio in sizes.items()]
     found = pl.DataFrame(ratios, schema={"tier": pl.String, "dataset_gib": pl.Int64, "miss": pl.Float64}, orient="row")
-    iops = seeds.group_by("tier", "dataset_gib").agg(pl.col("device_iops").mean())
+    reads = pl.lit(simulated_iops(device)) if device else pl.col("device_iops").mean()
+    iops = seeds.group_by("tier", "dataset_gib").agg(reads.alias("device_iops"))
     both = found.join(iops, on=["tier", "dataset_gib"])
     return both.sort("dataset_gib").select("tier", "dataset_gib", reads_per_s=pl.col("device_iops") / pl.col("miss"))
 

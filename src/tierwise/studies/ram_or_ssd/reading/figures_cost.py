@@ -18,7 +18,7 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed
 from tierwise.report.prices import answer_of, book_of, devices_note, run_note
 from tierwise.report.run import Run
-from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, machine, per_million, ways
+from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases_of, machine, per_million, ways
 
 MEDIA: Final = {"hdd": "disk", "ssd": "SSD"}
 MEDIA_COLOURS: Final = alt.Scale(domain=list(MEDIA.values()), range=[theme.VERMILLION, theme.BLUE])
@@ -52,10 +52,9 @@ TIME_LABEL: Final = (
 )
 
 
-def devices(run: Run) -> Figure:
-    """Money for a gigabyte and for a read a second, of every device that can be priced, each by its name."""
-    found = answer_of(run)
-    rows = pl.DataFrame(
+def priced_devices(run: Run) -> pl.DataFrame:
+    """Every device that can be priced: device, medium, per_gb and per_iops (USD over its life), priced, price (its date), iops (text)."""
+    return pl.DataFrame(
         [
             {
                 "device": row.device,
@@ -66,9 +65,13 @@ def devices(run: Run) -> Figure:
                 "price": row.price_date,
                 "iops": count(round(row.iops)),
             }
-            for row in found.devices
+            for row in answer_of(run).devices
         ]
     )
+
+
+def devices(run: Run, rows: pl.DataFrame) -> Figure:
+    """Money for a gigabyte and for a read a second, of every device of `rows` (as of `priced_devices`), each by its name."""
     low, high = min(*rows["per_gb"], *rows["per_iops"]) / 2, max(*rows["per_gb"], *rows["per_iops"]) * 2
     x = alt.X(
         "usd:Q",
@@ -124,9 +127,12 @@ class _Line:
     need: Bill
 
 
-def delivered(run: Run) -> Figure:
-    """Money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions."""
-    book, found = book_of(run), [case for case in cases(run.connection) if case.data_to_ram > 1]
+def delivered(run: Run, served: pl.DataFrame) -> Figure:
+    """Money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions.
+
+    `served`: the rows of ``served.sql``; where there are none, what was published stands in their place.
+    """
+    book, found = book_of(run), [case for case in cases_of(served) if case.data_to_ram > 1]
     lines = [line for case in found for line in _lines(case, book)]
     sliders = [_slider(item, book) for item in SHOWN]
     rows = pl.DataFrame([{"way": WAYS[line.way], "ratio": line.data_to_ram, **_needs(line.need)} for line in lines])
@@ -147,8 +153,8 @@ def delivered(run: Run) -> Figure:
     return Figure(chart, caption, 100, rows)
 
 
-def break_evens(run: Run) -> Figure:
-    """The five-minute rule from 1987 to the day of the run."""
+def intervals(run: Run) -> pl.DataFrame:
+    """Break-even intervals as published, at prices of the Zipfian reads' day and of the run's: pair, year, interval_s, how, page, what."""
     told = [
         {
             "pair": f"{case.upper} over {case.lower}",
@@ -162,7 +168,12 @@ def break_evens(run: Run) -> Figure:
         if case.page_bytes > 1024
     ]
     now = book_of(run)
-    rows = pl.DataFrame(told + _intervals(load_book(THEN), FLASH, DISK) + _intervals(now, FLASH_NOW, DISK_NOW))
+    return pl.DataFrame(told + _intervals(load_book(THEN), FLASH, DISK) + _intervals(now, FLASH_NOW, DISK_NOW))
+
+
+def break_evens(run: Run, rows: pl.DataFrame) -> Figure:
+    """The five-minute rule from 1987 to the day of the run; `rows` as of `intervals`."""
+    now = book_of(run)
     y = alt.Y("interval_s:Q", title=None, scale=alt.Scale(type="log"), axis=alt.Axis(values=list(TIMES_S), labelExpr=TIME_LABEL))
     base = alt.Chart(rows).encode(
         x=alt.X("year:Q", title=None, scale=alt.Scale(domain=[1985, now.on.year + 2], nice=False), axis=alt.Axis(format="d", tickCount=8)),

@@ -1,12 +1,13 @@
 """The two machines of the Zipfian reads: what their reads cost, and what as many reads would cost without flash."""
 
 import datetime as dt
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import duckdb
+import polars as pl
 
+from tierwise.core import studies
 from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
@@ -23,16 +24,10 @@ FLASH_NOW: Final = "kingston-dc600m"
 DISK_NOW: Final = "exos-x24-24tb"
 """Pieces of the same kinds that can be bought today."""
 RAM_BYTES: Final = 16 * GIB
+STUDY: Final = "ram_or_ssd"
 PAIR: Final = "source-r"
-ROWS: Final = """
-select dataset_gib::double as data_gib, tier as medium, exp(avg(ln(reads_per_s))) as reads_per_s, exp(avg(ln(device_iops))) as device_iops,
-       min(substrate) as substrate, count(*) as seeds
-from ram_or_ssd
-where pair = ? and not flagged and device_iops > 0
-group by data_gib, medium having count(distinct substrate) = 1 and enough(reads_per_s)
-order by data_gib, medium
-"""
-"""Means over the seeds, of the data sizes that need the device."""
+SERVED: Final = "reading/served.sql"
+"""The query of the room for what both machines deliver: means over the seeds, of the data sizes that need the device."""
 
 
 @dataclass(frozen=True)
@@ -78,8 +73,22 @@ PUBLISHED: Final = (_published(32, 4.45, 2.12), _published(64, 3.15, 1.5))
 
 def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ...]:
     """What the run of `connection` simulated of both machines, by data size; where it has no such rows, what was published."""
-    found = _simulated(connection) if connection is not None else ()
-    return found or PUBLISHED
+    known = connection is not None and connection.execute("select 1 from duckdb_views() where view_name = 'ram_or_ssd'").fetchall()
+    if connection is None or not known:
+        return PUBLISHED
+    return cases_of(pl.DataFrame(connection.sql(studies.text(STUDY, SERVED), params=[PAIR]).to_arrow_table()))
+
+
+def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
+    """The same from the rows of `SERVED`."""
+    served = {
+        (row["data_gib"], row["medium"]): Served(
+            row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Substrate(row["substrate"])
+        )
+        for row in rows.rows(named=True)
+    }
+    sizes = sorted({data_gib for data_gib, medium in served if (data_gib, "ssd") in served and (data_gib, "hdd") in served})
+    return tuple(Case(served[size, "ssd"], served[size, "hdd"]) for size in sizes) or PUBLISHED
 
 
 def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> WithoutFlash:
@@ -109,12 +118,3 @@ def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
 def per_million(bill: Bill, reads_per_s: float) -> Bill:
     """What a million reads need."""
     return bill * (1e6 / (reads_per_s * 365.25 * 86400))
-
-
-def _simulated(connection: duckdb.DuckDBPyConnection) -> tuple[Case, ...]:
-    if not connection.execute("select 1 from duckdb_views() where view_name = 'ram_or_ssd'").fetchall():
-        return ()
-    rows: Sequence[tuple[float, Medium, float, float, str, int]] = connection.execute(ROWS, [PAIR]).fetchall()
-    served = {(data_gib, medium): Served(data_gib, medium, reads, iops, Substrate(word)) for data_gib, medium, reads, iops, word, _ in rows}
-    sizes = sorted({data_gib for data_gib, medium in served if (data_gib, "ssd") in served and (data_gib, "hdd") in served})
-    return tuple(Case(served[size, "ssd"], served[size, "hdd"]) for size in sizes)

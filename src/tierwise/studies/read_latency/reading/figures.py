@@ -6,7 +6,6 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.published import published_series
-from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report import theme
@@ -30,11 +29,10 @@ SPACES: Final = {
 """Tablespace -> what it is called here, in the order of the figures."""
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
-CLEAN: Final = (
-    "select tablespace, block from read_latency where pair = $1 and not flagged "
-    f"qualify count(*) over (partition by tablespace) >= {MINIMUM_REPEATS}"
-)
-"""SQL: by tablespace the windows whose reads are told, if there are enough; each is one repetition, however many reads it has."""
+HISTOGRAMS: Final = "reading/histograms.sql"
+"""The query of the room for the reads by tablespace and bucket."""
+CLEAN: Final = "from read_latency_clean where pair = $1"
+"""SQL: by tablespace the windows whose reads are told."""
 SSD_BUCKET: Final = 18
 """The bucket from 262 to 524 µs: the source's "250 µs"."""
 HOW: Final = {"here": theme.BLUE, "published": theme.VERMILLION}
@@ -42,9 +40,8 @@ PANEL_PX: Final = 72
 AXIS_PX: Final = 46
 
 
-def histograms(run: Run, pair: str) -> Figure | Sentence:
-    """A panel for each tablespace: share of its reads by power of two of microseconds."""
-    found = counted(run, pair)
+def histograms(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
+    """A panel for each tablespace: share of its reads by power of two of microseconds; `found` as of `counted`."""
     if found.is_empty():
         return nothing(run, pair)
     both = pl.concat(
@@ -106,11 +103,7 @@ def counted(run: Run, pair: str) -> pl.DataFrame:
 
     Reads that memory served are seen in all windows or in none.
     """
-    return run.query(
-        f"select tablespace, bucket, sum(reads)::bigint as reads from read_latency_buckets semi join ({CLEAN}) using (tablespace, block) "
-        "where pair = $1 group by all order by all",
-        [pair],
-    )
+    return run.query(studies.text(STUDY, HISTOGRAMS), [pair])
 
 
 def recorded(found: pl.DataFrame) -> int:

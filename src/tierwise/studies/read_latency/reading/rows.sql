@@ -152,6 +152,15 @@ from each
 join full_bucket using (run_id, pair, arm, block, tablespace)
 left join zones using (run_id, pair, arm, block);
 
+-- By tablespace the windows whose reads are told, if there are enough; each is one repeat, however many reads it has.
+create temp view read_latency_clean as
+select run_id, pair, tablespace, block
+from read_latency
+where not flagged
+and (run_id, pair, tablespace) in (
+    select (run_id, pair, tablespace) from read_latency where not flagged group by run_id, pair, tablespace having enough(block)
+);
+
 -- What two runs are compared by: one row for each window and tablespace, its value by cell of the grid.
 create temp view read_latency_cells as
 select

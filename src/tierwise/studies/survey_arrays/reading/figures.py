@@ -20,23 +20,27 @@ def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[
     return simulated_arms(run, pair, ARRAYS.study, query, form)
 
 
-def hunt(run: Run, pair: str) -> Figure | Sentence:
-    """Simulated seconds of the scan on each subsystem, by arm, beside the published ones."""
-    arms = hunted(run, pair, SCAN)
-    if not arms:
-        return Sentence(NOT_HUNTED.format(pair))
+def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
+    """Published seconds of `query` on each subsystem and simulated ones of each arm, means over the seeds: row (the arm), place, seconds,
+    how, seeds."""
     simulated = [
         {"row": arm["arm"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
-        for arm in arms
+        for arm in hunted(run, pair, query)
         for tier, values in arm["seconds"].items()
     ]
     published = [
         {"row": "published", "place": ARRAYS.places[place], "seconds": seconds, "how": "published", "seeds": None}
-        for (query, place), seconds in ARRAYS.published_seconds().items()
-        if query == SCAN
+        for (asked, place), seconds in ARRAYS.published_seconds().items()
+        if asked == query
     ]
-    points = pl.DataFrame([*published, *simulated])
-    order = ["published", *(arm["arm"] for arm in arms)]
+    return pl.DataFrame([*published, *simulated], infer_schema_length=None)
+
+
+def hunt(run: Run, pair: str, points: pl.DataFrame) -> Figure | Sentence:
+    """Simulated seconds of a query on each subsystem, by arm, beside the published ones; `points` as of `hunted_seconds`."""
+    if set(points["how"]) <= {"published"}:
+        return Sentence(NOT_HUNTED.format(pair))
+    order = points["row"].unique(maintain_order=True).to_list()
     places = list(ARRAYS.places.values())
     width_px = parts.label_px(order)
     low, high = log_range(points["seconds"])

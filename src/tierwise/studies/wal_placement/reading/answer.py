@@ -8,7 +8,7 @@ from tierwise.studies.wal_placement.reading.chapter import PAIR
 from tierwise.studies.wal_placement.reading.ratios import of_places
 
 TOPIC: Final = "WAL"
-OVER: Final = {"hdd": "the disks'", "cached": "a battery-backed cache's"}
+OVER: Final = {"hdd": "the disks' commits", "cached": "a battery-backed cache's"}
 """The places that the SSD is held against, in words."""
 
 
@@ -16,7 +16,7 @@ def answer(run: Run) -> str:
     """The least of the ratios without group commit; empty where the study was not measured."""
     told = [f"{gained} times {words}" for place, words in OVER.items() if (gained := _least(run, place))]
     if told:
-        return f"commits on the SSD at least {', '.join(told)} ({run.substrate(PAIR)})."
+        return f"on the SSD at least {', '.join(told)} ({run.substrate(PAIR)})."
     return "no answer yet." if run.record("wal_placement", PAIR) else ""
 
 

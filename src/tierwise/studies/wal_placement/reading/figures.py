@@ -18,24 +18,24 @@ STUDY: Final = "wal_placement"
 QUERY: Final = studies.path(STUDY, ROWS)
 PLACES: Final = {"hdd": "disks", "cached": "disks behind a cache with a battery", "ssd": "SSD"}
 GROUPED: Final = {"off": "commit_delay 0: commits meet by chance", "on": "commit_delay on: commits wait for others"}
-COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE)
-SHAPES: Final = ("circle", "diamond", "square")
+COLOURS: Final = {"hdd": theme.VERMILLION, "cached": theme.ORANGE, "ssd": theme.BLUE}
+SHAPES: Final = {"hdd": "circle", "cached": "diamond", "ssd": "square"}
 PANEL_PX: Final = 200
 AXIS_PX: Final = 60
 
 
-def rates(run: Run, pair: str) -> Figure | Sentence:
-    """Commits a second of every window by clients, one panel without group commit and one with."""
-    rows = run.query(
-        "select group_commit, wal, clients, block + 1 as block, commits_per_s, latency_s * 1000 as latency_ms, flushes_per_commit, "
-        "cpu_share, if(flagged, flags, 'none') as flag from wal_placement_windows where pair = ? order by all",
-        [pair],
-    )
-    if rows.is_empty():
+def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
+    """Commits a second of every window by clients, one panel without group commit and one with.
+
+    `windows`: group_commit, wal, clients, block, commits_per_s, latency_ms, flushes_per_commit, cpu_share and flag of each.
+    """
+    if windows.is_empty():
         return in_place(run, STUDY, pair)
-    rows = rows.with_columns(place=pl.col("wal").replace_strict(PLACES))
+    rows = windows.with_columns(place=pl.col("wal").replace_strict(PLACES))
     clients = sorted(rows["clients"].unique())
-    charts = [_panel(part, words, clients) for name, words in GROUPED.items() if not (part := rows.filter(group_commit=name)).is_empty()]
+    places = [place for place in PLACES if place in set(rows["wal"])]
+    panels = {words: part for name, words in GROUPED.items() if not (part := rows.filter(group_commit=name)).is_empty()}
+    charts = [_panel(part, words, clients, places) for words, part in panels.items()]
     caption = (
         "Commits a second of every window by clients and by where the log lies, both axes logarithmic, at the tiers' own pace; lines join "
         f"the medians of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no answer. "
@@ -45,13 +45,13 @@ def rates(run: Run, pair: str) -> Figure | Sentence:
     return Figure(parts.stacked(charts, description), caption, AXIS_PX, rows)
 
 
-def _panel(rows: pl.DataFrame, title: str, clients: list[int]) -> alt.LayerChart:
+def _panel(rows: pl.DataFrame, title: str, clients: list[int], places: list[str]) -> alt.LayerChart:
     across = alt.Scale(type="log", domain=[clients[0], clients[-1]], nice=False, padding=24)
     x = alt.X("clients:Q", title="clients", scale=across, axis=alt.Axis(values=clients, format="d"))
     y = alt.Y("commits_per_s:Q", title="commits/s", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", minExtent=AXIS_PX - 20))
-    order = list(PLACES.values())
-    colour = alt.Color("place:N", title="log on", scale=alt.Scale(domain=order, range=COLOURS))
-    shape = alt.Shape("place:N", title="log on", scale=alt.Scale(domain=order, range=SHAPES))
+    order = [PLACES[place] for place in places]
+    colour = alt.Color("place:N", title="log on", scale=alt.Scale(domain=order, range=[COLOURS[place] for place in places]))
+    shape = alt.Shape("place:N", title="log on", scale=alt.Scale(domain=order, range=[SHAPES[place] for place in places]))
     tips = [
         alt.Tooltip("place:N", title="log on"),
         *(alt.Tooltip(f"{name}:Q", title=name) for name in ("clients", "block")),

@@ -1,0 +1,117 @@
+"""The rows of a run as they would be with other devices behind its tiers: recorded requests replayed on those in place of the run's own."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Final
+
+import duckdb
+import polars as pl
+
+from tierwise.advisor.service import REPLAYS, SEED, NewDevice
+from tierwise.analysis import heat
+from tierwise.analysis.heat import Recorded
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.units import PAGE_BYTES
+from tierwise.devices.protocol import Operation
+from tierwise.devices.spec import load_device
+from tierwise.simulate.replay import Access, Trace, lay_out, replay
+
+RETIMED: Final = """
+delete from timings
+where pair = $pair and device_s is distinct from 0 and (study, trial, step) not in (select (study, trial, step) from times_as_long);
+update timings set
+    elapsed_s = elapsed_s + device_s * (factor - 1),
+    device_s = device_s * factor,
+    relation_io = list_transform(relation_io, lambda io: struct_update(io, io_s := null::double, io_basis := 'other devices'))
+from times_as_long as other
+where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
+update timings set substrate = 'simulated' where pair = $pair;
+"""
+"""A row keeps its host's part. What nobody recorded cannot be had on another device, and goes."""
+
+
+def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:
+    """Give the rows of `pair` in the view `timings` of `connection` the times that they would have with `devices`, and call them simulated.
+
+    A row's device time is multiplied by what its recorded requests take on `devices`, over what they take on the run's own; both are
+    replayed from the same layout. Rows of which nothing was recorded are left out. The study's views must not be there yet.
+
+    Args:
+        connection: of one run, as of `timings.store.connect`.
+        run_folder: of that run.
+        pair: whose tiers have the devices.
+        devices: tier -> file of ``data/devices`` in place of the run's own.
+
+    Raises:
+        InputError: a tier that the pair has not, or that is a real directory; a device that is not there.
+        MissingError: nothing was recorded on the pair.
+    """
+    factors = _times_as_long(connection, run_folder, pair, devices)
+    connection.register("times_as_long", factors.to_arrow())
+    for statement in RETIMED.split(";\n"):
+        if statement.strip():
+            connection.execute(statement, {"pair": pair})
+
+
+def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> pl.DataFrame:
+    """How many times as long as on the run's own devices the requests of each recorded query take: study, trial, step, factor."""
+    trials = connection.execute("select distinct study, trial from timings where pair = ? order by all", [pair]).fetchall()
+    found: list[dict[str, Any]] = []
+    for study, trial in trials:
+        record, steps = heat.record_of(connection, study, pair), heat.recorded(run_folder, study, pair, trial)
+        if record is None or steps is None:
+            continue
+        tiers: Mapping[str, Mapping[str, Any]] = record.pair.get("tiers") or {}
+        _check(tiers, devices)
+        for query in steps:
+            if not set(query.requests["tier"]) & set(devices):
+                found.append({"study": study, "trial": trial, "step": query.step, "factor": 1.0})
+                continue
+            own_s, other_s = (_device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
+            if own_s > 0:
+                found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
+    if not found:
+        why = f"run {run_folder.name} recorded no requests on pair {pair}"
+        raise MissingError("times with other devices", why=why, remedy="a study that records its requests on emulated tiers")
+    return pl.DataFrame(found)
+
+
+def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -> None:
+    emulated = [name for name, spec in tiers.items() if "device" in spec]
+    for tier in devices:
+        if tier not in emulated:
+            raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
+
+
+def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+    """Seconds of the requests of `query`, a host's time of none between them, with the devices `instead` of those of `tiers`."""
+    requests = query.requests
+    placement = dict(requests.select("relation", "tier").unique().rows())
+    builds = {
+        tier: NewDevice(load_device(instead.get(tier, str(tiers[tier]["device"]))), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
+        for tier in set(placement.values())
+    }
+    sizes = {name: pages * PAGE_BYTES for name, pages in requests.group_by("relation").agg(_pages()).rows()}
+    addresses: dict[str, list[int]] = {}
+    for tier in builds:
+        addresses |= lay_out({name: size for name, size in sizes.items() if placement[name] == tier})
+    trace = Trace(
+        [
+            Access(relation, page, size_bytes, Operation[operation.upper()], 0.0, after)
+            for relation, page, size_bytes, operation, after in requests.select(
+                "relation", "page", "size_bytes", "operation", "after"
+            ).rows()
+        ],
+        tail_after=query.tail_after,
+    )
+    starts_s = (random.Random(number).random() for number in range(REPLAYS))
+    return fmean(
+        replay(trace, placement, {tier: build() for tier, build in builds.items()}, addresses, started_s=start_s).elapsed_s
+        for start_s in starts_s
+    )
+
+
+def _pages() -> pl.Expr:
+    return pl.max_horizontal(pl.col("relation_pages").max(), pl.col("page").max() + 1)

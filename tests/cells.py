@@ -1,0 +1,56 @@
+"""What a chapter's notebook draws of a run that is open already: its cells, executed in this process."""
+
+import ast
+from typing import Any
+
+import nbformat
+import pytest
+
+from tierwise.core import paths
+from tierwise.report.display import Figure, Sentence
+from tierwise.report.run import Run
+
+
+def code_of(chapter: str) -> list[nbformat.NotebookNode]:
+    """The code cells of the notebook ``show-<chapter>``, or of another by its whole name."""
+    folder = paths.home() / "notebooks"
+    named = folder / f"show-{chapter}.ipynb"
+    path = named if named.is_file() else folder / f"{chapter}.ipynb"
+    return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+
+
+def labels(chapter: str) -> list[str]:
+    """The labels of its figures, in their order."""
+    lines = [cell.source.splitlines()[0] for cell in code_of(chapter)]
+    return [line.removeprefix("#| label: ") for line in lines if line.startswith("#| label: fig-")]
+
+
+def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, Figure | Sentence]:
+    """By label what the figures' cells show where the notebook opens `run`; `wanted`: of these labels alone.
+
+    Parameters, imports, queries and frames are those of the notebook; tables and sentences are not made.
+    """
+    names: dict[str, Any] = {}
+    found: dict[str, Figure | Sentence] = {}
+
+    def opened(*_: object, **__: object) -> Run:
+        return run
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tierwise.report.run.open_run", opened)
+        patch.setattr("builtins.print", lambda *_: None)
+        for cell in code_of(chapter):
+            first = cell.source.splitlines()[0]
+            if first.startswith("#| label: fig-"):
+                label = first.removeprefix("#| label: ")
+                if not wanted or label in wanted:
+                    found[label] = eval(cell.source, names)
+            elif first == "#| include: false" or not _shows(cell.source):
+                exec(cell.source, names)
+            if cell.metadata.get("tags") == ["parameters"]:
+                names |= parameters
+    return found
+
+
+def _shows(source: str) -> bool:
+    return isinstance(ast.parse(source).body[-1], ast.Expr)
