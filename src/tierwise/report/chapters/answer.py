@@ -185,9 +185,11 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     title = found if shown == run.run_id else f"No answer yet; the reference run: {found[0].lower()}{found[1:]}"
     chart, width_px = _chart(every, title)
     substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
+    reference = None if shown == run.run_id else open_reference()
+    stamp = reference.stamp if reference else f"{run.stamp}{_others(run)}"
     caption = (
         "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
-        f"with its 95 % interval, log axis. Run `{shown}`{_others(run) if shown == run.run_id else ''}, {substrates} tiers, "
+        f"with its 95 % interval, log axis. {stamp}, {substrates} tiers, "
         f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
