@@ -65,11 +65,11 @@ def test_an_asymmetric_eviction_is_named_with_what_it_really_saves(opened: Opene
     run = opened(make_rows(), make_rows(variant="heap-cached", states=QUICK, pace=0.05, ratios=cold(0.8)))
     text = said(run)
     assert re.search(r"everything cold, it is not true:\*\* it leaves 9[\d.]+ to [\d.]+ % \(Florida, Puerto Rico and Nevada\)", text)
-    assert "18,000 blocks of the table and 16 of the index, and only the latter move" in text
+    assert "18,000 pages of the table and 16 of the index, and only the latter move" in text
     truth, rest = text.split("**Where it is true:**")[1].split("**Where it is not:**")
     assert "*Cached for SSD only*" in truth
     assert "(Florida and Nevada)" in truth
-    assert "with the index on SSD 0 blocks of the table and 16 of the index" in truth
+    assert "with the index on SSD 0 pages of the table and 16 of the index" in truth
     assert "with the table cached both times, that leaves" in truth
     assert "*Table cached* leaves" in rest
 

@@ -18,7 +18,7 @@ from tierwise.timings.schema import RelationIo, TierIo, Timing
 from tierwise.timings.traces import END
 
 OTHER_SEQUENCE: Final = "sequence"
-"""Flag of a row whose scored execution read other blocks than the recorded one."""
+"""Flag of a row whose scored execution read other pages than the recorded one."""
 ALIKE: Final = 0.01
 """Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
 

@@ -45,7 +45,7 @@ _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A database cluster in `folder`. It holds no state of its own: any process that names the folder sees the same."""
+    """A database cluster in `folder`. It keeps nothing of its own: any process that names the folder sees the same."""
 
     folder: Path
     binaries: Binaries

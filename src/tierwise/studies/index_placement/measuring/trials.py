@@ -98,7 +98,7 @@ def counting(code: int) -> str:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """{table, index} on {hdd, ssd} x start state x I/O arm, and the variants that the profile's sweep asks for, the table on hdd."""
+    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -227,7 +227,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
-    """Blocks that a cold query of `variant` must miss, by relation."""
+    """Pages that a cold query of `variant` must miss, by relation."""
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 

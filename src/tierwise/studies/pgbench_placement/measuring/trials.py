@@ -58,7 +58,7 @@ OTHER_PROCESSES: Final = 8
 SKEWED_WARM: Final = 4
 """How much longer a skewed load warms up, since the lookups before it are uniform."""
 FILL: Final = 3
-"""Lookups for each block of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
+"""Lookups for each page of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
 WARM_TPS: Final = 3400
 """Transactions a second while the delays are off, as the flip map assumes them: between the 1,500 and 7,700 (geometric mean) that nine
 windows on two cores began with, by their share of updates."""

@@ -47,7 +47,7 @@ LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """The sizes, in bytes, of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source
 names no file system."""
 SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
-"""PostgreSQL 8.3 read one block a call, as every version before 17."""
+"""PostgreSQL 8.3 read one page a call, as every version before 17."""
 
 
 @dataclass(frozen=True)

@@ -179,7 +179,7 @@ def _find_touched(lab: Lab, state: State) -> None:
 
 
 def memory_bytes(lab: Lab, state: State) -> int:
-    """Enough that a block is read once: the profile's share of the data, and room."""
+    """Enough that a page is read once: the profile's share of the data, and room."""
     return round(lab.profile.memory_fraction * sum(state.size_bytes.values())) + ROOM_BYTES
 
 
@@ -218,7 +218,7 @@ def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Ob
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, statements, and the blocks that each query reads of each relation."""
+    """Sizes, statements, and the pages that each query reads of each relation."""
     with lab.loading() as connection:
         _load(connection, lab, state)
     _find_touched(lab, state)

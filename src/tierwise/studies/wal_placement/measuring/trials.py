@@ -120,7 +120,7 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """The state of a run that has looked at nothing yet."""
+    """What a run knows that has looked at nothing yet."""
     return State()
 
 
