@@ -170,7 +170,7 @@ def as_judgement(
 
 
 def judge_cases(claim: Claim, on: Grounds) -> Judgement:
-    """The verdict on a claim with cases, by the published protocol, with those of the other arms."""
+    """Return the verdict on a claim with cases, by the published protocol, with those of the other arms."""
     if on.rows is None:
         return on.absent()
     series = evidence.series_of(on.rows.connection, claim, on.pair)
@@ -212,7 +212,7 @@ JUDGES: Final[Mapping[Kind, Judge]] = {
 
 
 def arm_name(variant: str, arm: IoArm) -> str:
-    """The key of an arm in `Judgement.arms`."""
+    """Return the key of an arm in `Judgement.arms`."""
     return variant if arm is IoArm.DIRECT else f"{variant}/{arm}"
 
 

@@ -75,7 +75,7 @@ def needed_bounds(claim: Claim) -> Bounds | None:
 
 
 def order_series(greater: Series, than: Series) -> Series:
-    """The ratio of two cases of one arm, block by block."""
+    """Return the ratio of two cases of one arm, block by block."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
     return Series(

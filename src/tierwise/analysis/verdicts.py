@@ -52,7 +52,7 @@ def newest_run(raw: Path) -> str | None:
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
-    """One verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, from run `run_id` (the newest complete one).
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """

@@ -25,7 +25,7 @@ UNCOUNTED: Final = "nothing counts the requests of a directory"
 
 
 def tier_io(tier: Tier, files: FileIos) -> TierIo:
-    """All requests of one tier, from the counters of its files."""
+    """Return all requests of one tier, from the counters of its files."""
     if files is None:
         return TierIo(tier.name, Substrate(tier.substrate), tier.device)
     every = files.values()

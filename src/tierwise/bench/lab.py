@@ -139,7 +139,7 @@ class Lab:
 
     @contextmanager
     def loading(self, others: Mapping[str, Path] | None = None) -> Iterator[Connection]:
-        """A server set for loading, delays off, with a tablespace on every tier and `others` (name -> directory)."""
+        """Start a server set for loading, delays off, with a tablespace on every tier and `others` (name -> directory)."""
         self.down()
         with loading(self.cluster, {name: tier.directory for name, tier in self.tiers.items()} | {**(others or {})}) as connection:
             yield connection

@@ -153,7 +153,7 @@ def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[
 
 
 def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
-    """The rows of one query with the host's time of `span`, an undisturbed execution, spread evenly before, between and after them."""
+    """Return the rows of one query with the host's time of `span`, an undisturbed execution, spread evenly before, between and after."""
     host_s = max(0.0, span.elapsed_s - span.storage_s)
     return query.with_columns(think_s=pl.lit(host_s / len(query)))
 

@@ -30,7 +30,7 @@ def models(lab: Lab, *, seed: int, slowdown: float = 1.0) -> dict[str, DeviceMod
 
 
 def trace_of(query: pl.DataFrame) -> Trace:
-    """The rows of one query, ready for `replay`."""
+    """Return the rows of one query, ready for `replay`."""
     *requests, end = query.rows(named=True)
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation[row["operation"].upper()], row["think_s"], row["after"])

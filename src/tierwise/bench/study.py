@@ -87,7 +87,7 @@ class Placement:
 
 
 def no_check(rows: pl.DataFrame) -> None:
-    """A study without a rule of its own."""
+    """Ask nothing of the rows of a study without a rule of its own."""
 
 
 def same_answers(rows: pl.DataFrame) -> None:

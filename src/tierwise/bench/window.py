@@ -73,7 +73,7 @@ class Window:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """The next stretch. The server's counts are up to a second late, since busy sessions report theirs once a second."""
+        """Time the next stretch, while open. The server's counts are up to a second late: busy sessions report theirs once a second."""
         self._lab.hold(True)
         before = read_activity(self._connection)
         with BlockCounter(self._connection, self._relations) as counter:
@@ -113,7 +113,7 @@ class Window:
         )
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
-        """One row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
+        """Yield one row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
 
         A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a waited clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes

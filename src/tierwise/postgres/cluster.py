@@ -150,7 +150,7 @@ class Cluster:
         self._clean()
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
-        """A session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
+        """Return a session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
         socket = self._socket()
         if socket is None:
             raise ServerError(f"{self.data}: no server runs there")

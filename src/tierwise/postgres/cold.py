@@ -79,7 +79,7 @@ class ColdEvidence(Strict):
 
 
 def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
-    """Every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
+    """Return every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
     oids = [find_relation(conn, name).oid for name in relations]
     rows = conn.execute(
         """

@@ -130,7 +130,7 @@ def _target(link: Path) -> str:
 
 
 def data_files(data: Path) -> pl.DataFrame:
-    """Every file of pages below the data folder `data` and its tablespaces, by device and inode (`FILES`).
+    """Return every file of pages below the data folder `data` and its tablespaces, by device and inode (`FILES`).
 
     A tablespace is known by its number; `base`, `global` and others (pg_xact) are parts of the data folder. A relation is
     database/file node, with its fork where that is not the main one.

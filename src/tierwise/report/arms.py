@@ -64,7 +64,7 @@ class Arm:
 
 
 def arms(judged: Judgement) -> list[Arm]:
-    """Every arm of `judged` with at least one case, from the one with the smallest values on."""
+    """Return every arm of `judged` with at least one case, from the one with the smallest values on."""
     return sorted(_arms(judged), key=lambda arm: (arm.middle, arm.name))
 
 

@@ -37,7 +37,7 @@ _display: Callable[..., None] = display
 
 
 def show(bundle: dict[str, Any]) -> None:
-    """One output of a cell, by mime type."""
+    """Show one output of a cell, by mime type."""
     _display(bundle, raw=True)
 
 
@@ -89,7 +89,7 @@ class Table:
     align: str = ""
 
     def markdown(self) -> str:
-        """A pipe table: both engines and JupyterLab read it.
+        """Return a pipe table, which both engines and JupyterLab read.
 
         The dashes of the second line are the columns' shares of the page, because that line is longer than the 72 columns
         up to which Pandoc would not wrap cells.

@@ -72,7 +72,7 @@ class Run:
         return self.name[0].upper() + self.name[1:]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-        """The rows of `sql`."""
+        """Return the rows of `sql`."""
         return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
 
     def substrate(self, pair: str) -> Substrate | None:

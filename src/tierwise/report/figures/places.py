@@ -58,7 +58,7 @@ def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
 
 
 def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure | Sentence:
-    """Every observation, by place; a panel for each query, form and way of I/O.
+    """Draw every observation, by place; a panel for each query, form and way of I/O.
 
     `observed`: query, form, arm, place, block, elapsed_s and flags (text) of each.
     """

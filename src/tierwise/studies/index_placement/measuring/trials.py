@@ -88,12 +88,12 @@ class State:
 
 
 def statement(state: str) -> str:
-    """The published query for `state`."""
+    """Return the published query for `state`."""
     return counting(census.STATES[state])
 
 
 def counting(code: int) -> str:
-    """The published query for the place of birth `code`."""
+    """Return the published query for the place of birth `code`."""
     return f"select count(*) from census where pob = {code}"
 
 
@@ -144,7 +144,7 @@ def dataset(lab: Lab) -> Dataset:
 
 
 def begin(lab: Lab) -> State:
-    """The study's notes at the beginning: the data set, and no copy of it yet."""
+    """Return the study's notes at the beginning: the data set, and no copy of it yet."""
     return State(dataset(lab))
 
 
@@ -154,7 +154,7 @@ def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """The trial's copy of the table made, its index on the trial's tier."""
+    """Make the trial's copy of the table, with its index on the trial's tier."""
     table, build = trial.cell.table, variant_of(trial).build
     with lab.loading() as connection:
         _use(connection, table, build, lab, state.data)

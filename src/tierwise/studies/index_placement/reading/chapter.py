@@ -20,7 +20,7 @@ AGREEMENT: Final = 0.10
 
 
 def cold_times(run: Run, pair: str) -> Sentence:
-    """The cold count for Florida, the slowest, on each placement, in words."""
+    """Write the cold count for Florida, the slowest, on each placement, in words."""
     arm = main_arm(run, pair)
     rows = run.query(
         "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
@@ -81,7 +81,7 @@ def share_of_index(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of the census study."""
+    """Write one paragraph for each claim of the census study."""
     told = (
         claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
         for claim in run.verdicts

@@ -44,7 +44,7 @@ WORTH: Final = 0.9
 
 
 def claim_of(run: Run, name: str) -> ClaimVerdict:
-    """The verdict on the claim `name`."""
+    """Return the verdict on the claim `name`."""
     return next(claim for claim in run.verdicts if claim.id == name)
 
 
@@ -59,12 +59,12 @@ def arm_list(run: Run, pair: str) -> Table | Sentence:
 
 
 def verdicts_by_arm(run: Run, pair: str) -> Table | Sentence:
-    """The census study's own pair: one row an arm, with every claim's verdict and the pages behind the cold ratio."""
+    """Tabulate the census study's own pair: one row an arm, with every claim's verdict and the pages behind the cold ratio."""
     return _verdict_table(run, pair, {name: claim_of(run, name) for name in TABLED})
 
 
 def verdicts_here(run: Run) -> Table | Sentence:
-    """The same on the reader's pair; nothing without one."""
+    """Tabulate the same on the reader's pair; nothing without one."""
     judged = {name: here for name in TABLED if (here := claim_of(run, name).here)}
     return _verdict_table(run, run.manifest.reader_pair, judged) if run.manifest.reader_pair else Sentence("")
 

@@ -35,7 +35,7 @@ CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->
 
 
 def io_arms(run: Run, pair: str) -> list[str]:
-    """The ways of I/O in the run's rows on `pair`, direct first."""
+    """Return the ways of I/O in the run's rows on `pair`, direct first."""
     found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
     return [arm for arm in ARMS if arm in found]
 
@@ -99,7 +99,7 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
 
 
 def times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
-    """Every observed time of the main arm, by cache, state and placement, on a log axis.
+    """Draw every observed time of the main arm, by cache, state and placement, on a log axis.
 
     `observed`: arm, cache, state, block, table_tier, index_tier, elapsed_s and flags (a list) of each observation of one variant.
     """

@@ -35,7 +35,7 @@ GAP_PX: Final = 10
 
 
 def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """Every arm's ratio in each state, with its interval, beside the published band; sorted.
+    """Draw every arm's ratio in each state, with its interval, beside the published band; sorted.
 
     `repeats`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of blocks.
     """

@@ -49,7 +49,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
-    """One paragraph a claim of the pgbench study."""
+    """Write one paragraph for each claim of the pgbench study."""
     table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
     told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
     return Sentence("\n\n".join(told))

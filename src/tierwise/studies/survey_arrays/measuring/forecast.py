@@ -25,7 +25,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[study.Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`, with synthetic rows."""
+    """Return the forecast of the study on `prospect.pair`, with synthetic rows."""
     constants = load("survey_arrays", Constants)
     grid = study.grid(prospect.profile)
     rows = sky.ROWS * prospect.profile.fraction * sky.PROFILE_SHARE * grid.share

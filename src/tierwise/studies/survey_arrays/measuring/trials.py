@@ -81,7 +81,7 @@ class State:
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -126,7 +126,7 @@ def queries(profile: Profile) -> list[tuple[str, Form]]:
 
 
 def statement(query: str, form: Form) -> str:
-    """The text of a query."""
+    """Return the text of a query."""
     return sky.load_queries().queries[query].form(form).statement
 
 
@@ -156,7 +156,7 @@ def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
 
 
 def schema_of(tier: str) -> str:
-    """The copy on `tier`."""
+    """Return the name of the schema with the copy on `tier`."""
     return f"on_{tier}"
 
 

@@ -70,7 +70,7 @@ def one_or_six(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim."""
+    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 
@@ -151,7 +151,7 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
 
 
 def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
-    """A query by every way of reading: simulated over published seconds."""
+    """Tabulate a query by every way of reading: simulated over published seconds."""
     ways, bars = hunted(run, pair, query), _bars(query)
     if not ways:
         return Sentence(NOT_HUNTED.format(pair))

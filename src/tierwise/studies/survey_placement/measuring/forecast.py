@@ -31,7 +31,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[study.Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants = load("survey_placement", Constants)
     grid = study.grid(prospect.profile)
     sources = survey.SOURCES * prospect.profile.fraction * grid.share

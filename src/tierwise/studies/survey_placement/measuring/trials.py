@@ -78,7 +78,7 @@ class State:
     touched: dict[str, Touched] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
-        """The text of a query."""
+        """Return the text of a query."""
         assert self.facts is not None, "the survey is loaded first"
         return self.facts.statement(query)
 
@@ -95,7 +95,7 @@ class Grid(Strict):
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -110,7 +110,7 @@ def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
+    """Return each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"

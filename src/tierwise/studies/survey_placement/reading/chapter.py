@@ -46,7 +46,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim."""
+    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 

@@ -44,7 +44,7 @@ def _decided_by(decider: CaseVerdict) -> dict[str, Any]:
 
 
 def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[Outcome, tuple[CaseVerdict, ...]]:
-    """The verdict, and the plans with an interval.
+    """Return the verdict, and the plans with an interval.
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """

@@ -92,7 +92,7 @@ class State:
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
