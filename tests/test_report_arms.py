@@ -230,7 +230,7 @@ def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
     told = {"step": 0, "cache": "cold", "operation": "read", "relation": "census", "size_bytes": 8192}
     rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
     write_trace(paths.raw() / run.run_id, TraceKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))
-    assert [row["blocks"] for row in points(reads_by_arm(run)) if "blocks" in row] == [30.0]
+    assert [row["pages"] for row in points(reads_by_arm(run)) if "pages" in row] == [30.0]
 
 
 # the planner
