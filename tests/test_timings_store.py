@@ -233,7 +233,7 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
         ("timings.parquet", b"PAR1 not really", "must be a whole Parquet file"),
         ("manifest.json", b"{", "must be JSON"),
         ("manifest.json", b"{}", "Field required"),
-        ("manifest.json", b"\xff", "must be JSON"),
+        ("manifest.json", b"\xff", "not UTF-8"),
     ],
 )
 def test_a_corrupt_run_is_named_and_left_out_unless_it_is_the_one_asked_for(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.exceptions import TyperException
 
 from tierwise.advisor.cli import advise, move_plan
 from tierwise.core import data_sets, paths
@@ -215,9 +216,13 @@ def clean() -> None:
 
 
 def main() -> None:
-    """Entry point: an error that the reader can mend is one message, not a traceback (``TIERWISE_DEBUG=1`` shows it); 2: bad input."""
+    """Entry point: an error that the reader can mend is one line, not a traceback (``TIERWISE_DEBUG=1`` shows it); 2: bad input."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False))
+    except TyperException as error:  # an option; without a message it was answered by the help
+        if told := " ".join(error.format_message().split()):
+            print(f"tierwise: {told} (--help says what there is)", file=sys.stderr)
+        sys.exit(2)
     except TierwiseError as error:
         if os.environ.get("TIERWISE_DEBUG"):
             raise

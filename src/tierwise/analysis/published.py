@@ -3,8 +3,19 @@
 import polars as pl
 
 from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.paths import short
+from tierwise.core.texts import read_text
 
 
 def published_series(file: str) -> pl.DataFrame:
-    """The rows of `file`, a path in the checkout, as it is cited."""
-    return pl.read_csv(paths.home() / file, comment_prefix="#")
+    """The rows of `file`, a path in the checkout, as it is cited.
+
+    Raises:
+        InputError: the file is absent, no UTF-8, or no table.
+    """
+    path = paths.home() / file
+    try:
+        return pl.read_csv(read_text(path).encode(), comment_prefix="#")
+    except pl.exceptions.PolarsError as error:
+        raise InputError(short(path), rule=f"not valid CSV: {error}") from error

@@ -21,6 +21,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
+from tierwise.core.toml import validate
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.binaries import Binaries, find_binaries
 from tierwise.recorders import strace
@@ -45,7 +46,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
         profile=chosen.model_copy(update={"arms": possible_arms(chosen, binaries, simulated=simulated)}),
         pairs=possible,
         reader_pair=tiers or None,
-        seed=seed,
+        seed=validate(seed, int, where="SEED"),
         server_version=".".join(map(str, binaries.version)),
         sources=chosen_sources(sources),
         counting=possible_counting(),

@@ -1,5 +1,10 @@
 """Errors that name the thing, its value, the rule that it breaks and the remedy."""
 
+from typing import Final
+
+MOST: Final = 400
+"""Characters of a value, or of what a library says of it, that a message shows at most."""
+
 
 class TierwiseError(Exception):
     """Anything that the reader can mend; the command line prints it as one message, without a traceback."""
@@ -14,8 +19,8 @@ class InputError(TierwiseError):
     def __init__(self, where: str, *, field: str | None = None, value: object = None, rule: str, remedy: str | None = None):
         self.where, self.field, self.value, self.rule, self.remedy = where, field, value, rule, remedy
         subject = where if field is None else f"{where}: {field}"
-        got = "" if value is None else f" is {value!r}"
-        super().__init__(f"{subject}{got}: {rule}" + (f". Remedy: {remedy}" if remedy else ""))
+        got = "" if value is None else f" is {_line(repr(value))}"
+        super().__init__(f"{_line(subject)}{got}: {_line(rule)}" + (f". Remedy: {remedy}" if remedy else ""))
 
 
 class MissingError(TierwiseError):
@@ -28,3 +33,9 @@ class MissingError(TierwiseError):
 
 class EvidenceError(TierwiseError):
     """A label that the evidence does not carry: a cold run that was not cold, a plan that is another plan."""
+
+
+def _line(text: str) -> str:
+    """`text` on one line, cut where it is too long for one."""
+    line = " ".join(text.split())
+    return line if len(line) <= MOST else f"{line[: MOST - 4]} ..."

@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from tierwise.core import paths
-from tierwise.core.toml import Strict, read_toml
+from tierwise.core.toml import FileName, Strict, input_file, read_toml
 from tierwise.core.words import Substrate
 
 
@@ -53,12 +52,12 @@ TierSpec = Annotated[DirectoryTier | EmulatedTier | SimulatedTier, Field(discrim
 class Pair(Strict):
     """The tiers that a study compares; studies speak of the tiers by these names (``hdd``, ``ssd``)."""
 
-    name: str
+    name: FileName
     description: str
     source: str | None = Field(
         default=None, description="letter of the source whose claims this pair judges; or the study that no source asked"
     )
-    tiers: dict[str, TierSpec] = Field(min_length=1)
+    tiers: dict[FileName, TierSpec] = Field(min_length=1)
 
     @property
     def substrate(self) -> Substrate:
@@ -76,4 +75,4 @@ class Pair(Strict):
 
 def load_pair(name: str) -> Pair:
     """The pair `name`; an unknown name or a bad field is an `InputError`."""
-    return read_toml(paths.data() / "tiers" / f"{name}.toml", Pair)
+    return read_toml(input_file("tiers", name), Pair)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from pydantic import BaseModel, Field
 
 from tierwise.core import paths, studies
-from tierwise.core.toml import Strict, read_toml, validate
+from tierwise.core.toml import FileName, Strict, input_file, read_toml, validate
 from tierwise.core.words import IoArm
 
 Grid = TypeVar("Grid", bound=BaseModel)
@@ -26,7 +26,7 @@ class Sweep(StrEnum):
 class Profile(Strict):
     """One profile; `studies` holds each study's own table, which that study validates."""
 
-    name: str
+    name: FileName
     description: str
     free_space_bytes: int = Field(gt=0, description="checked before anything is written")
     fraction: float = Field(gt=0, le=1, description="share of the published row count that is generated and loaded")
@@ -55,6 +55,6 @@ def load_profile(name: str) -> Profile:
 
     A table ``[studies.NAME]`` in the profile's own file stands in place of the room's.
     """
-    profile = read_toml(paths.data() / "profiles" / f"{name}.toml", Profile)
+    profile = read_toml(input_file("profiles", name), Profile)
     grids = {study: tomllib.loads(studies.text(study, GRIDS)).get(name) for study in studies.having(GRIDS)}
     return profile.model_copy(update={"studies": {study: grid for study, grid in grids.items() if grid} | profile.studies})

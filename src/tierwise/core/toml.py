@@ -1,21 +1,40 @@
 """Read a TOML file into a pydantic model, with errors that name file, field, value and rule."""
 
+import re
 import tomllib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
+from tierwise.core.texts import read_text
 
 Model = TypeVar("Model", bound=BaseModel)
+Checked = TypeVar("Checked")
+FILE_NAME: Final = r"^[^/\x00-\x1f]{1,100}$"
+"""What can be the name of a file or a folder, as a regular expression: no path, and not longer than any file system takes."""
+FileName = Annotated[str, Field(pattern=FILE_NAME)]
+"""A name that files and folders are called by."""
 
 
 class Strict(BaseModel):
     """Base of every configuration model: frozen, and an unknown field is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def input_file(folder: str, name: str) -> Path:
+    """Return the place of ``data/FOLDER/NAME.toml``, whether or not it is there.
+
+    Raises:
+        InputError: `name` can be no file's.
+    """
+    if not re.match(FILE_NAME, str(name)):
+        raise InputError(f"data/{folder}", field="name", value=str(name), rule="not the name of a file")
+    return paths.data() / folder / f"{name}.toml"
 
 
 def read_toml(path: Path, model: type[Model]) -> Model:
@@ -29,19 +48,20 @@ def read_toml(path: Path, model: type[Model]) -> Model:
 
 def read_table(path: Path) -> dict[str, Any]:
     """Parse `path` without validating its fields."""
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not path.exists():
         there = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml"))) or "none"
-        raise InputError(short(path), rule="no such file", remedy=f"name one of: {there}") from None
-    except tomllib.TOMLDecodeError as error:
+        raise InputError(short(path), rule="no such file", remedy=f"name one of: {there}")
+    text = read_text(path)
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # too many digits of a number are the former, brackets in brackets the latter
         raise InputError(short(path), rule=f"not valid TOML: {error}") from error
 
 
-def validate(table: object, model: type[Model], *, where: str) -> Model:
-    """`table` as `model`; the first broken rule becomes an `InputError`."""
+def validate(table: object, model: type[Checked], *, where: str) -> Checked:
+    """`table` as `model`, a pydantic model or any other type; the first broken rule becomes an `InputError`."""
     try:
-        return model.model_validate(table)
+        return TypeAdapter(model).validate_python(table)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or None

@@ -1,9 +1,9 @@
 """The price book: ``data/prices/*.csv``, each price as it was read, with its place, its date and where it was read."""
 
-import csv
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
+from tierwise.core.texts import read_csv
 from tierwise.core.toml import Strict
 from tierwise.costs.units import measure
 
@@ -132,8 +133,8 @@ class Book:
     def with_price(self, item: str, value: float) -> "Book":
         """The same book with `value` (in the currency and the unit of the row that stands there) as the price of `item`."""
         row = self.price(item)
-        if value <= 0:
-            raise InputError("--price", field=item, value=value, rule=f"must be above zero, in {row.currency} per {row.unit}")
+        if not 0 < value < inf:
+            raise InputError("--price", field=item, value=value, rule=f"must be a number above zero, in {row.currency} per {row.unit}")
         given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN})
         return replace(self, given={**self.given, item: given})
 
@@ -193,17 +194,16 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
 def read_prices(file: Path) -> Iterator[tuple[str, Price]]:
     """(``data/prices/x.csv row 7``, price) of each row; the header is row 1."""
     place = paths.short(file)
-    with file.open(encoding="utf-8", newline="") as handle:
-        lines = csv.reader(handle, strict=True)
-        header = next(lines, [])
-        if tuple(header) != FIELDS:
-            raise InputError(place, field="header", value=",".join(header), rule=f"must be {','.join(FIELDS)}")
-        for number, cells in enumerate(lines, start=2):
-            where = f"{place} row {number}"
-            if len(cells) != len(FIELDS):
-                rule = f"must have {len(FIELDS)} fields, not {len(cells)}"
-                raise InputError(where, value=",".join(cells), rule=rule, remedy="quotes round a text that holds a comma")
-            yield where, _price(where, dict(zip(FIELDS, cells, strict=True)))
+    rows = read_csv(file)
+    header = next(rows, [])
+    if tuple(header) != FIELDS:
+        raise InputError(place, field="header", value=",".join(header), rule=f"must be {','.join(FIELDS)}")
+    for number, cells in enumerate(rows, start=2):
+        where = f"{place} row {number}"
+        if len(cells) != len(FIELDS):
+            rule = f"must have {len(FIELDS)} fields, not {len(cells)}"
+            raise InputError(where, value=",".join(cells), rule=rule, remedy="quotes round a text that holds a comma")
+        yield where, _price(where, dict(zip(FIELDS, cells, strict=True)))
 
 
 def _price(where: str, cells: Mapping[str, str]) -> Price:

@@ -4,12 +4,15 @@ Jim Gray and Franco Putzolu, The 5 minute rule for trading memory for disc acces
 and Appuswamy and others (2017).
 """
 
-import csv
 from dataclasses import dataclass
 from typing import Final
 
+from pydantic import Field
+
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.texts import read_csv
+from tierwise.core.toml import Strict, validate
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import RAM, capacity_bytes, device_bill, purchase, ram_bill
@@ -68,22 +71,18 @@ def _interval_s(device: Bill, rate: Iops, memory_byte: Bill, page_bytes: int, bo
     return break_even_s(page_bytes=page_bytes, accesses_per_s=rate.value, **costs)
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Strict):
     """A break-even as it was published."""
 
     year: int
     upper: str
     lower: str
-    page_bytes: int
-    interval_s: float
+    page_bytes: int = Field(gt=0)
+    interval_s: float = Field(gt=0, allow_inf_nan=False)
     source: str
 
 
 def published() -> list[Published]:
     """``data/published/break_evens.csv``, in the order of the file."""
-    with (paths.home() / PLACE).open(encoding="utf-8", newline="") as handle:
-        return [
-            Published(int(row["year"]), row["upper"], row["lower"], int(row["page_bytes"]), float(row["interval_s"]), row["source"])
-            for row in csv.DictReader(handle)
-        ]
+    header, *rows = list(read_csv(paths.home() / PLACE)) or [[]]
+    return [validate(dict(zip(header, cells, strict=False)), Published, where=f"{PLACE} row {row}") for row, cells in enumerate(rows, 2)]

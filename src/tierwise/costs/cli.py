@@ -65,13 +65,14 @@ def volumes(  # noqa: PLR0917  each is an option with a name
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say which rented volumes meet a wish, cheapest first, what limit binds each, and when memory would be cheaper than its reads."""
+    from tierwise.core.toml import validate  # noqa: PLC0415
     from tierwise.costs import volumes as rented  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
     from tierwise.costs.volumes_text import as_text  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     wanted = {"gib": gib, "iops": iops, "mib_s": mibs, "latency_ms": latency_ms, "read_kib": read_kib, "reads_per_gib": reads_per_gib}
-    print(answered(rented.volumes(book, rented.Wanted.model_validate(wanted)), form, as_text))
+    print(answered(rented.volumes(book, validate(wanted, rented.Wanted, where="volumes")), form, as_text))
 
 
 def _with_given(book: "Book", given: str) -> "Book":

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Literal
 
+from pydantic import Field
+
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB
@@ -33,12 +35,12 @@ Meets = Literal["yes", "no", "open: within the band"]
 class Wanted(Strict):
     """What is asked of a volume; reads of `read_kib` each. `reads_per_gib`: what a GiB more of memory saves, a second."""
 
-    gib: float
-    iops: float
-    mib_s: float
+    gib: float = Field(le=2**30)
+    iops: float = Field(le=1e9)
+    mib_s: float = Field(le=1e7)
     latency_ms: float | None = None
-    read_kib: float = READ_KIB
-    reads_per_gib: float | None = None
+    read_kib: float = Field(default=READ_KIB, le=2**20)
+    reads_per_gib: float | None = Field(default=None, le=1e12)
 
 
 class Latency(Strict):

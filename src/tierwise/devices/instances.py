@@ -10,7 +10,7 @@ from pydantic import Field
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_toml
-from tierwise.devices.parameter import Frequency, Parameter, Rate
+from tierwise.devices.parameter import Frequency, Parameter, Rate, Sourced
 
 
 class InstanceLimits(Strict):
@@ -25,16 +25,14 @@ class Instance(Strict):
     """A machine that is rented: `rate` in the `rate_unit` of its file."""
 
     vcpus: int = Field(gt=0)
-    ram_gib: float = Field(gt=0)
-    iops: int = Field(gt=0, description="requests a second, from all its volumes together")
-    rate: float = Field(gt=0, description="bytes a second, from all its volumes together")
+    ram_gib: float = Field(gt=0, allow_inf_nan=False)
+    iops: int = Field(gt=0, le=10**9, description="requests a second, from all its volumes together")
+    rate: float = Field(gt=0, le=1e6, description="bytes a second, from all its volumes together")
 
 
-class Instances(Strict):
+class Instances(Sourced):
     """A provider's file of rented machines."""
 
-    source: str = Field(pattern=r"\S")
-    date: str
     rate_unit: Literal["MB/s", "MiB/s"]
     instances: Mapping[str, Instance]
 

@@ -8,6 +8,7 @@ from typing import Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.toml import input_file
 from tierwise.devices.parameter import UNITS
 
 ASKED: Final = ("size", "frequency", "rate")
@@ -29,7 +30,7 @@ class Named:
 
     @property
     def path(self) -> Path:
-        return paths.data() / "devices" / f"{self.stem}.toml"
+        return input_file("devices", self.stem)
 
     @property
     def provider(self) -> str:
@@ -50,7 +51,7 @@ def named(name: str) -> Named:
 
 def _stem(name: str) -> str:
     folder = paths.data() / "devices"
-    if (folder / f"{name}.toml").exists():
+    if input_file("devices", name).exists():
         return name
     found = sorted(path.stem for path in folder.glob("*.toml") if path.stem.partition("-")[2] == name)
     if len(found) > 1:

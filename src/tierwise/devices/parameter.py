@@ -36,6 +36,19 @@ UNITS: dict[str, tuple[str, float]] = {
 per second or pieces."""
 
 
+BOUNDS: dict[str, tuple[float, float]] = {
+    "time": (0.0, 1e4),
+    "size": (1.0, 2.0**60),
+    "rate": (1.0, 1e13),
+    "turnover": (1e-9, 1e3),
+    "frequency": (1e-3, 1e10),
+    "density": (1e-15, 1.0),
+    "rotation": (1e-2, 1e4),
+    "count": (1.0, 4096.0),
+}
+"""Least and most of a value, in the units of `Parameter.base`: far beyond any device, and near enough for its model to reckon with."""
+
+
 class Sourced(Strict):
     """Anything that somebody must have read somewhere."""
 
@@ -84,6 +97,10 @@ def _measures(parameter: Parameter, *, dimension: str, zero: bool = False) -> Pa
         raise ValueError(f"its value must be a whole number, not {parameter.value:g}")
     if (parameter.low is None) != (parameter.high is None):
         raise ValueError("low and high go together")
+    least, most = BOUNDS[dimension]
+    if parameter.value and not all(bound == 0 or least <= bound <= most for bound in (parameter.base, *parameter.band)):
+        worth = UNITS[parameter.unit][1]
+        raise ValueError(f"its value must be from {least / worth:g} to {most / worth:g} {parameter.unit}, not {parameter.value:g}")
     if parameter.low is not None and parameter.high is not None and not 0 <= parameter.low <= parameter.value <= parameter.high:
         raise ValueError(f"its value must lie in its band, {parameter.low:g} to {parameter.high:g} {parameter.unit}")
     return parameter

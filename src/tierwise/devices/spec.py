@@ -8,6 +8,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
+from tierwise.core.units import SECTOR_BYTES
 from tierwise.devices.instances import attached
 from tierwise.devices.naming import Named, named
 from tierwise.devices.parameter import ASSUMED, Count, Flag, Frequency, Parameter, Rate, Rotation, Size, Sourced, Time, assumed
@@ -130,8 +131,8 @@ class ArraySpec(Strict):
         level, member = info.data.get("level"), info.data.get("member")
         if level and (stripe is None) != (level.value == "raid1"):
             raise ValueError("raid1 has no stripe" if stripe else f"{level.value} needs a stripe")
-        if stripe and member and not 1 <= stripe.base <= member.capacity.base:
-            raise ValueError("a stripe must be at least 1 B and fit on a member")
+        if stripe and member and not SECTOR_BYTES <= stripe.base <= member.capacity.base:
+            raise ValueError(f"a stripe must be at least a sector of {SECTOR_BYTES} B and fit on a member")
         return stripe
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.files import write_whole
+from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.report import notebooks
 from tierwise.report.display import MARKUP, ROWS_MIME, VEGA_MIME
@@ -56,7 +57,7 @@ class Facts(Strict):
 
 def load_facts(folder: Path) -> Facts:
     """The facts of the version in `folder`; `InputError` where the file breaks the schema."""
-    return validate(json.loads((folder / FACTS).read_text(encoding="utf-8")), Facts, where=f"{folder.name}/{FACTS}")
+    return validate(read_json(folder / FACTS, f"{folder.name}/{FACTS}"), Facts, where=f"{folder.name}/{FACTS}")
 
 
 def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts:

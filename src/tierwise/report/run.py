@@ -14,7 +14,8 @@ from tierwise.analysis.verdicts import ClaimVerdict, newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
-from tierwise.core.errors import MissingError
+from tierwise.core.errors import InputError, MissingError
+from tierwise.core.toml import validate
 from tierwise.core.words import Substrate
 from tierwise.report import asked
 from tierwise.report.formats import count, listed, percent
@@ -130,14 +131,14 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
 
     Raises:
         NoRowsError: no complete run is there.
-        InputError: the run is unknown or its files break the schema.
+        InputError: the run is unknown or its files break the schema, or `prices` are none.
     """
-    raw = raw or paths.raw()
+    raw, given = raw or paths.raw(), validate(prices or {}, dict[str, float], where="PRICES")
     chosen = run_id or newest_run(raw)
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)), prices or {})
+    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)), given)
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
@@ -147,13 +148,16 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
     of the rows that were measured.
 
     Raises:
-        InputError: an unknown tier or device.
+        InputError: an unknown pair, tier or device.
         MissingError: no requests were recorded on `pair`.
     """
     if not devices:
         return run
-    connection = open_views(run.folder.parent, run.run_id, lambda rows: retime(rows, run.folder, pair, devices))
-    return replace(run, connection=connection, devices={**run.devices, pair: devices})
+    if pair not in run.manifest.pairs:
+        raise InputError("PAIR", value=pair, rule=f"no such pair in {run.run_id}; there are: {', '.join(run.manifest.pairs)}")
+    chosen = validate(devices, dict[str, str], where="DEVICES")
+    connection = open_views(run.folder.parent, run.run_id, lambda rows: retime(rows, run.folder, pair, chosen))
+    return replace(run, connection=connection, devices={**run.devices, pair: chosen})
 
 
 def source_pair(source: str) -> str:

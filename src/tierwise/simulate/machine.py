@@ -2,8 +2,7 @@
 
 from pydantic import Field
 
-from tierwise.core import paths
-from tierwise.core.toml import Strict, read_toml
+from tierwise.core.toml import Strict, input_file, read_toml
 from tierwise.devices.parameter import Size, Time
 from tierwise.simulate.closed_loop import Costs
 
@@ -29,7 +28,7 @@ class _StandIn(Strict):
 
 def stand_in() -> Machine:
     """The machine whose processors the published benchmark is simulated with where no pair is named (``data/machines/zipf.toml``)."""
-    return load_machine(read_toml(paths.data() / "machines" / "zipf.toml", _StandIn).processors)
+    return load_machine(read_toml(input_file("machines", "zipf"), _StandIn).processors)
 
 
 def load_machine(pair: str) -> Machine:
@@ -38,4 +37,4 @@ def load_machine(pair: str) -> Machine:
     Raises:
         InputError: no such file, an unknown field, an impossible value, a missing source or unit.
     """
-    return read_toml(paths.data() / "machines" / f"{pair}.toml", Machine)
+    return read_toml(input_file("machines", pair), Machine)

@@ -4,10 +4,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 
+DEEPEST: Final = 50
+"""How deep brackets may stand in brackets."""
 _PIECE = re.compile(r"[{}\[\]=,]|[^{}\[\]=,\n]+")
 
 
@@ -82,7 +85,7 @@ def read_blocks(path: Path) -> Block:
 
 class _Parser:
     def __init__(self, pieces: list[str], where: str):
-        self._pieces, self._at, self._where = pieces, 0, where
+        self._pieces, self._at, self._where, self._depth = pieces, 0, where, 0
 
     def _next(self, closing: str | None) -> str | None:
         """The next piece, or None where `closing` (the end of the file, if None) has come."""
@@ -99,6 +102,7 @@ class _Parser:
 
     def block(self, kind: str, closing: str | None) -> Block:
         found, name = Block(kind, where=self._where), ""
+        self._deeper()
         while (piece := self._next(closing)) is not None:
             if piece == "=":
                 value = self._value(self._next(closing), name)
@@ -109,6 +113,7 @@ class _Parser:
                 found.fields[key(name)] = self.block(name, "}")
             elif piece != ",":
                 name = piece
+        self._depth -= 1
         return found
 
     def _value(self, piece: str | None, name: str) -> Value:
@@ -123,10 +128,17 @@ class _Parser:
 
     def _items(self) -> list[Value]:
         found: list[Value] = []
+        self._deeper()
         while (piece := self._next("]")) is not None:
             if piece != ",":
                 found.append(self._value(piece, "a list"))
+        self._depth -= 1
         return found
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise InputError(self._where, rule=f"brackets stand in brackets, more than {DEEPEST} deep")
 
 
 def key(name: str) -> str:

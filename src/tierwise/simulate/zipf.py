@@ -141,6 +141,10 @@ def usable_bytes(device: DeviceSpec) -> int:
     return build(device).capacity_bytes
 
 
+MOST_GIB: Final = 1 << 20
+"""A pebibyte: beyond any file of a benchmark."""
+
+
 def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads: int = 8, scale: int = 1) -> ZipfResult:
     """Simulate the benchmark with each of `SEEDS`; as many at a time as there are processors, where it takes longer than a process needs.
 
@@ -151,8 +155,8 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
         InputError: an unknown device, or a number that cannot be.
     """
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
-        if not (math.isfinite(value) and value > 0):
-            raise InputError(option, value=value, rule="must be above zero")
+        if not 0 < value <= MOST_GIB:
+            raise InputError(option, value=value, rule=f"must be above zero, and at most {MOST_GIB}")
     costs = stand_in().costs
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:

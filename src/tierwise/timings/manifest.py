@@ -13,6 +13,7 @@ from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
+from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
 
@@ -188,12 +189,7 @@ class Manifest(Strict):
 
 def load_manifest(folder: Path) -> Manifest:
     """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, or it breaks the schema."""
-    path = folder / MANIFEST
     where = f"{folder.name}/{MANIFEST}"
-    try:
-        table = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(where, rule=f"a run needs a manifest ({error.strerror})") from error
-    except ValueError as error:
-        raise InputError(where, rule=f"must be JSON ({error})") from error
-    return validate(table, Manifest, where=where)
+    if not (folder / MANIFEST).is_file():
+        raise InputError(where, rule="a run needs a manifest")
+    return validate(read_json(folder / MANIFEST, where), Manifest, where=where)

@@ -17,6 +17,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
 from tierwise.core.progress import say
 from tierwise.timings import validation
+from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import copied, taken
 from tierwise.timings.schema import SCHEMA, of_today
 
@@ -149,10 +150,7 @@ def _taken_rows(run_folder: Path) -> Iterator[pl.DataFrame]:
 
 
 def _read(run_folder: Path, path: Path) -> pl.DataFrame:
-    try:
-        rows = of_today(pl.read_parquet(path))
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(_where(run_folder, path), rule=f"must be a whole Parquet file ({error})") from error
+    rows = of_today(read_whole(path, _where(run_folder, path)))
     _check_rows_of_run(rows, run_folder, path)
     return rows
 

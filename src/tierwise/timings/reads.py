@@ -10,6 +10,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import taken
 from tierwise.timings.traces import TraceKey
 
@@ -59,7 +60,11 @@ def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame)
 
 
 def read_files(run_folder: Path) -> list[Path]:
-    """The files of a run's single reads, with those that it takes from others."""
+    """The files of a run's single reads, with those that it takes from others.
+
+    Raises:
+        InputError: one is no whole Parquet file, or has other columns than `TABLE`.
+    """
     own = sorted((run_folder / FOLDER).rglob("[!.]*.parquet"))
     others = [
         path
@@ -68,4 +73,12 @@ def read_files(run_folder: Path) -> list[Path]:
         for path in sorted((held.folder / FOLDER / held.study / pair).rglob("[!.]*.parquet"))
         if int(path.stem) < blocks
     ]
+    for path in (*own, *others):
+        _check(path, str(path.relative_to(run_folder.parent)))
     return [*own, *others]
+
+
+def _check(path: Path, where: str) -> None:
+    schema = read_whole(path, where, remedy="remove it").schema  # all of it: DuckDB would find a torn page only when it is asked
+    if dict(schema) != TABLE:
+        raise InputError(where, field="columns", value=str(dict(schema)), rule=f"must be {TABLE}", remedy="remove it")

@@ -4,12 +4,12 @@ The manifest of the run that takes them says so in ``taken``; every reader of ro
 they lie. Reads two fields of the manifest and nothing else: what measures asks too, and no number hangs on the others.
 """
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tierwise.core.errors import InputError
+from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 
 MANIFEST: Final = "manifest.json"
@@ -69,11 +69,11 @@ def copied(run_folder: Path) -> dict[str, str]:
 
 
 def _field(run_folder: Path, name: str) -> dict[str, Any]:
-    path = run_folder / MANIFEST
+    path, where = run_folder / MANIFEST, f"{run_folder.name}/{MANIFEST}"
     if not path.is_file():
         return {}
-    try:
-        field: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get(name) or {}
-    except ValueError as error:
-        raise InputError(f"{run_folder.name}/{MANIFEST}", rule=f"must be JSON ({error})") from error
+    table = read_json(path, where)
+    field = (table.get(name) or {}) if isinstance(table, dict) else table
+    if not isinstance(field, dict):
+        raise InputError(where, field=name, value=field, rule="must be a JSON object")
     return field

@@ -11,6 +11,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import places
 
 END: Final = "end"
@@ -65,10 +66,7 @@ def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
     if path is None:
         return None
     where = str(path.relative_to(run_folder.parent))
-    try:
-        rows = pl.read_parquet(path, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(where, rule=f"must be a Parquet file ({error})", remedy="remove it") from error
+    rows = read_whole(path, where, remedy="remove it")
     _check(rows, where)
     return rows
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
+from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import places
 from tierwise.timings.traces import TraceKey
 
@@ -39,10 +40,7 @@ def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFra
     there = (transactions_path(folder, key, block) for folder in places(run_folder, key.study, key.pair, block))
     path = next((path for path in there if path.exists()), transactions_path(run_folder, key, block))
     where = str(path.relative_to(run_folder.parent))
-    try:
-        rows = pl.read_parquet(path, hive_partitioning=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(where, rule=f"must be a Parquet file ({error})") from error
+    rows = read_whole(path, where)
     _check(rows, where)
     return rows
 

@@ -143,19 +143,19 @@ def _fits(source: Path) -> Iterator[pa.Table]:
         from astropy.io import fits  # noqa: PLC0415  as above
     except ImportError as error:
         raise _astropy("FITS", error) from error
-    with fits.open(source, memmap=True) as units:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # such as that of a file that was cut off
-            try:
+    try:
+        with fits.open(source, memmap=True) as units:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # such as that of a file that was cut off
                 found = next((unit for unit in units if isinstance(unit, fits.BinTableHDU | fits.TableHDU)), None)
-            except Warning as error:
-                raise OSError(error) from error
-        if found is None:
-            raise InputError(short(source), field="tables", value=0, rule="a FITS file must hold one")
-        none = {column.name: column.null for column in found.columns}
-        for begin in range(0, found.header["NAXIS2"], _ROWS):
-            part = found.data[begin : begin + _ROWS]
-            yield pa.table({name: _array(part[name], none[name]) for name in none})
+            if found is None:
+                raise InputError(short(source), field="tables", value=0, rule="a FITS file must hold one")
+            none = {column.name: column.null for column in found.columns}
+            for begin in range(0, found.header["NAXIS2"], _ROWS):
+                part = found.data[begin : begin + _ROWS]
+                yield pa.table({name: _array(part[name], none[name]) for name in none})
+    except (Warning, fits.VerifyError, KeyError, AttributeError, TypeError, IndexError) as error:  # of a header that contradicts itself
+        raise OSError(f"its header is no table's: {error!r}") from error
 
 
 def _array(values: Any, none: object = None) -> pa.Array:

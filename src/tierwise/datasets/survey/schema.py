@@ -6,6 +6,7 @@ from typing import Final
 from pydantic import Field
 
 from tierwise.core import paths
+from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict, read_table, validate
 from tierwise.datasets.dataset import sha256_of
 from tierwise.datasets.tables import Table
@@ -49,6 +50,8 @@ def load_tables() -> dict[str, Table]:
     """Return each table by its name, in the order of `NAMES`."""
     path = paths.data() / "datasets" / "survey.toml"
     read = {name: validate(told, _Columns, where=f"{paths.short(path)}: {name}") for name, told in read_table(path).items()}
+    if missing := [name for name in NAMES if name not in read]:
+        raise InputError(paths.short(path), field=missing[0], rule="the table is missing")
     types = {name: {column: kind for kind, columns in told.columns for column in columns.split()} for name, told in read.items()}
     return {name: Table(name, types[name], KEYS[name], INDEXED[name]) for name in NAMES}
 

@@ -1,10 +1,10 @@
 """Appendix: the device and cache models beside what was measured on real devices. The figures are facts of the models, not of a run."""
 
-import json
 from typing import Any
 
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
+from tierwise.core.texts import read_json
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import NBSP, count, difference
 
@@ -27,7 +27,7 @@ def committed(place: str, maker: str) -> dict[str, Any]:
     path = paths.home() / place
     if not path.exists():
         raise MissingError(place, why="the appendix shows it", remedy=f"python {maker}")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    found: dict[str, Any] = read_json(path)
     return found
 
 

@@ -1,0 +1,24 @@
+"""Parquet files of a run, read whole or refused."""
+
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tierwise.core.errors import InputError
+
+
+def read_whole(path: Path, where: str, *, remedy: str | None = None) -> pl.DataFrame:
+    """Read every row of `path`, which a reader knows as `where`. Arrow reads it: of some torn files polars panics.
+
+    Raises:
+        InputError: it is no whole Parquet file.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            table = file.read()
+        table.validate(full=True)
+        return pl.DataFrame(table)
+    except (OSError, ValueError, MemoryError, pa.ArrowException, pl.exceptions.PolarsError) as error:
+        raise InputError(where, rule=f"must be a whole Parquet file ({error})", remedy=remedy) from error

@@ -1,0 +1,196 @@
+"""How files, options and variables go wrong: strategies of Hypothesis over valid samples."""
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import polars as pl
+from hypothesis import strategies as st
+
+NUMBERS: Final = tuple(
+    f"{sign}{number}"
+    for sign in ("", "-")
+    for number in ("0", "1", "nan", "inf", "1e308", "1e-320", "1e19", "0.5", "9223372036854775808", "9" * 40, "9" * 5000)
+)
+"""Zero, not a number, without end, the greatest and the least of a double, beyond 64 bits, beyond the digits that Python reads."""
+WORDS: Final = (
+    "",
+    " ",
+    "true",
+    "null",
+    '""',
+    "[]",
+    "{}",
+    "1979-05-27",
+    "x" * 100_000,
+    "é\u2028\U0001f600",
+    "../../etc/passwd",
+    "\\",
+    "%s{0}",
+)
+"""Other types than the one that should be there, nothing, and texts that break what prints them."""
+BYTES: Final = (
+    b"\xff\xfe\x80",
+    b"\x00",
+    b'"',
+    b"'",
+    b'"""',
+    b"\r",
+    b"\n",
+    b"[" * 5000,
+    b"{" * 5000,
+    b",",
+    b"=",
+    b"\x1b[2J",
+    b"PAR1",
+    b"\x1f\x8b",
+)
+"""Not UTF-8, no text, an unclosed quote, lines that end otherwise, nested brackets, separators, a terminal's controls, magic numbers."""
+NUMBER: Final = re.compile(rb"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+TEXT: Final = re.compile(rb'"[^"\n]*"')
+WHOLE: Final = 1 << 16
+"""A place in a sample is drawn as so many parts of it."""
+
+Change = Callable[[bytes, st.DrawFn], bytes]
+
+
+def place(draw: st.DrawFn, size: int) -> int:
+    """Somewhere in `size` bytes, lines or matches."""
+    return draw(st.integers(0, WHOLE - 1)) * max(0, size) // WHOLE
+
+
+def _inserted(sample: bytes, draw: st.DrawFn) -> bytes:
+    at = place(draw, len(sample) + 1)
+    return sample[:at] + draw(st.sampled_from(BYTES)) + sample[at:]
+
+
+def _truncated(sample: bytes, draw: st.DrawFn) -> bytes:
+    return sample[: place(draw, len(sample) + 1)]
+
+
+def _flipped(sample: bytes, draw: st.DrawFn) -> bytes:
+    at = place(draw, len(sample))
+    return sample[:at] + bytes([draw(st.integers(0, 255))]) + sample[at + 1 :]
+
+
+def _cut_out(sample: bytes, draw: st.DrawFn) -> bytes:
+    begin, end = sorted((place(draw, len(sample)), place(draw, len(sample))))
+    return sample[:begin] + sample[end:]
+
+
+def _replaced(pattern: re.Pattern[bytes], values: Sequence[bytes]) -> Change:
+    """One match of `pattern` becomes another value, or that of another place."""
+
+    def change(sample: bytes, draw: st.DrawFn) -> bytes:
+        found = list(pattern.finditer(sample))
+        if not found:
+            return _inserted(sample, draw)
+        one, other = found[place(draw, len(found))], found[place(draw, len(found))]
+        value = draw(st.sampled_from([None, *values]))
+        return sample[: one.start()] + (other[0] if value is None else value) + sample[one.end() :]
+
+    return change
+
+
+def _lines(sample: bytes, draw: st.DrawFn) -> bytes:
+    """A line is gone, stands there twice, or in the place of another."""
+    lines = sample.splitlines(keepends=True) or [b""]
+    one, other = place(draw, len(lines)), place(draw, len(lines))
+    match draw(st.sampled_from(["gone", "twice", "moved"])):
+        case "gone":
+            del lines[one]
+        case "twice":
+            lines.insert(other, lines[one])
+        case _:
+            lines[one], lines[other] = lines[other], lines[one]
+    return b"".join(lines)
+
+
+_NUMBERS = _replaced(NUMBER, [number.encode() for number in (*NUMBERS, *WORDS)])
+_TEXTS = _replaced(
+    TEXT, [b'""', b"1", b"-1.5", b"true", b"[]", b"{}", b'"' + b"x" * 100_000 + b'"', b'"\\u0000"', b'"nan"', b'"../x"', b'"']
+)
+CHANGES: Final[tuple[Change, ...]] = (_NUMBERS, _NUMBERS, _TEXTS, _TEXTS, _lines, _inserted, _truncated, _flipped, _cut_out)
+"""Numbers and texts are drawn twice as often: most of what they give can be parsed, and comes further."""
+
+
+@st.composite
+def mutated(draw: st.DrawFn, sample: bytes) -> bytes:
+    """`sample` after one to three changes."""
+    for _ in range(draw(st.integers(1, 3))):
+        sample = draw(st.sampled_from(CHANGES))(sample, draw)
+    return sample
+
+
+def values(valid: str) -> st.SearchStrategy[str]:
+    """What may stand in an option or a variable in place of `valid`: no zero bytes, which the operating system refuses."""
+    text = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
+    return st.sampled_from([*NUMBERS, *WORDS, valid, f"{valid},{valid}", f"file:{valid}", "\udcff"]) | text
+
+
+@st.composite
+def mutated_options(draw: st.DrawFn, valid: Sequence[str]) -> tuple[str, ...]:
+    """`valid` words of a command or ``NAME=VALUE`` after one or two changes: mostly another value, else one gone, doubled or moved."""
+    words = list(valid)
+    for _ in range(draw(st.integers(1, 2))):
+        valued = [at for at, word in enumerate(words) if not word.startswith("--")]
+        at, other = place(draw, len(words)), place(draw, len(words))
+        match draw(st.sampled_from(["value"] * 8 + ["gone", "twice", "moved"])):
+            case "value" if valued:
+                at = valued[place(draw, len(valued))]
+                name, equals, value = words[at].partition("=")
+                value = draw(values(value if equals else name) | changed_text(value if equals else name))
+                words[at] = name + equals + value if equals else value
+            case "gone" if len(words) > 1:
+                del words[at]
+            case "twice":
+                words.insert(other, words[at])
+            case _:
+                words[at], words[other] = words[other], words[at]
+    return tuple(words)
+
+
+def changed_text(value: str) -> st.SearchStrategy[str]:
+    """`value` as text that is mutated as a file is, without what no program can be given."""
+    return mutated(value.encode()).map(lambda made: made.replace(b"\0", b"").decode(errors="surrogateescape"))
+
+
+@st.composite
+def mutated_table(draw: st.DrawFn, sample: bytes) -> bytes:
+    """The Parquet file `sample` with a column that is gone, doubled, of another name or type, or with a value that may not be there."""
+    table = pl.read_parquet(io.BytesIO(sample))
+    name = table.columns[place(draw, table.width)]
+    odd = draw(st.sampled_from([None, -1, 0, 2**31, 2**63 - 1, float("nan"), float("inf"), -1e308, "", "x" * 10_000, "[1", "null", True]))
+    row = place(draw, table.height)
+    match draw(st.sampled_from(["gone", "again", "named", "typed", "valued", "filled", "empty", "rows twice"])):
+        case "gone":
+            table = table.drop(name)
+        case "again":
+            table = table.with_columns(pl.col(name).alias(f"{name}_2"))
+        case "named":
+            table = table.rename({name: draw(st.sampled_from(["", "x", name.upper(), "x" * 10_000]))})
+        case "typed":
+            kind = draw(st.sampled_from([pl.String, pl.Float32, pl.Int8, pl.Boolean, pl.Date, pl.List(pl.Int64)]))
+            table = table.with_columns(pl.lit(None).cast(kind).alias(name))
+        case "valued":
+            value = pl.lit(odd).cast(table.schema[name], strict=False) if not table.schema[name].is_nested() else pl.lit(None)
+            table = (
+                table.with_row_index("_")
+                .with_columns(pl.when(pl.col("_") == row).then(value).otherwise(pl.col(name)).alias(name))
+                .drop("_")
+            )
+        case "filled":
+            table = table.with_columns(pl.lit(odd).alias(name))
+        case "empty":
+            table = table.clear()
+        case _:
+            table = pl.concat([table, table])
+    written = io.BytesIO()
+    table.write_parquet(written)
+    return written.getvalue()
+
+
+def mutated_file(name: str, sample: bytes) -> st.SearchStrategy[bytes]:
+    """What may become of the file `name`."""
+    return mutated(sample) | mutated_table(sample) if name.endswith(".parquet") else mutated(sample)

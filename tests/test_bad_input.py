@@ -1,0 +1,139 @@
+"""Whatever a reader may touch, however it is spoilt: a right answer or one clear line, soon, and never a traceback.
+
+What may be touched stands in `touchable.TARGETS`, how it is spoilt in `mutations`, what may come of it in `bad_input`.
+"""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
+
+from bad_input import PROCESSOR_S, Case, Child, Outcome
+from mutations import mutated_file, mutated_options
+from touchable import TARGETS, Target, make_home, read
+
+set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
+
+IN_PROCESS, BY_COMMAND, SOAKED = 1_000, 60, 10_000
+"""Cases over all targets: in a child that has loaded everything, by the command line, and in `make soak`."""
+WARMING_S = 120.0
+"""Processor time that a target may take at first, while libraries load and code is compiled."""
+COMMANDS = [target for target in TARGETS if target.command and (target.file or target.read is None)]
+
+
+def cases(count: int, targets: int, *, derandomize: bool = True) -> settings:
+    """The same cases each time, as many for each of so many `targets` that they are `count` at least; nothing is remembered."""
+    return settings(
+        max_examples=-(-count // targets),
+        derandomize=derandomize,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate,),
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def spoilt(target: Target) -> st.SearchStrategy[Case]:
+    """Cases of `target`."""
+    if target.file:
+        return mutated_file(target.file, target.sample).map(lambda content: Case(target.name, target.file, content, target.command))
+    if target.environment:
+        changed = mutated_options([f"{name}={value}" for name, value in target.environment])
+        return changed.map(lambda words: Case(target.name, options=target.command, environment=as_variables(words)))
+    return mutated_options(target.command).map(lambda words: Case(target.name, options=words))
+
+
+def as_variables(words: tuple[str, ...]) -> dict[str, str]:
+    return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+
+def valid(target: Target) -> Case:
+    """`target` as it should be."""
+    return Case(target.name, target.file, target.sample if target.file else b"", target.command, dict(target.environment))
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A checkout's inputs, in which files are spoilt."""
+    folder = tmp_path_factory.mktemp("home")
+    make_home(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIERWISE_HOME", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def child(home: Path) -> Iterator[Child]:
+    with Child(home, read) as process:
+        yield process
+
+
+def hold(child: Child, target: Target, chosen: settings) -> None:
+    """The valid sample of `target` is answered, and whatever is made of it is answered or refused."""
+    begun = child.answer(valid(target), processor_s=WARMING_S)
+    assert (begun.line, begun.fault) == ("", ""), "the sample must be valid"
+
+    @chosen
+    @given(spoilt(target))
+    def check(case: Case) -> None:
+        child.answer(case).check()
+
+    check()
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
+    hold(child, target, cases(IN_PROCESS, len(TARGETS)))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
+def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
+    hold(child, target, cases(SOAKED, len(TARGETS), derandomize=False))
+
+
+@pytest.mark.parametrize("target", COMMANDS, ids=lambda target: target.name)
+def test_bad_input_is_told_by_the_command_line_with_exit_code_2(home: Path, target: Target) -> None:
+    @cases(BY_COMMAND, len(COMMANDS))
+    @given(spoilt(target))
+    def check(case: Case) -> None:
+        by_command(home, case).check()
+
+    check()
+
+
+def by_command(home: Path, case: Case) -> Outcome:
+    """What the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
+    place, before = home / case.file, b""
+    if case.file:
+        before = place.read_bytes()
+        place.write_bytes(case.content)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],
+            env={**os.environ, "TIERWISE_HOME": str(home), **{name: value[:60_000] for name, value in case.environment.items()}},
+            cwd=home,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(2 * PROCESSOR_S), int(2 * PROCESSOR_S)))
+        assert process.stderr is not None
+        said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+    finally:
+        if case.file:
+            place.write_bytes(before)
+    line = said if code == 2 else ""
+    fault = "" if code in {0, 2} and "Traceback" not in said else f"exit code {code}: {said}"
+    return Outcome(line, fault, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
