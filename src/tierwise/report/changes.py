@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tierwise.report.facts import ClaimFact, Facts
-from tierwise.report.formats import DASH, count, listed
+from tierwise.report.formats import DASH, count, escaped, listed
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
@@ -130,11 +130,6 @@ def _named(kind: str, change: Change) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[tuple[str, Change]]) -> str:
-    cells = [(name, _escaped(change.before), _escaped(change.after)) for name, change in rows]
+    cells = [(name, escaped(change.before), escaped(change.after)) for name, change in rows]
     rule = "|:" + "-" * 24 + "|:" + "-" * 40 + "|:" + "-" * 40 + "|"
     return "\n".join([f"| {' | '.join(header)} |", rule, *(f"| {' | '.join(row)} |" for row in cells)])
-
-
-def _escaped(text: str) -> str:
-    """`text` as it stands, whatever Markdown would make of it."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)
