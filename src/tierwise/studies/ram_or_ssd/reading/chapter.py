@@ -5,12 +5,15 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.published import published_series
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, difference, number, percent
+from tierwise.report.formats import DASH, NBSP, count, difference, listed, number, percent
 from tierwise.report.run import Run
-from tierwise.report.words import claim_sentence, unit_of
+from tierwise.report.words import claim_sentence, estimated, unit_of
 from tierwise.studies.ram_or_ssd.reading.figures import QUERY, TIERS, che, clean_seeds, nothing, published_means
 
+LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
+"""The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
 ATTEMPTS: Final = 2
 """Structures of the model whose predictions at 16 and 64 GiB were looked at; all were fitted on 32 GiB alone."""
 
@@ -44,6 +47,20 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
         "Means of the measured phase and of all seeds, beside the author's own logs. The rows at 32 GiB were fitted, the others are "
         f"predicted. {run.note(pair, len(seeds), 'simulated runs', QUERY)}",
         align="lrrrrrrr",
+    )
+
+
+def fall(run: Run) -> Sentence:
+    """The fall from 16 to 24 GiB in the author's own logs, beside his text and what came out here (R6)."""
+    logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
+    told = listed(f"{number(logs[tier, 16] / logs[tier, 24])}-fold on the {words}" for tier, words in sorted(TIERS.items(), reverse=True))
+    claim = run.verdict("R6")
+    here = f"here it is {estimated(claim)}, {claim.substrate}" if claim and claim.estimate is not None else "here it was not measured"
+    return Sentence(
+        f"From 16 to 24 GiB the author's text says threefold for the SSD. His own logs (**published**) fall {told}: from "
+        f"{count(logs['ssd', 16])} to {count(logs['ssd', 24])} reads a second on the SSD. "
+        f"For the SSD {here}. What is judged is the text; where the two differ, "
+        "the logs are the better witness. Input: `data/published/ram_or_ssd_means.csv`."
     )
 
 
