@@ -66,7 +66,6 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     ("text", "field", "value"),
     [
         ("> A quote.", "element", "BlockQuote"),
-        ("    code", "element", "CodeBlock"),
         ("A note.[^1]\n\n[^1]: Here.", "element", "Note"),
         ("![A picture](x.png)", "element", "Image"),
         ("~~struck~~", "element", "Strikeout"),
@@ -94,8 +93,7 @@ def test_what_the_list_names_is_read(source: Path) -> None:
     text = (
         '# One {#sec-one}\n\n## Two\n\n### Three\n\nSee @sec-one, [@martin2008], *this*, **that**, `code`, "quoted", $r = 1$ and [there](https://example.org).\n\n'
         "- a\n- b\n\n1. c\n\n| x |\n|---|\n| 1 |\n\n::: {.callout-tip}\n## Title\n\nText.\n:::\n\n```{=typst}\n#v(1cm)\n```\n\n"
-        + FIGURE
-        % "a"
+        "```\ncode\n```\n\n" + FIGURE % "a"
     )
     assert "<h3" in page(source, one=text)
 

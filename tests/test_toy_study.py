@@ -57,6 +57,7 @@ from pathlib import Path
 import yaml
 from tierwise.core import paths
 from tierwise.pipeline import execute
+from tierwise.report.cite import stamp_of
 from tierwise.report.plain import PlainEngine
 from tierwise.report.project import assemble
 from tierwise.report.run import open_run
@@ -64,8 +65,9 @@ run_id, folder = sys.argv[1], Path(sys.argv[2])
 execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id, {"RUN_ID": run_id})
 told = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
 others = {name: f"# {name}" for name in told if name != "show-toy_x.qmd"}
-variables = {**open_run(run_id).facts(), "engine": "plain", "date": "today", "version": "toy"}
-book = assemble(folder / "book", paths.raw() / run_id / "notebooks", variables, others)
+run = open_run(run_id)
+variables = {**run.facts(), "engine": "plain", "date": "today", "version": "toy"}
+book = assemble(folder / "book", paths.raw() / run_id / "notebooks", stamp_of(run, "toy"), variables, others)
 PlainEngine().build(book, folder / "site")
 """
 

@@ -12,6 +12,7 @@ import typst
 
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.report.project import BESIDE, Book
+from tierwise.report.site import BIBTEX
 from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120
@@ -28,17 +29,22 @@ class PlainEngine:
 
     def build(self, book: Book, site: Path) -> None:
         """Write ``index.html`` with its assets, and ``tierwise.pdf``, into `site`."""
+        self.page(book, site)
+        main = book.folder / "main.typ"
+        main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
+        _typeset(main, site / "tierwise.pdf")
+
+    def page(self, book: Book, site: Path) -> None:
+        """The page with its assets alone."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
         shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts")
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
+        shutil.copy(book.folder / BIBTEX, site)
         page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
         (site / "index.html").write_text(page, encoding="utf-8")
-        main = book.folder / "main.typ"
-        main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
-        _typeset(main, site / "tierwise.pdf")
 
 
 def _typeset(main: Path, pdf: Path) -> None:

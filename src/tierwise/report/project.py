@@ -14,6 +14,8 @@ import yaml
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
+from tierwise.report.cite import Stamp
+from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
 from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
@@ -30,7 +32,7 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
+BESIDE: Final = ("sql", FIGURES, ROWS, QUERIES)
 """Folders that a page links to."""
 
 
@@ -53,10 +55,10 @@ class Engine(Protocol):
     def build(self, book: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
 
-    `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
+    `stamp` is on all that a reader takes away. `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
@@ -64,8 +66,10 @@ def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: M
     """
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
     told = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))["book"]
-    texts = {name: made.get(name) or _chapter(folder, executed, name) for name in told["chapters"]}
-    chapters = {name: expand(text, variables, name) for name, text in texts.items()}
+    (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
+    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
+    texts = {name: made.get(name) or _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
@@ -84,12 +88,12 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
     return VARIABLE.sub(lambda found: variables[found[1]], text)
 
 
-def _chapter(folder: Path, executed: Path, name: str) -> str:
+def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
     if name == FRONT_PAGE:
-        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder)}\n{CONTENTS}"
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp)}\n{CONTENTS}"
     if name.startswith("show-"):
-        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder)
+        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp)
     if not (folder / name).is_file():
         raise InputError("report/_quarto.yml", field="chapters", value=name, rule="no such file in report/")
     return (folder / name).read_text(encoding="utf-8")
