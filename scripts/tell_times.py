@@ -6,6 +6,7 @@ pace of ``data/plan/host.toml``.
 
 import re
 import sys
+from collections.abc import Mapping
 from typing import Final
 
 from tierwise.bench.loop import gather_inputs
@@ -24,25 +25,22 @@ def minutes(name: str) -> int:
     return round(plan_of(gather_inputs(profile=name, tiers="", seed=1)).minutes)
 
 
+def filled(text: str, known: Mapping[str, int]) -> str:
+    """`text` with the `known` minutes, by name, in its marks."""
+    return MARKED.sub(lambda found: f"{found[1]}{found[2]}{known[found[1]]}", text)
+
+
 def main() -> int:
     """Write every document whose times changed; with ``--check`` name it instead."""
     texts = {name: (paths.home() / name).read_text(encoding="utf-8") for name in DOCUMENTS}
-    known = {found[0]: minutes(found[0]) for found in {match[:1] for text in texts.values() for match in MARKED.findall(text)}}
-    changed = {
-        name: told
-        for name, text in texts.items()
-        if (told := MARKED.sub(lambda found: f"{found[1]}{found[2]}{known[found[1]]}", text)) != text
-    }
-    if "--check" in sys.argv:
-        print(
-            *(f"{name}: a time is not the plan's (scripts/tell_times.py mends it)" for name in changed),
-            sep="\n",
-            end="\n" if changed else "",
-        )
-        return 1 if changed else 0
+    known = {name: minutes(name) for name in {found[1] for text in texts.values() for found in MARKED.finditer(text)}}
+    changed = {name: told for name, text in texts.items() if (told := filled(text, known)) != text}
     for name, told in changed.items():
-        (paths.home() / name).write_text(told, encoding="utf-8")
-    return 0
+        if "--check" in sys.argv:
+            print(f"{name}: a time is not the plan's (scripts/tell_times.py mends it)")
+        else:
+            (paths.home() / name).write_text(told, encoding="utf-8")
+    return 1 if changed and "--check" in sys.argv else 0
 
 
 if __name__ == "__main__":

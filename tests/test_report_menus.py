@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CHAPTERS: Final = [path.stem.removeprefix("show-") for path in sorted((paths.home() / "notebooks").glob("show-*.ipynb"))]
 DRAWN: Final = [chapter for chapter in CHAPTERS if cells.labels(chapter)]
-NO_ROWS_OF_A_RUN: Final = {"fig-cost-devices", "fig-cost-break-evens", "fig-pgbench-flip", "fig-survey-arrays-hunt"}
+NO_ROWS_OF_A_RUN: Final = {"fig-cost-devices", "fig-cost-break-evens", "fig-survey-arrays-hunt"}
 """Figures of prices, and of what was simulated and stands in the manifest."""
 
 

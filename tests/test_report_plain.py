@@ -11,6 +11,7 @@ import pytest
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.report import quarto
+from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, VEGA_MIME, Figure
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
@@ -155,19 +156,20 @@ def shown(data: dict[str, object]) -> nbformat.NotebookNode:
     return output
 
 
-CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,time_s\nFL,1.5\n"})
+CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,elapsed_s\nFL,1.5\n"})
+STAMP = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
 TEXT = shown({"text/markdown": "It is *so*."})
 
 
 def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
-    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path)
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path, STAMP)
     assert made.startswith("::: {#fig-x}")
     assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
     assert made.count("</script>") == 1
     assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
     assert '#image("figures/fig-x.svg", width: 100%)' in made
     assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
-    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,time_s\nFL,1.5\n"
+    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,elapsed_s\nFL,1.5\n"
 
 
 def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() -> None:
@@ -177,11 +179,11 @@ def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() 
 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path) == "It is *so*.\n"
+    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path, STAMP) == "It is *so*.\n"
 
 
 def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path) == "\n"
+    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path, STAMP) == "\n"
 
 
 @pytest.mark.parametrize(
@@ -197,10 +199,10 @@ def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
 )
 def test_a_notebook_that_is_no_chapter_is_refused(tmp_path: Path, source: str, outputs: list[nbformat.NotebookNode], rule: str) -> None:
     with pytest.raises(InputError, match=r"show-x\.ipynb") as caught:
-        chapter(executed(tmp_path, source, *outputs), tmp_path)
+        chapter(executed(tmp_path, source, *outputs), tmp_path, STAMP)
     assert rule in str(caught.value)
 
 
 def test_a_chapter_that_was_not_executed_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="chapter show-x"):
-        chapter(tmp_path / "show-x.ipynb", tmp_path)
+        chapter(tmp_path / "show-x.ipynb", tmp_path, STAMP)

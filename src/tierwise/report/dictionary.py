@@ -29,7 +29,7 @@ MOST: Final = 8
 HEAD: Final = """# Data dictionary
 
 Every column of the Parquet files in `run/`, and of the rows behind each figure in `rows/`. The substrate is how a number came to be:
-measured on a real device, emulated, simulated, or published. Where its column is empty, it is that of the row, or there is none.
+measured on a real device, emulated, simulated, or published, or what `substrate` in its row says; a name or a number of order has none.
 """
 
 
@@ -41,7 +41,7 @@ class Column(Strict):
     substrate: str = ""
 
     def unit_of(self, name: str) -> str:
-        """Its unit, said or by the end of its `name`; empty where it has none."""
+        """The unit that is said, or that the end of its `name` tells; empty where it has none."""
         return self.unit or next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
 
 

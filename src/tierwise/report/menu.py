@@ -14,6 +14,7 @@ from tierwise.report.dictionary import described
 from tierwise.report.made import Made
 from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
 
+OTHER: Final = "What it draws is not among the run's rows: the caption names it. In"
 FROM: Final = "In DuckDB, from the Parquet files of a published copy"
 
 
@@ -38,7 +39,7 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
     parts = [
         f"<p>{' '.join(links)}</p>",
         *(_query(place, text) for place, text in zip(scripts, made.queries, strict=True)),
-        f"<p>{'Then, in' if scripts else 'In'} Python: {', '.join(f'<code>{step}</code>' for step in made.steps)}.</p>",
+        f"<p>{'Then, in' if scripts else OTHER} Python: {', '.join(f'<code>{step}</code>' for step in made.steps)}.</p>",
         f"<p>Cite as: {html.escape(stamp.citation(f'Figure {label}'))} {_link(BIBTEX, 'BibTeX')}</p>",
     ]
     return f'<details class="figure-menu"><summary>Image, rows, query, citation</summary>\n{"".join(parts)}\n</details>'

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Final
 
 import altair as alt
+import polars as pl
 
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
@@ -34,9 +35,8 @@ def _answer(run: Run, pair: str) -> str:
     return f"On flash the search takes {percent(known['ssd']['ratio'])} of the time." if known.keys() >= PLACES.keys() else ""
 
 
-def times(run: Run, pair: str) -> Figure | Sentence:
-    """Every observation, by tier."""
-    rows = run.query("select tier, block + 1 as block, elapsed_s, flagged from toy_x where pair = ?", [pair])
+def times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
+    """Every observation, by tier; `rows`: tier, block, elapsed_s and flagged of each."""
     if rows.is_empty():
         return in_place(run, STUDY, pair)
     chart = (
