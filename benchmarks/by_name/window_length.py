@@ -7,6 +7,7 @@ a 95 % interval. Short windows do where that interval lies within 10 % of 1.
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -20,8 +21,8 @@ from tierwise.bench.loop import gather_inputs
 from tierwise.bench.recording import Recorder
 from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Cell, Study, Trial
+from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.profiles import Profile
-from tierwise.postgres.workspace import open_workspace
 
 NAME: Final = "pgbench_placement"
 LONGER: Final = 5
@@ -52,7 +53,10 @@ def main() -> None:
     lengths_s = (short_s, LONGER * short_s)
     found: dict[tuple[str, float], list[float]] = {(name, length_s): [] for name in trials for length_s in lengths_s}
     before = psutil.cpu_times()
-    with TemporaryDirectory(dir=open_workspace()) as work, open_lab(study, pair, inputs, Path(work) / "lab") as (lab, state):
+    with ExitStack() as held:
+        work = Path(held.enter_context(TemporaryDirectory(prefix="bench-windows-", dir=held.enter_context(exclusive_workspace()))))
+        work.chmod(0o755)  # the server's account must pass
+        lab, state = held.enter_context(open_lab(study, pair, inputs, work / "lab"))
         for block in range(blocks):
             for place, (name, trial) in enumerate(trials.items()):
                 for length_s in lengths_s[:: 1 if (block + place) % 2 else -1]:
@@ -73,11 +77,10 @@ def main() -> None:
         }
         estimate = geometric_estimate([short / long for short, long in zip(*gains.values(), strict=True)])
         low, high = estimate.interval or (float("nan"), float("nan"))
-        held = low > 1 - BOUND and high < 1 + BOUND
-        told[name] = {"ratio": estimate.value, "low": low, "high": high, "held": held}
-        print(
-            f"{name}: gain in short windows over long ones {estimate.value:.3f} ({low:.3f} to {high:.3f}), {'held' if held else 'NOT held'}"
-        )
+        within = low > 1 - BOUND and high < 1 + BOUND
+        told[name] = {"ratio": estimate.value, "low": low, "high": high, "within": within}
+        verdict = "within the bound" if within else "NOT within the bound"
+        print(f"{name}: gain in short windows over long ones {estimate.value:.3f} ({low:.3f} to {high:.3f}), {verdict}")
     print(json.dumps(told))
 
 

@@ -266,7 +266,8 @@ class Server:
             volume.go_by(self._clock)
 
     def _complete(self) -> None:
-        """Have the devices do what is under way, as writes of a killed server may be: nobody waits for it by this clock any more."""
+        """Have threads and devices do what is under way, as writes of a killed server may be: nobody waits for it by this clock any more."""
+        self._workers.finish()
         while any(volume.transfers.outstanding for volume in self._volumes.values()):
             due_s = min(volume.transfers.due_s for volume in self._volumes.values())
             if due_s == inf:
