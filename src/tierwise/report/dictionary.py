@@ -22,7 +22,7 @@ COLUMNS: Final = "columns.toml"
 OF_A_ROOM: Final = f"reading/{COLUMNS}"
 FIGURES: Final = "figures"
 """The table of the rows behind figures."""
-UNITS: Final = {"_per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", "_s": "s", "_bytes": "B", "_gib": "GiB", "_pages": "pages"}
+UNITS: Final = {"per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", "_s": "s", "_bytes": "B", "_gib": "GiB", "_pages": "pages"}
 """How a name ends -> its unit."""
 MOST: Final = 8
 """Values of a coordinate that the dictionary lists."""

@@ -34,7 +34,7 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
         _link(f"{FIGURES}/{label}.svg", "SVG"),
         f'<button type="button" class="png" data-file="{label}.png" hidden>PNG</button>',
         _link(rows, "CSV"),
-        _link(facts, "JSON"),
+        _link(facts, "JSON: columns, units, run, host"),
     ]
     parts = [
         f"<p>{' '.join(links)}</p>",

@@ -58,13 +58,12 @@ def write_one(target: Path, version: str = LATEST) -> Path:
 
 def inlined(site: Path) -> str:
     """The plain engine's page in the folder `site` with all that it loads or links to, but for the PDF."""
-    page = (site / "index.html").read_text(encoding="utf-8")
-    page = PDF.sub("", STILL.sub("", page))
-    page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
-    page = SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
+    page = PDF.sub("", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
     linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
     files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")
-    return page.replace("</body>", HANDED.format(files=files))
+    page = page.replace("</body>", HANDED.format(files=files))
+    page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
+    return SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
 
 
 def _style(path: Path) -> str:
@@ -75,4 +74,4 @@ def _style(path: Path) -> str:
 
 def _script(path: Path) -> str:
     """A script as HTML may hold it."""
-    return path.read_text(encoding="utf-8").replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    return path.read_text(encoding="utf-8").replace("</script", "<\\/script")

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import Any, Final
 
+import duckdb
 import polars as pl
 
 from tierwise.analysis.heat import HEAT
@@ -20,7 +21,7 @@ QUERY_MIME: Final = "application/vnd.tierwise.query+json"
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\d+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
-HEAD: Final = "-- DuckDB, in the folder in which run {run} was published: the rows that the figure is given. It needs nothing of tierwise."
+HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the figure is given."
 PARQUET: Final = "select * replace ({run} as run_id) from read_parquet({files}, hive_partitioning = false)"
 TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", pl.Float64: "double"}
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"
@@ -72,7 +73,14 @@ def script(run: Run, query: str) -> str:
     }
     needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(asked, name)]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
-    parts = [HEAD.format(run=run.run_id), *needed, f"{MACRO};", timings, *rooms, f"-- The rows.\n{query.rstrip(';')};"]
+    parts = [
+        HEAD.format(run=run.run_id, version=duckdb.__version__),
+        *needed,
+        f"{MACRO};",
+        timings,
+        *rooms,
+        f"-- The rows.\n{query.rstrip(';')};",
+    ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
