@@ -178,7 +178,10 @@ def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path
         tier.daemon.count_several(group.folders, processors=2, origin_s=5.0)
         tier.delays(True)
         begun_s = tier.daemon.time().now_s
-        tier.daemon.sleep(100.0, hold=True)  # nobody computes, and nobody reads: it jumps
+        tier.daemon.hold(True)
+        tier.daemon.sleep(
+            100.0, hold=True
+        )  # it goes for whoever sleeps, and then stands again; nobody computes, and nobody reads: it jumps
         woken_s = tier.daemon.time().now_s
         assert woken_s - begun_s == pytest.approx(100.0, abs=0.01)
         with ThreadPoolExecutor(1) as pool:

@@ -47,7 +47,7 @@ class Stamp:
         return ENTRY.format(**software(), run_id=self.run_id, year=self.date[:4], commit=self.commit, date=self.date)
 
     def as_json(self) -> dict[str, Any]:
-        """The same for the file beside a figure."""
+        """Return the same for the file beside a figure."""
         run = {"id": self.run_id, "started_at": self.run_started, "code_version": self.run_code}
         return {"run": run, "host": dict(self.host), "report": {"version": self.version, "commit": self.commit, "date": self.date}}
 

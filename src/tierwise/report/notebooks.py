@@ -19,10 +19,10 @@ from nbformat import NotebookNode
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
 from tierwise.report.cite import Stamp
-from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME
 from tierwise.report.made import LEFT_OUT, Made, made
 from tierwise.report.menu import menu
-from tierwise.report.site import FIGURES, ROWS
+from tierwise.report.site import ASKED, FIGURES, ROWS, SQL
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
@@ -32,7 +32,8 @@ LABELLED: Final = ("fig-", "tbl-")
 class Shown:
     """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
 
-    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type; `made` how a figure came to be.
+    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type. `made`: how a figure came to
+    be; `sql`: what a table or a sentence asks.
     """
 
     cell: str
@@ -41,6 +42,7 @@ class Shown:
     label: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     made: Made = field(default_factory=Made)
+    sql: str = ""
 
 
 def read(executed: Path) -> list[Shown]:
@@ -59,7 +61,8 @@ def read(executed: Path) -> list[Shown]:
 
 
 def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
-    """The Markdown of the executed notebook `executed`; what its figures' menus give away is written into `folder`, with `stamp`.
+    """The Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries are
+    written into `folder`.
 
     Raises: what `read` raises.
     """
@@ -90,14 +93,15 @@ def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Show
     outputs = [output for output in cell.outputs if output.output_type != "stream"]
     if LEFT_OUT.search(cell.source) and not any(output.output_type == "error" for output in outputs):
         return Shown(cell.id, "", True)
-    data = [_data(output, where) for output in outputs]
+    told = [_data(output, where) for output in outputs]
+    data, sql = [one for one in told if SQL_MIME not in one], "".join(one.get(SQL_MIME, "") for one in told)
     match data:
         case []:
             return Shown(cell.id, "", True)
         case [{"text/markdown": text}]:
-            return Shown(cell.id, str(text), True)
+            return Shown(cell.id, str(text), True, sql=sql)
         case [body, {"text/markdown": caption}] if label:
-            return Shown(cell.id, str(caption), True, label, body, made(code, cell) if VEGA_MIME in body else Made())
+            return Shown(cell.id, str(caption), True, label, body, made(code, cell) if VEGA_MIME in body else Made(), sql)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 
@@ -111,6 +115,10 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
         write_whole(folder / file, part.body[ROWS_MIME])
         body = _chart(part, folder, stamp)
         behind = f" Rows: `{file}`."
+    elif part.sql:
+        file = f"{ASKED}/{part.label}.sql"
+        write_whole(folder / SQL / f"{file}.txt", f"{part.sql}\n")
+        behind = f" Asked: `{file}`."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 

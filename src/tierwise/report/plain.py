@@ -35,7 +35,7 @@ class PlainEngine:
         _typeset(main, site / "tierwise.pdf")
 
     def page(self, book: Book, site: Path) -> None:
-        """The page with its assets alone."""
+        """Write the page with its assets alone into `site`."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")

@@ -15,7 +15,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
 from tierwise.report.cite import Stamp
-from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
+from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS, SQL
 from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
@@ -32,7 +32,7 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = ("sql", FIGURES, ROWS, QUERIES)
+BESIDE: Final = (SQL, FIGURES, ROWS, QUERIES)
 """Folders that a page links to."""
 
 
@@ -74,7 +74,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
         (folder / name).mkdir(exist_ok=True)
-    _copy_queries(folder / "sql")
+    _copy_queries(folder / SQL)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
     return Book(folder, told["title"], told["subtitle"], chapters, variables)

@@ -58,7 +58,7 @@ def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]
 
 
 def map_gains(run: Run, pair: str, measured: pl.DataFrame) -> pl.DataFrame:
-    """Every gain of the map, simulated (`points`) or measured there too (`measured`: the rows of `LIVE`).
+    """Tell every gain of the map, simulated (`points`) or measured there too (`measured`: the rows of `LIVE`).
 
     Columns: panel, index_to_memory, updates, writes, gain, placement, how, and of the simulated ones the number of seeds.
     """
