@@ -1,13 +1,10 @@
 """A fabricated run that has everything a report can show, for tests of the report."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
+from papermill.execute import execute_notebook
 
 from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make_rows
 from tierwise.core import paths
@@ -115,22 +112,13 @@ def rich_run(
     return folder
 
 
-def execute(notebook: Path, folder: Path, **parameters: Any) -> subprocess.CompletedProcess[str]:
-    """Run `notebook` by papermill, in a process of its own (several may run at once); the executed copy lies in `folder`."""
-    options = ["-y", json.dumps(parameters)] if parameters else []
-    command = [
-        sys.executable,
-        "-m",
-        "papermill",
-        "--no-progress-bar",
-        "-k",
-        "python3",
-        *options,
-        str(notebook),
-        str(folder / notebook.name),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(paths.home() / "src")}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+def execute(notebook: Path, folder: Path, **parameters: Any) -> None:
+    """Run `notebook` by papermill in a kernel of its own; several may run at once. The executed copy lies in `folder`, whole or not.
+
+    Raises:
+        PapermillExecutionError: a cell failed.
+    """
+    execute_notebook(notebook, folder / notebook.name, parameters=parameters, kernel_name="python3", progress_bar=False)
 
 
 def pair_as_recorded(name: str) -> dict[str, Any]:

@@ -40,7 +40,6 @@ def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
             cluster18.stop()
 
 
-@pytest.mark.slow
 def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Emulated, cluster18: Cluster) -> None:
     tier.delays(True)
     cluster18.start(DIRECT)
@@ -64,7 +63,6 @@ def test_a_table_on_the_mount_is_read_through_it_and_its_checksums_hold(tier: Em
     assert "Bad checksums:  0" in str(checked)
 
 
-@pytest.mark.slow
 def test_killed_server_and_killed_disk_recover(tier: Emulated, cluster18: Cluster) -> None:
     cluster18.start(DIRECT)
     with cluster18.connect() as session:

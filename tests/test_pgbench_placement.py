@@ -45,7 +45,6 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
     return profile.model_copy(update={"studies": {"pgbench_placement": {**TINY, **changes}}})
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
