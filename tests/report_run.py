@@ -1,10 +1,12 @@
 """A fabricated run that has everything a report can show, for tests of the report."""
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from papermill.execute import execute_notebook
 
 from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make_rows
 from tierwise.core import paths
@@ -77,6 +79,17 @@ FACTS: Final[dict[str, Any]] = {
     },
     "predictions": PREDICTIONS,
 }
+EXECUTE: Final = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from papermill.execute import execute_notebook
+folder, parameters, *notebooks = sys.argv[1:]
+def execute(notebook):
+    execute_notebook(notebook, Path(folder) / Path(notebook).name, json.loads(parameters), kernel_name="python3", progress_bar=False)
+with ThreadPoolExecutor(2) as two:
+    list(two.map(execute, notebooks))
+"""
 PROVENANCE: Final = {
     "source": "synthetic",
     "what": "synthetic rows drawn from distilled facts of the real file; no row is a real person's",
@@ -112,13 +125,18 @@ def rich_run(
     return folder
 
 
-def execute(notebook: Path, folder: Path, **parameters: Any) -> None:
-    """Run `notebook` by papermill in a kernel of its own; several may run at once. The executed copy lies in `folder`, whole or not.
+def execute(folder: Path, *notebooks: Path, **parameters: Any) -> None:
+    """Run `notebooks` by papermill, two at once, each in a kernel of its own; the executed copies lie in `folder`, whole or not.
+
+    In a process apart, which leaves no event loop behind.
 
     Raises:
-        PapermillExecutionError: a cell failed.
+        RuntimeError: a cell failed, with what papermill says of it.
     """
-    execute_notebook(notebook, folder / notebook.name, parameters=parameters, kernel_name="python3", progress_bar=False)
+    command = [sys.executable, "-c", EXECUTE, str(folder), json.dumps(parameters), *map(str, notebooks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
 
 
 def pair_as_recorded(name: str) -> dict[str, Any]:

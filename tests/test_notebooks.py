@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import nbformat
 import pytest
-from papermill.exceptions import PapermillExecutionError
 
 import cells
 from report_run import RUN_ID, execute, rich_run
@@ -75,8 +74,8 @@ def test_a_chapter_begins_with_a_labelled_heading(path: Path) -> None:
 
 def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    with pytest.raises(PapermillExecutionError, match="make report"):
-        execute(SHOWN[0], tmp_path)
+    with pytest.raises(RuntimeError, match="make report"):
+        execute(tmp_path, SHOWN[0])
     outputs = [output for cell in code_cells(tmp_path / SHOWN[0].name) for output in cell.outputs if output.output_type == "error"]
     (failed,) = outputs
     assert len(failed.traceback) == 1
@@ -87,7 +86,7 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     rich_run(tmp_path / "raw")
     rich_run(tmp_path / "raw", run_id="20260102-030405-quick-fedcba")
-    execute(paths.home() / "notebooks" / "explore.ipynb", tmp_path)
+    execute(tmp_path, paths.home() / "notebooks" / "explore.ipynb")
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
     assert "moving only the **index** to the SSD leaves" in finding(tmp_path / "explore.ipynb")
@@ -110,7 +109,7 @@ def test_exploring_without_a_run_shows_the_reference_beside_itself_and_never_cac
     for cache in ("cold", "hot"):
         folder = tmp_path / cache
         folder.mkdir()
-        execute(paths.home() / "notebooks" / "explore.ipynb", folder, CACHE=cache)
+        execute(folder, paths.home() / "notebooks" / "explore.ipynb", CACHE=cache)
         assert finding(folder / "explore.ipynb") == chapter_summary.answer(reference, "source-m").text
         charts[cache] = points_of(folder / "explore.ipynb")[""]
         measured = reference.query(
@@ -196,7 +195,7 @@ def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(chapter: st
     """Through papermill and a kernel; that each chapter's charts follow is seen above."""
     parameters, _ = CHANGES[chapter]
     notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
-    execute(notebook, tmp_path, **parameters)
+    execute(tmp_path, notebook, **parameters)
     assert points_of(tmp_path / notebook.name) == drawn(chapter, charted, **parameters)
 
 
@@ -214,7 +213,7 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     notebook = paths.home() / "notebooks" / "run-ram_or_ssd.ipynb"
-    execute(notebook, tmp_path, TRIALS="tier=ssd dataset_gib=8")
+    execute(tmp_path, notebook, TRIALS="tier=ssd dataset_gib=8")
     (run,) = manifests(tmp_path / "raw").values()
     assert (run.status, run.chosen) == ("partial", {"ram_or_ssd": "tier=ssd dataset_gib=8"})
     assert [(record.name, record.trials) for record in run.studies] == [("ram_or_ssd", ("dataset_gib=8/scale=64/tier=ssd",))]
@@ -234,7 +233,7 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
 
 
 def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
-    execute(paths.home() / "notebooks" / "acquire-census.ipynb", tmp_path)
+    execute(tmp_path, paths.home() / "notebooks" / "acquire-census.ipynb")
 
 
 def test_what_measures_by_hand_begins_small() -> None:
