@@ -42,9 +42,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     last = len(LONGEST)
     items.sort(key=lambda item: LONGEST.index(name) if (name := unit(item.nodeid)) in LONGEST else last)
     if config.getoption("resume"):
-        passed = [item for item in items if item.nodeid in kept(config)]
-        items[:] = [item for item in items if item not in passed]
-        config.hook.pytest_deselected(items=passed)
+        passed = kept(config)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -51,7 +51,7 @@ def placeable() -> list[str]:
 def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
     """The rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
     view = f"{study}_heat"
-    if not connection.execute("from information_schema.tables where table_name = ?", [view]).fetchall():
+    if not connection.execute("select 1 from duckdb_views() where view_name = ?", [view]).fetchall():
         connection.execute(studies.text(study, HEAT))
     ordered = f"select * from {view} where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
     return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
