@@ -83,6 +83,7 @@ EXECUTE: Final = """
 import json, sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+import tierwise.report  # first: it spares papermill a second of imports
 from papermill.execute import execute_notebook
 folder, parameters, *notebooks = sys.argv[1:]
 def execute(notebook):

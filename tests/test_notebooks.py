@@ -188,11 +188,10 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
     return {label: drawn_points(figure.bundle()[VEGA_MIME]) for label, figure in shown.items() if isinstance(figure, Figure)}
 
 
-@pytest.mark.parametrize(
-    "chapter", [pytest.param(chapter, marks=() if chapter == "index_placement" else pytest.mark.soak) for chapter in CHANGES]
-)
+@pytest.mark.soak
+@pytest.mark.parametrize("chapter", CHANGES)
 def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(chapter: str, charted: Run, tmp_path: Path) -> None:
-    """Through papermill and a kernel; that each chapter's charts follow is seen above."""
+    """Through papermill and a kernel, as one of ``explore.ipynb`` does in `make test`; that each chapter's charts follow is seen above."""
     parameters, _ = CHANGES[chapter]
     notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
     execute(tmp_path, notebook, **parameters)
