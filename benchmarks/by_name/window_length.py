@@ -1,4 +1,4 @@
-"""Do short counted windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [BLOCKS]``, about ten minutes for ten.
+"""Do short counted windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [BLOCKS]``, a minute each.
 
 Each placement of the profile `quick` is measured in windows of its own length and in windows five times as long, alternating, each with a
 whole checkpoint inside. What is compared is the gain over everything on disks: its geometric mean over the blocks, short over long, with
