@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -279,5 +280,7 @@ def main() -> int:
     findings = examine()
     print(table(findings))
     lacking = [finding.name for finding in findings if finding.state is State.MISSING]
-    print(f"\nmake report cannot run: {', '.join(lacking)}" if lacking else "\nmake report can run")
+    states = Counter(finding.state for finding in findings)
+    print("\ntogether: " + ", ".join(f"{states[state]} {state}" for state in State if states[state]))
+    print(f"make report cannot run: {', '.join(lacking)}" if lacking else "make report can run")
     return 1 if lacking else 0

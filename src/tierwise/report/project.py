@@ -46,9 +46,10 @@ class Book:
 
 
 class Engine(Protocol):
-    """What turns a book into ``index.html`` and ``tierwise.pdf``; `name` is what the front page says."""
+    """What turns a book into ``index.html`` and ``tierwise.pdf``; `name` is what the front page says, `suffix` ends a version's name."""
 
     name: str
+    suffix: str
 
     def build(self, book: Book, site: Path) -> None: ...
 

@@ -27,7 +27,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """
     chosen = choose(engine)
     run = open_run(run_id)
-    version = site.version_of(run.run_id)
+    version = site.version_of(run.run_id, chosen.suffix)
     facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     earlier = versions.before(version)
     made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}

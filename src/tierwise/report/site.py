@@ -13,6 +13,9 @@ from tierwise.core import paths
 FACTS: Final = "facts.json"
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
+UNVERSIONED: Final = "unversioned"
+QUARTO: Final = "-quarto"
+"""How the name of a version ends that Quarto built."""
 
 
 def names() -> list[str]:
@@ -25,10 +28,10 @@ def names() -> list[str]:
 
 
 def before(version: str) -> str | None:
-    """The version built before `version`, which need not be there yet."""
+    """The version built before `version`, which need not be there yet; the same by the other engine is none."""
     known = names()
     earlier = known[: known.index(version)] if version in known else known
-    return earlier[-1] if earlier else None
+    return next((name for name in reversed(earlier) if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)), None)
 
 
 def today() -> str:
@@ -36,19 +39,19 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def version_of(run_id: str) -> str:
-    """What a version of `run_id` that is built now is called."""
-    return f"{today()}-{code_version()}-{run_id}"
+def version_of(run_id: str, suffix: str = "") -> str:
+    """What a version of `run_id` is called that is built now by the engine of this `suffix`."""
+    return f"{today()}-{code_version()}-{run_id}{suffix}"
 
 
 def code_version() -> str:
-    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
+    """``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return "unversioned"
-    return done.stdout.strip() or "unversioned"
+        return UNVERSIONED
+    return done.stdout.strip() or UNVERSIONED
 
 
 def quarto_program() -> str | None:

@@ -5,6 +5,7 @@ import json
 import os
 from typing import Final
 
+from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
@@ -56,13 +57,16 @@ def put_last(version: str) -> None:
 
 
 def find(name: str) -> Facts:
-    """The facts of the one version whose name contains `name`, or of ``latest``.
+    """The facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run.
 
     Raises:
         InputError: no version or several are meant.
     """
     known = names()
     wanted = str((paths.site() / LATEST).readlink()) if name == LATEST and known else name
+    if name == REFERENCE:
+        shipped = find_run(REFERENCE).name
+        wanted = next((version for version in reversed(known) if load_facts(paths.site() / version).run_id == shipped), name)
     found = [version for version in known if version == wanted] or [version for version in known if wanted in version]
     if len(found) != 1:
         rule = f"names {'several versions' if found else 'no version'}; there are: {', '.join(found or known) or 'none'}"
