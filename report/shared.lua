@@ -24,6 +24,17 @@ function Code(code)
   end
 end
 
+-- Words that are verbs too are explained where one of these stands before them.
+local VERBS = { run = true, repeats = true, ["repeat"] = true, claims = true, block = true, blocks = true, pair = true, pairs = true, forecast = true }
+local BEFORE = {}
+for word in ("a all an another any by clean each every five its no of one other reference same the these this whole"):gmatch("%a+") do
+  BEFORE[word] = true
+end
+
+local function is_noun(text, before)
+  return not VERBS[text] or (before ~= nil and before.t == "Str" and BEFORE[before.text:lower()] == true)
+end
+
 -- The word or the two words of the glossary that begin at `i`, without the punctuation around them.
 local function term(inlines, i, glossary)
   local one, space, other = inlines[i], inlines[i + 1], inlines[i + 2]
@@ -42,7 +53,7 @@ local function explain(inlines, glossary, known)
   while i <= #inlines do
     local found = inlines[i].t == "Str" and term(inlines, i, glossary)
     local entry = found and glossary[found.text:lower()]
-    if entry and not known[entry.word] then
+    if entry and not known[entry.word] and is_noun(found.text:lower(), inlines[i - 2]) then
       known[entry.word] = true
       out:extend({ pandoc.Str(found.before),
         pandoc.Span(found.text, pandoc.Attr("", { "dfn" }, { tabindex = "0", ["aria-description"] = entry.told })), pandoc.Str(found.after) })

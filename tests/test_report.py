@@ -14,6 +14,7 @@ from report_built import Built, bare, pdf_text, unstamped
 from report_run import RUN_ID
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
+from tierwise.report.glossary import forms
 from tierwise.report.render import render
 
 CAPTION = "figure.{kind} figcaption strong:first-child"
@@ -39,7 +40,7 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d-.+-{RUN_ID}", built.site.name)
     assert (built.root / "_site" / "latest").resolve() == built.site
     assert sorted(path.name for path in built.site.iterdir()) == [
-        *("assets", "facts.json", "figures", "index.html", "notebooks", "rows", "sql", "tierwise.pdf")
+        *("assets", "facts.json", "figures", "index.html", "notebooks", "pictures", "rows", "sql", "tierwise.pdf")
     ]
 
 
@@ -119,6 +120,29 @@ def test_nothing_is_loaded_from_a_network(built: Built) -> None:
     for sheet in (built.site / "assets").glob("*.css"):
         for name in re.findall(r"url\([\"']?([^\"')]+)", sheet.read_text(encoding="utf-8")):
             assert (sheet.parent / name).is_file(), name
+
+
+def check_first_page(site: Path) -> None:
+    """All that the first page loads, without the network's compression."""
+    page = BeautifulSoup((site / "index.html").read_bytes(), "html.parser")
+    sheets = [str(tag.get("src") or tag.get("href")) for tag in page.select("script[src], link[rel=stylesheet]")]
+    fonts = (site / "assets" / "fonts").glob("*.otf")
+    loaded = [site / "index.html", *(site / name for name in sheets), *fonts]
+    assert sum(path.stat().st_size for path in loaded) < 3_000_000
+
+
+def test_the_first_page_is_small(built: Built) -> None:
+    check_first_page(built.site)
+
+
+def test_a_word_of_the_glossary_is_explained_at_its_first_use_in_a_chapter(built: Built) -> None:
+    chapters = built.page.select("main > section")
+    explained = {str(chapter["id"]): [str(word["aria-description"]) for word in chapter.select("dfn")] for chapter in chapters}
+    assert len(explained["sec-method"]) >= 10
+    assert all(len(told) == len(set(told)) for told in explained.values())
+    assert {entry["told"] for entry in forms().values()} >= {told for every in explained.values() for told in every}
+    assert not built.page.select("h1 dfn, h2 dfn, h3 dfn, table dfn, figcaption dfn")
+    assert {word["tabindex"] for word in built.page.select("dfn")} == {"0"}
 
 
 def test_no_path_of_this_machine_is_shown(built: Built) -> None:

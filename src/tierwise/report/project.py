@@ -30,8 +30,8 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
-"""Folders that a page links to."""
+BESIDE: Final = ("sql", "pictures", notebooks.FIGURES, notebooks.ROWS)
+"""Folders that a page links to or shows."""
 
 
 @dataclass(frozen=True)

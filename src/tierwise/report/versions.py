@@ -23,17 +23,25 @@ PAGE: Final = """<!DOCTYPE html>
 <title>Versions of this report</title>
 <link rel="icon" href="data:,">
 <style>
-body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}
+:root {{ --ground: #ffffff; --ink: #1f2328; --accent: #005a9c; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ground: #14181d; --ink: #e3e7ec; --accent: #6cb6f5; }} }}
+body {{
+  font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere;
+  background: var(--ground); color: var(--ink);
+}}
+a {{ color: var(--accent); }}
 li {{ margin: 0.8rem 0; }}
 small {{ display: block; opacity: 0.75; }}
 </style>
 </head>
 <body>
+<main>
 <h1>Versions of this report</h1>
 <p>Newest first. <code>tierwise diff A B</code> compares any two.</p>
 <ol reversed>
 {items}
 </ol>
+</main>
 </body>
 </html>
 """
