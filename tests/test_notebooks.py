@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import nbformat
 import pytest
+from papermill.inspection import inspect_notebook
 
 import cells
 from report_run import RUN_ID, execute, rich_run
@@ -54,6 +55,12 @@ def test_the_first_code_cell_has_the_parameters_with_their_defaults(path: Path) 
     assert not any(cell.metadata.get("tags") for cell in others)
     assigned = [node for node in ast.parse(first.source).body if isinstance(node, ast.Assign)]
     assert "RUN_ID" in [target.id for node in assigned for target in node.targets if isinstance(target, ast.Name)]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_papermill_reads_every_parameter_without_a_word(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert inspect_notebook(str(path)).keys() >= {"RUN_ID"}
+    assert not caplog.records  # it warns on the reader's console
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

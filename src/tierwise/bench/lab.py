@@ -111,7 +111,10 @@ class Lab:
             self.daemon.wait_in_real_time()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)`."""
+        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)` or the next sleep.
+
+        A counted clock runs far ahead of real time: what is started while it stands has it go on when the sleep has begun, not before.
+        """
         if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
@@ -57,7 +57,9 @@ class Phase:
 
 
 class Window:
-    """Watches the load that others run on `lab`'s server.
+    """Watches the load that others run on `lab`'s server, with ``with``; a counted clock stands between the phases, and goes on at the end.
+
+    A counted clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
 
     Args:
         relations: whose blocks are counted.
@@ -70,6 +72,12 @@ class Window:
         self._stopwatch = Stopwatch(lab.daemon, lambda: [process.pid for process in server_processes(lab.cluster.data)])
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lab.hold(False)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
@@ -89,7 +97,6 @@ class Window:
             emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
             logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
-        self._lab.hold(False)
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.WAITED:  # then of the processors that are assumed
             share = (ended.clock.used_s - begun.clock.used_s) / (self._lab.processors * elapsed_s)

@@ -121,7 +121,7 @@ class Daemon:
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
-        """Return when its clock, which counts several, has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let its clock, which counts several, go, until it has gained so many seconds; `hold`: it then stands until it is let go."""
         with Sleeper(self.state) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
@@ -182,5 +182,5 @@ class Sleeper:
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Return when the clock has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let the clock go and return when it has gained so many seconds; `hold`: it then stands until it is let go."""
         self._control.call("sleep", seconds=seconds, hold=hold)
