@@ -6,6 +6,7 @@ import shutil
 import unicodedata
 from pathlib import Path
 
+import polars as pl
 import pytest
 import yaml
 from bs4 import BeautifulSoup
@@ -90,6 +91,22 @@ def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
             rows = list(csv.DictReader(stream))
         assert len(rows) == int(told[1].replace(",", "")) > 0, link["href"]
         assert all(None not in row and None not in row.values() for row in rows), "every row has a cell for every column"
+
+
+def test_figures_that_show_one_number_have_it_from_the_same_rows(built: Built) -> None:
+    times, placements, ratios = (pl.read_csv(built.site / "rows" / f"fig-{name}.csv") for name in ("times", "placements", "ratios"))
+    clean = times.filter(pl.col("flags") == "none", pl.col("cache") == "cold").select("arm", "row", "block", "placement", "time_ms")
+    of = clean.join(clean.filter(placement="both on HDD"), on=["arm", "row", "block"], suffix="_hdd")
+    drawn = {(row, block, placement): time_ms / hdd_ms for _, row, block, placement, time_ms, _, hdd_ms in of.rows()}
+    shown = {
+        (row, block, placement): ratio for row, block, placement, ratio in placements.select("row", "block", "placement", "ratio").rows()
+    }
+    assert len(shown) >= 15
+    assert shown == {cell: pytest.approx(drawn[cell]) for cell in shown}
+    alone = ratios.filter(arm=times["arm"][0], cache="cold").select("row", "block", "ratio").rows()
+    assert {(row, block, "index on SSD"): ratio for row, block, ratio in alone} == {
+        cell: ratio for cell, ratio in shown.items() if cell[2] == "index on SSD"
+    }
 
 
 def test_captions_are_numbered_in_order_and_labels_are_unique(built: Built) -> None:
