@@ -123,13 +123,19 @@ def run_study(
     seed: SeedOption = 1,
     *,
     sources: dict[str, str],
+    trials: Annotated[
+        str, typer.Option(help="parts of a trial's key, as 'wal=ssd clients=8': these alone, in a run that stays partial")
+    ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Measure one study by its notebooks; a later report of the same inputs goes on with its run. On a terminal it asks before."""
+    """Measure one study by its notebooks; a later report of the same inputs goes on with its run, unless it is one of chosen trials.
+
+    On a terminal it asks before it measures.
+    """
     from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
 
     asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, agree=asking(yes=yes))
-    run = run_one(asked, study)
+    run = run_one(asked, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
 

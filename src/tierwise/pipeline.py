@@ -15,9 +15,10 @@ from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
 from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs
+from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
+from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
@@ -140,20 +141,24 @@ def complete_run(folder: Path) -> Manifest:
     return run
 
 
-def run_one(asked: Asked, study: str) -> Manifest:
+def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
     """Measure one study by its notebooks, in the run of what was asked; that run has then at least this study, and can be read.
 
+    With `trials` those alone are measured, in a run of their own, as `bench.loop.run_study` says.
+
     Raises:
-        InputError: there is no such study.
+        InputError: there is no such study, or no such trial.
     """
     studies.known(study)
     with announcing():
         inputs = asked.inputs()
-        if study in look_ahead(inputs).rows:
-            run = begin_run(inputs, fresh=False)
+        with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
+        chosen = {study: trials} if trials else None
+        if study in look_ahead(inputs, chosen=chosen).rows:
+            run = begin_run(inputs, fresh=False, chosen=chosen)
             say(f"run {run.run_id} has {study} already")
         else:
-            run = _measure(asked, inputs, [study])
+            run = _measure(asked, inputs, [study], chosen)
         return finish(run.run_id, inputs)
 
 
@@ -175,15 +180,16 @@ def _measured(asked: Asked) -> tuple[Manifest, bool]:
     return complete(run.run_id), True
 
 
-def _measure(asked: Asked, inputs: Inputs, names: Sequence[str]) -> Manifest:
+def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
     """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked, if the reader agrees."""
     check_free_space(load_profile(asked.profile))
-    planned = plan_of(inputs, names)
-    say(sentence(planned))
+    planned = None if chosen else plan_of(inputs, names)  # forecasts are of whole studies
+    if planned:
+        say(sentence(planned))
     asked.agree(f"measure with profile {asked.profile} now?")
-    run = begin_run(inputs, fresh=asked.fresh)
+    run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
     folder = paths.raw() / run.run_id
-    foreseen = run.foreseen or Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+    foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
     run = update(run, status="running", finished_at=None, foreseen=foreseen)
     run.save(folder)
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
@@ -192,7 +198,7 @@ def _measure(asked: Asked, inputs: Inputs, names: Sequence[str]) -> Manifest:
 
 
 def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
-    return {**asked.parameters, "RUN_ID": run.run_id}
+    return {**asked.parameters, "RUN_ID": run.run_id, "TRIALS": next(iter(run.chosen.values()), "")}
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:

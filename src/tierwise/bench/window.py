@@ -62,7 +62,7 @@ class Window:
     A counted clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
 
     Args:
-        relations: whose blocks are counted.
+        relations: whose pages are counted.
         tiers: tablespace -> tier.
     """
 
@@ -81,7 +81,7 @@ class Window:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """The next stretch. The server's counts are up to a second late, since busy sessions report theirs once a second."""
+        """Time the next stretch, while open. The server's counts are up to a second late: busy sessions report theirs once a second."""
         self._lab.hold(True)
         before = read_activity(self._connection)
         with BlockCounter(self._connection, self._relations) as counter:
@@ -120,7 +120,7 @@ class Window:
         )
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
-        """One row a phase: its transactions (`result_rows`) in its time, with the blocks, requests and server's counts in it.
+        """Yield one row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
 
         A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a waited clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
@@ -170,7 +170,7 @@ class Window:
 
 
 def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
-    """Sums over raw `rows` of windows: blocks asked for and found by the server, requests to emulated tiers, those in sequence."""
+    """Sums over raw `rows` of windows: pages asked for and found by the server, requests to emulated tiers, those in sequence."""
     files = [json.loads(proof)["files"] for proof in rows["proof"]]
     asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
     return {

@@ -30,7 +30,7 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = ("sql", "pictures", notebooks.FIGURES, notebooks.ROWS)
+BESIDE: Final = (notebooks.QUERIES, "pictures", notebooks.FIGURES, notebooks.ROWS)
 """Folders that a page links to or shows."""
 
 
@@ -71,7 +71,7 @@ def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: M
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
         (folder / name).mkdir(exist_ok=True)
-    _copy_queries(folder / "sql")
+    _copy_queries(folder / notebooks.QUERIES)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
     return Book(folder, told["title"], told["subtitle"], chapters, variables)

@@ -35,7 +35,7 @@ class ClockParts:
 
 
 class Daemon:
-    """A process that serves mounts, by one clock. `state` is a folder for its control channel, record, log and lists of requests."""
+    """A process that serves mounts, by one clock. `state` is the folder of its control channel, record, log and lists of requests."""
 
     def __init__(self, state: Path):
         self.state = state
@@ -166,7 +166,7 @@ class Daemon:
 
 
 class Sleeper:
-    """Somebody who sleeps by the clock of the daemon with this `state`, in whatever process he is."""
+    """Somebody who sleeps by the clock of the daemon of the folder `state`, in whatever process he is."""
 
     def __init__(self, state: Path):
         self._control = Control(Record.control(state), timeout_s=SLEEP_MOST_S)

@@ -9,7 +9,7 @@ from tierwise.report.display import Sentence
 from tierwise.report.formats import NBSP, count, listed, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, STATES
+from tierwise.report.words import ARMS, CASES
 from tierwise.studies.index_placement.reading.figures import left_out, main_arm
 
 STUDY: Final = "index_placement"
@@ -39,7 +39,7 @@ def _answer(run: Run, pair: str) -> str:
     return (
         f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
         f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
-        f"(Range over {listed(name for state, name in STATES.items() if state in set(times['state']))}; "
+        f"(Range over {listed(name for state, name in CASES.items() if state in set(times['state']))}; "
         f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
     )
 

@@ -37,7 +37,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants = load("pgbench_placement", Constants)
     grid = study.grid(prospect.profile)
     asked = prospect.trials

@@ -58,7 +58,7 @@ OTHER_PROCESSES: Final = 8
 SKEWED_WARM: Final = 4
 """How much longer a skewed load warms up, since the lookups before it are uniform."""
 FILL: Final = 3
-"""Lookups for each block of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
+"""Lookups for each page of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
 WARM_TPS: Final = 3400
 """Transactions a second while the delays are off, as the flip map assumes them: between the 1,500 and 7,700 (geometric mean) that nine
 windows on two cores began with, by their share of updates."""
@@ -124,7 +124,7 @@ class Grid(Strict):
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study("pgbench_placement", Grid)
 
 
@@ -193,7 +193,7 @@ def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing w
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: None) -> None:  # noqa: ARG001 - facts lie beside the databases
-    """The prepared database put back, on the trial's tiers."""
+    """Put the prepared database back, on the trial's tiers."""
     cell, asked = trial.cell, grid(lab.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
@@ -220,7 +220,7 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """One window: before its checkpoint, during it, after it."""
+    """Measure one window: before its checkpoint, during it, after it."""
     cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
     lab.processors = cell.processors or PROCESSORS

@@ -92,7 +92,7 @@ class State:
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -120,7 +120,7 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """The state of a run that has looked at nothing yet."""
+    """What a run knows that has looked at nothing yet."""
     return State()
 
 
