@@ -25,7 +25,7 @@ def newest_run(raw: Path) -> str | None:
 
 
 def find_run(name: str, raw: Path | None = None) -> Path:
-    """The folder of the run `name`: `LATEST`, `REFERENCE`, or the id of a run below `raw` (``data/raw``) or of the reference run.
+    """Find the folder of the run `name`: `LATEST`, `REFERENCE`, or the id of a run below `raw` (``data/raw``) or of the reference run.
 
     Raises:
         InputError: there is no such run; says which there are.

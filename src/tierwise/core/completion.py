@@ -16,17 +16,17 @@ def versions() -> list[str]:
 
 
 def devices() -> list[str]:
-    """The files of ``data/devices``."""
+    """List the files of ``data/devices``."""
     return _files("devices")
 
 
 def pairs() -> list[str]:
-    """The files of ``data/tiers``."""
+    """List the files of ``data/tiers``."""
     return _files("tiers")
 
 
 def profiles() -> list[str]:
-    """The files of ``data/profiles``."""
+    """List the files of ``data/profiles``."""
     return _files("profiles")
 
 

@@ -26,4 +26,4 @@ def _entries() -> Iterator[tuple[str, str]]:
 
 
 def _plural(word: str) -> str:
-    return f"{word[:-1]}ies" if word.endswith("y") else word if word.endswith("s") else f"{word}s"
+    return f"{word[:-1]}ies" if word.endswith("dy") else word if word.endswith("s") else f"{word}s"

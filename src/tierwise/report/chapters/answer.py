@@ -129,7 +129,7 @@ def _finding(verdicts: Iterable[Verdict]) -> str:
 
 
 def answer(run: Run) -> Sentence:
-    """The whole answer, a paragraph for each head of `told`."""
+    """Give the whole answer, a paragraph for each head of `told`."""
     return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in told(run).items()))
 
 
