@@ -265,14 +265,14 @@ def emulate(
     from tierwise.postgres.neighbours import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
 
-    servers = servers_on(backing) if backing.is_dir() else []
-    if servers:
-        asking(yes=yes)(f"a running PostgreSQL has files on the disk of {backing} ({', '.join(map(str, servers))}); go on beside it?")
     held = False
     with suppress(OSError):  # a mount whose daemon is gone
         held = mountpoint.is_dir() and any(mountpoint.iterdir())
     if held:
         asking(yes=yes)(f"{mountpoint} holds files, which nobody sees while it is mounted; go on?")
+    servers = servers_on(backing) if backing.is_dir() else []
+    if servers:
+        asking(yes=yes)(f"a running PostgreSQL has files on the disk of {backing} ({', '.join(map(str, servers))}); go on beside it?")
     mount(device, backing, mountpoint)
 
 
