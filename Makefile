@@ -34,8 +34,8 @@ reference: $(ENV)/.ready
 
 # Run the tests, those that measure by themselves (about 35 minutes on two cores)
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
-	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
+	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
+	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
 # Check format, lint, types, imports between packages, docstrings, stripped notebooks
 check: $(ENV)/.ready

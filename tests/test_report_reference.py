@@ -84,7 +84,6 @@ def check_stamps(page: BeautifulSoup) -> None:
     assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in told
 
 
-@pytest.mark.slow
 def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
     page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
     check_stamps(page)
@@ -99,7 +98,6 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
 def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
     with browsing(chromium, "file:", width_px, scheme) as browser:
@@ -108,19 +106,16 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
             assert violations(browser) == [], page.parent.name
 
 
-@pytest.mark.slow
 def test_its_first_page_is_small(shown: Path) -> None:
     check_first_page(shown)
 
 
-@pytest.mark.slow
 def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromium: "Browser") -> None:
     with browsing(chromium, "file:", 390, "light") as browser:
         look(browser, (shown / "index.html").as_uri(), 390)
         assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
 
 
-@pytest.mark.slow
 def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:
     assert "nothing changed since this version was built" in command(checkout, "report", "--engine", "plain")
     command(checkout, "publish", str(checkout / "public"))
@@ -130,7 +125,6 @@ def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None
     assert "reference run" in (shown.parent / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_quarto_shows_it_as_well(checkout: Path, shown: Path) -> None:
     if not quarto.usable():
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")

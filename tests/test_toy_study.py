@@ -19,12 +19,9 @@ from tierwise.report.formats import number
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
+)
 TOY = Path(__file__).parent / "toy_study"
 NAME, PAIR, BLOCKS = "toy_x", "toy-x", 5
 CHAPTER = "show-toy_x.qmd"
