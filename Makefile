@@ -1,5 +1,5 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (a run id, or reference)   TO, ONE (publish's folder, or its one file)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (latest, reference or a run id)   TO, ONE (publish's folder, or its one file)
 #   RETRY=1 (adds whole blocks, once, for what was rejected; the earlier rows stay)
 #   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
@@ -18,7 +18,7 @@ BIN := $(ENV)/bin
 
 # Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
 report: $(ENV)/.ready
-	$(BIN)/tierwise report
+	$(BIN)/tierwise report --yes
 
 # Say what a report would measure, how long it takes and what disk it needs
 plan: $(ENV)/.ready
@@ -30,7 +30,7 @@ publish: $(ENV)/.ready
 
 # Measure the run that ships in data/reference, for a commit of its own
 reference: $(ENV)/.ready
-	$(BIN)/tierwise reference
+	$(BIN)/tierwise reference --yes
 
 # Run the tests, those that measure by themselves (README.md says how long)
 test: $(ENV)/.ready

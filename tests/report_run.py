@@ -12,8 +12,11 @@ from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make
 from tierwise.core import paths
 from tierwise.core.toml import read_table
 from tierwise.core.words import IoArm, Substrate
+from tierwise.report.cite import Stamp
 
 RUN_ID: Final = "20260102-030405-quick-abcdef"
+STAMP: Final = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
+"""Where a figure's numbers come from."""
 RATIOS: Final = {("hot", "FL"): 0.78, ("hot", "PR"): 0.80, ("hot", "NV"): 0.03}
 VARIANTS: Final[list[dict[str, Any]]] = [
     {"variant": "published", "ratios": RATIOS},

@@ -13,7 +13,7 @@ from papermill.inspection import inspect_notebook
 import cells
 from report_run import RUN_ID, execute, rich_run
 from rows import save_run
-from tierwise.analysis.verdicts import newest_run
+from tierwise.analysis.runs import newest_run
 from tierwise.bench.loop import gather_inputs, run_study
 from tierwise.bench.runs import look_ahead
 from tierwise.core import paths

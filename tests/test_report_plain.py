@@ -7,11 +7,12 @@ import altair as alt
 import nbformat
 import polars as pl
 import pytest
+from bs4 import BeautifulSoup
 
+from report_run import STAMP
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.report import asked, display, quarto
-from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME, Figure, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
@@ -69,7 +70,8 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     [
         ("> A quote.", "element", "BlockQuote"),
         ("A note.[^1]\n\n[^1]: Here.", "element", "Note"),
-        ("![A picture](x.png)", "element", "Image"),
+        ("![A picture](x.png)", "picture", "x.png"),
+        ("![](pictures/tiers.svg) Without a text.", "picture", "pictures/tiers.svg"),
         ("~~struck~~", "element", "Strikeout"),
         ("[text]{.wide}", "element", "Span"),
         ("Term\n:   What it is.", "element", "DefinitionList"),
@@ -86,7 +88,7 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     ids=lambda value: value[:12] if isinstance(value, str) else None,
 )
 def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, text: str, field: str, value: str) -> None:
-    with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin") as caught:
+    with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin|must be a file") as caught:
         page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
     assert (caught.value.where, caught.value.field, caught.value.value) == ("second.qmd", field, value)
 
@@ -98,6 +100,16 @@ def test_what_the_list_names_is_read(source: Path) -> None:
         "```\ncode\n```\n\n" + FIGURE % "a"
     )
     assert "<h3" in page(source, one=text)
+    assert "<img" in page(source, one="# One\n\n![Tiers.](pictures/tiers.svg){width=75%} Two tiers.")
+
+
+def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(source: Path) -> None:
+    text = "The reads run on tiers: a run, (this counted time), another tier.\n\n- An arm.\n\n| verdict |\n|---|\n| claim |\n"
+    made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
+    words = ["tiers", "run", "counted time", "arm"]
+    assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
+    assert "a run, (this counted time), another tier." in made.get_text()
+    assert made.select("dfn")[1]["aria-description"] == "all that one make report measures, a folder of data/raw"
 
 
 def test_quarto_names_the_chapter_of_an_unknown_label_too(source: Path, tmp_path: Path) -> None:
@@ -159,7 +171,6 @@ def shown(data: dict[str, object]) -> nbformat.NotebookNode:
 
 
 CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,elapsed_s\nFL,1.5\n"})
-STAMP = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
 TEXT = shown({"text/markdown": "It is *so*."})
 
 

@@ -14,9 +14,10 @@ import pytest
 from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
-from browsing import browsing, look
+from browsing import SCROLLED, Scheme, browsing, look, violations
 from report_built import Built, bare, check_pages, pdf_text, placed, unstamped
 from report_run import RUN_ID, rich_run
+from test_report import check_first_page
 from test_report_browser import dead_links
 from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
@@ -95,6 +96,24 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
     check_pages(shown / "tierwise.pdf")
     with browsing(chromium, "file:", 1280, "light") as browser:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
+
+
+@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
+    with browsing(chromium, "file:", width_px, scheme) as browser:
+        for page in (shown / "index.html", shown.parent / "index.html"):
+            look(browser, page.as_uri(), width_px)
+            assert violations(browser) == [], page.parent.name
+
+
+def test_its_first_page_is_small(shown: Path) -> None:
+    check_first_page(shown)
+
+
+def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromium: "Browser") -> None:
+    with browsing(chromium, "file:", 390, "light") as browser:
+        look(browser, (shown / "index.html").as_uri(), 390)
+        assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
 
 
 def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:

@@ -10,7 +10,7 @@
   function contents() {
     const nav = document.getElementById("contents");
     nav.open = matchMedia("(min-width: 66rem)").matches;
-    const links = new Map([...nav.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+    const links = new Map([...nav.querySelectorAll("nav a[href^='#']")].map((link) => [link.hash.slice(1), link]));
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries.filter((each) => each.isIntersecting)) {
         links.forEach((link, id) => link.classList.toggle("here", id === entry.target.id));

@@ -12,8 +12,8 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
+from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
-from tierwise.analysis.verdicts import newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
@@ -102,7 +102,8 @@ class Workload:
 
 
 def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
-    """The workload of a study in a run; what is empty is chosen: the newest complete run, the first study, pair and workload with rows.
+    """The workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
+    run, the first study, pair and workload with rows.
 
     Raises:
         MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
@@ -110,9 +111,10 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
     """
     chosen = run_id or newest_run(raw)
     if not chosen:
-        raise MissingError("rows", why="there is no complete run", remedy="make report measures one")
-    with open_views(raw, chosen) as connection:
-        return workload_of(connection, raw / chosen, study=study, pair=pair, name=name)
+        raise MissingError("rows", why="there is no complete run", remedy="make report measures one; --run reference is the one that ships")
+    folder = find_run(chosen, raw)
+    with open_views(folder.parent, folder.name) as connection:
+        return workload_of(connection, folder, study=study, pair=pair, name=name)
 
 
 def workload_of(

@@ -10,11 +10,11 @@ from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind, load_claims
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.runs import newest_run
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 JSON_VERSION: Final = 4
@@ -40,16 +40,6 @@ class ClaimVerdict(Judgement):
     run_id: str | None
     profile: str | None
     here: Judgement | None = None
-
-
-def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`.
-
-    A run of some of a study's trials is none of them.
-    """
-    known = [run for run in manifests(raw).values() if not run.chosen]
-    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
-    return max(finished)[2] if finished else None
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
@@ -107,7 +97,9 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     words = Counter(claim.verdict for claim in decided)
     simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
     told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
-    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "")]
+    others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
+    rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
+    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "") + (f"; {rest}" if rest else "")]
     still: dict[tuple[str, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:

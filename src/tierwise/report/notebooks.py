@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
+from tierwise.report.checks import check_chart, check_text
 from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME
 from tierwise.report.made import LEFT_OUT, Made, made
@@ -50,14 +51,17 @@ def read(executed: Path) -> list[Shown]:
 
     Raises:
         MissingError: there is no such notebook.
-        InputError: a cell failed, or shows what a chapter may not; names notebook, label or cell, and rule.
+        InputError: a cell failed, or shows or says what a chapter may not; names notebook, label or cell, and rule.
     """
     if not executed.is_file():
         raise MissingError(f"chapter {executed.stem}", why="its notebook was not executed for this run", remedy="make report")
     cells = nbformat.read(executed, as_version=4).cells
     code = [cell for cell in cells if cell.cell_type == "code"]
     shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, code, executed.name) for cell in cells)
-    return [part for part in shown if part.text]
+    kept = [part for part in shown if part.text]
+    for part in kept:
+        _check(part, f"{executed.name} ({part.label or part.cell})")
+    return kept
 
 
 def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
@@ -104,6 +108,16 @@ def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Show
             return Shown(cell.id, str(caption), True, label, body, made(code, cell) if VEGA_MIME in body else Made(), sql)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
+
+
+def _check(part: Shown, where: str) -> None:
+    """Refuse what a chapter may not say of its rows (`checks`); what was typed by hand stands."""
+    if part.from_rows:
+        check_text(part.text, where)
+    for line in str(part.body.get("text/markdown", "")).splitlines():
+        check_text(line, where)
+    if VEGA_MIME in part.body:
+        check_chart(part.body[VEGA_MIME], part.text, where)
 
 
 def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:

@@ -11,6 +11,7 @@ import pypandoc
 import typst
 
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.report import glossary
 from tierwise.report.project import BESIDE, Book
 from tierwise.report.site import BIBTEX
 from tierwise.report.theme import font_folder
@@ -25,6 +26,7 @@ ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme
 class PlainEngine:
     """The engine that builds the report with Pandoc and Typst, from wheels alone."""
 
+    suffix = ""
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 
     def build(self, book: Book, site: Path) -> None:
@@ -65,6 +67,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     """
     metadata = book.folder / "metadata.json"
     metadata.write_text(json.dumps({"title": book.title, "subtitle": book.subtitle, "lang": "en", **book.variables}), encoding="utf-8")
+    (book.folder / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
     command = [
         pypandoc.get_pandoc_path(),
         f"--from={FROM}",
@@ -82,7 +85,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     ]
     # Each chapter in a div that names its file, for the filter's messages.
     text = "\n\n".join(f'::::::: {{.chapter file="{name}"}}\n\n{text}\n\n:::::::' for name, text in book.chapters.items())
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False, cwd=book.folder)
     if done.returncode:
         raise _told(done.stderr)
     return done.stdout

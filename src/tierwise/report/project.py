@@ -32,8 +32,8 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = (SQL, FIGURES, ROWS, QUERIES)
-"""Folders that a page links to."""
+BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, QUERIES)
+"""Folders that a page links to or shows."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ class Book:
 
 
 class Engine(Protocol):
-    """What turns a book into ``index.html`` and ``tierwise.pdf``; `name` is what the front page says."""
+    """What turns a book into ``index.html`` and ``tierwise.pdf``; `name` is what the front page says, `suffix` ends a version's name."""
 
     name: str
+    suffix: str
 
     def build(self, book: Book, site: Path) -> None: ...
 

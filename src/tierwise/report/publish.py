@@ -14,7 +14,7 @@ from tierwise.report import site, versions
 from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
 from tierwise.report.facts import Facts
-from tierwise.report.site import LATEST
+from tierwise.report.site import LATEST, NOTEBOOKS
 from tierwise.timings.export import tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
@@ -32,8 +32,7 @@ A report of tierwise: open `index.html`, or `tierwise.pdf`. Nothing here needs a
 
 | file | what it is |
 |---|---|
-| `index.html`, `assets/`, `sql/` | the report, and the queries that its captions name |
-| `figures/`, `rows/`, `queries/` | every chart as SVG; its rows as CSV, told by a JSON; the query that makes them from `run/` |
+| {pages} | the report, every chart, query, and the rows behind each chart |
 | `tierwise.pdf` | the same report for print |
 | `notebooks/` | every notebook as it was executed: queries, the frames that they gave, charts |
 | `run/manifest.json`, `run/timings.parquet`, `run/traces/` | run `{run_id}`: what was asked, on what, the raw rows |
@@ -80,6 +79,7 @@ def publish(target: Path, version: str = LATEST) -> Published:
         for name in DOCUMENTS:
             shutil.copy(paths.home() / name, made)
         told = {
+            "pages": ", ".join(f"`{name}`" for name in _pages(made)),
             "dirty": DIRTY.format(version=facts.version) if dirty else "",
             "sampled": SAMPLED.format(tables=", ".join(f"`{table}`" for table in samples)) if samples else "",
         }
@@ -123,6 +123,16 @@ def _copy_run(run: Path, target: Path) -> None:
     for place, path in (item for files in tables(run).values() for item in files.items()):
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target / place)
+
+
+def _pages(site: Path) -> list[str]:
+    """What the report's pages are made of: one engine's folders are not the other's."""
+    others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
+    return [
+        "index.html",
+        *others,
+        *(f"{path.name}/" for path in sorted(site.iterdir()) if path.is_dir() and path.name not in {RUN, NOTEBOOKS}),
+    ]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -28,7 +28,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """
     chosen = choose(engine)
     run = open_run(run_id)
-    version = site.version_of(run.run_id)
+    version = site.version_of(run.run_id, chosen.suffix)
     facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     with scratch_folder("build-", within=_beside()) as build:
         chosen.build(_book(build / "book", run, executed, facts, chosen), build / "site")

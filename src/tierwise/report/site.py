@@ -25,6 +25,8 @@ ASKED: Final = "asked"
 """Folder beside the pages of the queries that captions name, and in it that of the queries of each table."""
 BIBTEX: Final = "citation.bib"
 """File beside the pages: the report's entry for BibTeX."""
+QUARTO: Final = "-quarto"
+"""How the name of a version ends that Quarto built."""
 
 
 def names() -> list[str]:
@@ -37,10 +39,10 @@ def names() -> list[str]:
 
 
 def before(version: str) -> str | None:
-    """The version built before `version`, which need not be there yet."""
+    """The version built before `version`, which need not be there yet; the same by the other engine is none."""
     known = names()
     earlier = known[: known.index(version)] if version in known else known
-    return earlier[-1] if earlier else None
+    return next((name for name in reversed(earlier) if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)), None)
 
 
 def today() -> str:
@@ -48,9 +50,9 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def version_of(run_id: str) -> str:
-    """What a version of `run_id` that is built now is called."""
-    return f"{today()}-{code_version()}-{run_id}"
+def version_of(run_id: str, suffix: str = "") -> str:
+    """What a version of `run_id` is called that is built now by the engine of this `suffix`."""
+    return f"{today()}-{code_version()}-{run_id}{suffix}"
 
 
 def date_of(version: str) -> str:

@@ -129,16 +129,20 @@ def _finding(verdicts: Iterable[Verdict]) -> str:
 
 
 def answer(run: Run) -> Sentence:
-    """The whole answer, a paragraph each for what was found, what to do, what it costs, and how far to trust it."""
+    """Give the whole answer, a paragraph for each head of `told`."""
+    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in told(run).items()))
+
+
+def told(run: Run) -> dict[str, list[str]]:
+    """What the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as Markdown."""
     found = gather(run)
     every = compared(found)
-    paragraphs = {
+    return {
         "What was found": [_first(run, every), *_topics(run)],
         "What to do": [_advice(every)],
         "What it costs": [_cheapest(found), _cloud(run)],
         "How far to trust it": [_trust(run)],
     }
-    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, told))}" for head, told in paragraphs.items()))
 
 
 def answering(run: Run) -> Run:
@@ -218,7 +222,8 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
+    stamp = listed(sorted({str(one.workload.substrate) for one in both}))
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']} ({stamp})."
 
 
 def _range(values: Iterable[float]) -> str:
@@ -242,7 +247,7 @@ def _advice(every: Sequence[Compared]) -> str:
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
     told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"First what stands furthest left for a load like yours: {told}."
+    return f"First what leaves least of a load like yours: {told}."
 
 
 def _cheapest(found: Found) -> str:
