@@ -13,6 +13,7 @@ from playwright.sync_api import Error
 
 from browsing import Scheme, browsing, hosting, hover, look
 from report_built import Built, check_pages
+from tierwise.report.site import PDFS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -134,6 +135,7 @@ def test_a_browser_draws_every_chart_of_quarto_s_pages(
         hover(page)
 
 
-def test_no_page_of_the_pdf_is_empty_or_overfull(built: Built) -> None:
+@pytest.mark.parametrize("name", PDFS.values())
+def test_no_page_of_a_pdf_is_empty_or_overfull(built: Built, name: str) -> None:
     """Ink between header and footer, and none in the margins."""
-    check_pages(built.site / "tierwise.pdf")
+    check_pages(built.site / name)

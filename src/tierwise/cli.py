@@ -16,6 +16,7 @@ from tierwise.core.answers import Format, FormatOption
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
+from tierwise.report.site import PDFS
 from tierwise.simulate.cli import predict_scan, simulating, validating
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -70,7 +71,8 @@ def report(
     asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry)
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
-    say(f"pdf:    {site / 'tierwise.pdf'}")
+    for name, file in PDFS.items():
+        say(f"{name}:  {site / file}")
 
 
 @app.command("run")

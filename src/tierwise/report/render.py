@@ -9,7 +9,7 @@ from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
 from tierwise.report.facts import gather
 from tierwise.report.plain import PlainEngine
-from tierwise.report.project import Engine, assemble
+from tierwise.report.project import Engine, assemble, assemble_paper
 from tierwise.report.run import open_run
 
 ENGINES = ("auto", "quarto", "plain")
@@ -18,8 +18,8 @@ ENGINES = ("auto", "quarto", "plain")
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
 
-    The folder holds ``index.html`` and ``tierwise.pdf`` and needs no network. A version that is built again is
-    replaced once the new one is whole.
+    The folder holds ``index.html``, the paper ``tierwise.pdf`` and ``tierwise-annex.pdf``, and needs no network. A version that is
+    built again is replaced once the new one is whole.
 
     Raises:
         InputError: unknown engine, label, variable or chapter; names chapter and label.
@@ -35,6 +35,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
         variables = {**run.facts(), "engine": chosen.name, "date": site.today(), "version": version}
         book = assemble(build / "book", executed, variables, made)
         chosen.build(book, build / "site")
+        chosen.typeset(assemble_paper(build / "paper", executed, book), build / "site")
         notebooks.give_away(executed, build / "site" / notebooks.NOTEBOOKS)
         facts.save(build / "site")
         return _put(build / "site", version, build / "old")
