@@ -126,8 +126,7 @@ def test_stale_prices_are_marked_old(run: Run) -> None:
 def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
     table = chapter.tiers(run, "source-m")
     assert [row[1] for row in table.rows] == ["`sata-7k2-x6`", "`mtron-3025`"]
-    assert "R10" not in chapter.summary(run).text
-    assert "@sec-cost" in chapter.summary(run).text
+    assert chapter.finding(run) in chapter.today(run)
 
 
 def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path, chromium: "Browser") -> None:

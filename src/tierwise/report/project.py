@@ -23,6 +23,8 @@ OUTPUTS: Final = ("_site", "_build", "site_libs", "index.typ")
 REFERENCES: Final = "references.qmd"
 DEFINED: Final = re.compile(r"\{(?:\.\w+ )?#((?:fig|tbl|sec)-[\w-]+)")
 REFERENCE: Final = re.compile(r"@((?:fig|tbl|sec)-[\w-]*\w)")
+BEGINS: Final = re.compile(r"(^|[.?!:]\**\s+|\n\n)\Z")
+"""What stands before the first word of a sentence."""
 UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
 FRONT_PAGE, FRONT = "index.qmd", "show-answer"
 """Quarto wants the first page to have this name; it is made of this notebook."""
@@ -109,7 +111,12 @@ def elsewhere(text: str, chapters: Mapping[str, str]) -> str:
     counted = [chapter for chapter in chapters.values() if not UNNUMBERED.search(chapter)]
     places = {label: place for place, chapter in enumerate(counted, 1) for label in DEFINED.findall(chapter)}
     own = set(DEFINED.findall(text))
-    return REFERENCE.sub(lambda found: found[0] if found[1] in own else f"the annex's Chapter\u00a0{places[found[1]]}", text)
+
+    def told(found: re.Match[str]) -> str:
+        the = "The" if BEGINS.search(text, 0, found.start()) else "the"
+        return found[0] if found[1] in own else f"{the} annex's Chapter\u00a0{places[found[1]]}"
+
+    return REFERENCE.sub(told, text)
 
 
 def expand(text: str, variables: Mapping[str, str], where: str) -> str:

@@ -4,6 +4,7 @@ from typing import Final
 
 from tierwise.core.words import Substrate
 from tierwise.costs import volumes as rented
+from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.report.display import Table
 from tierwise.report.formats import DASH, NBSP, count, number
 from tierwise.report.prices import book_of, devices_note, run_note
@@ -27,25 +28,32 @@ def table(run: Run) -> Table:
     """Every priced volume that meets the example, with what an IOPS of it costs and when a GiB more of memory would be cheaper."""
     found = priced(run)
     currency = book_of(run).currency
+    gib_month = min((offer.memory.gib_month for offer, _ in found if offer.memory), default=None)
+    in_memory = [] if gib_month is None else [["all in RAM", DASH, *_money(gib_month * EXAMPLE.gib), DASH, "its size", DASH]]
     return Table(
         ["Volume", "Pieces", "A month", "An IOPS a year", "A read alone", "What binds", "A GiB of memory is cheaper from"],
         [
             [
                 f"`{offer.volume}`",
                 count(offer.count),
-                number(per_month),
-                number(12 * per_month / EXAMPLE.iops),
+                *_money(per_month),
                 f"{number(offer.latency.ms)}{NBSP}ms{', assumed' if offer.latency.assumed else ''}",
                 offer.binds,
                 _memory(offer),
             ]
             for offer, per_month in found
-        ],
+        ]
+        + in_memory,
         f"Rented storage for {told()} and {EXAMPLE.mib_s:g} MiB/s, in {currency} without the machine, as its providers publish limits and "
-        "prices. The last column: how many reads a second a GiB more of memory must save to cost less than the volume that it spares; a "
-        f"dash: it does not, or is not priced. {run_note(run, Substrate.PUBLISHED, len(found), 'volumes')} {devices_note()}",
+        "prices; RAM as the cheapest of their machines sells a GiB more. The last column: how many reads a second a GiB more of memory "
+        "must save to cost less than the volume that it spares; a dash: it does not, or is not priced. "
+        f"{run_note(run, Substrate.PUBLISHED, len(found), 'volumes')} {devices_note()}",
         align="lrrrrlr",
     )
+
+
+def _money(per_month: float) -> list[str]:
+    return [number(per_month), number(MONTHS_A_YEAR * per_month / EXAMPLE.iops)]
 
 
 def _memory(offer: rented.Offer) -> str:

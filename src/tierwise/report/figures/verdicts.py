@@ -25,10 +25,10 @@ LOOKS: Final = {
     Verdict.REPORTED: ("square", theme.BLUE),
     Verdict.INPUT: ("triangle-up", theme.MARK),
     Verdict.MIXED: ("triangle-down", theme.MARK),
-    Verdict.NOT_MEASURED: ("stroke", theme.MARK),
+    Verdict.NOT_MEASURED: ("M-1,-0.25H1V0.25H-1Z", theme.MARK),
 }
-"""Shape and colour of each verdict: the shape alone tells them apart in grey."""
-ROW_PX: Final = 40
+"""Shape (a name or a path of Vega's) and colour of each verdict: the shape alone tells them apart in grey."""
+ROW_PX: Final = 36
 BELOW_PX: Final = 15
 """How far below its mark a statement's id stands."""
 

@@ -100,7 +100,7 @@ def outgrown(run: Run, pair: str) -> Sentence:
     ]
     if not told:
         return nothing(pair)
-    return Sentence(f"From the smallest data to the largest: {'; '.join(told)}.")
+    return Sentence(f"From the smallest data to the largest: {'; '.join(told)} ({run.substrate(pair)}).")
 
 
 def verdicts(run: Run) -> Sentence:

@@ -11,7 +11,7 @@ from tierwise.costs.hardware import load_hardware, medium, rented
 from tierwise.report import theme
 from tierwise.report.display import Figure
 from tierwise.report.figures import parts
-from tierwise.report.formats import count, number
+from tierwise.report.formats import count, listed, number
 from tierwise.report.prices import answer_of, devices_note, run_note
 from tierwise.report.run import Run
 
@@ -33,7 +33,7 @@ def placements(run: Run) -> pl.DataFrame:
     bought = _storage()
     rows = [
         {
-            "placement": f"{each.device}, {'all in RAM' if each.in_ram else f'{count(each.devices)} of it'}",
+            "placement": f"{'all in RAM, ' if each.in_ram else ''}{count(each.devices)} x {each.device}",
             "kind": _kind(each.device, in_ram=each.in_ram),
             "storage_usd": sum(cost for item, cost in each.parts_a_year.items() if item in bought) / found.load.reads_per_s,
             "usd": each.cost_a_year / found.load.reads_per_s,
@@ -51,8 +51,8 @@ def told(rows: pl.DataFrame) -> str:
     """Which of `rows` (as of `placements`) is the cheapest, and how many times as much the other kinds cost, in a line."""
     first = rows.row(0, named=True)
     others = rows.group_by("kind", maintain_order=True).agg(pl.col("usd").min()).filter(pl.col("kind") != first["kind"])
-    more = ", ".join(f"{kind} {number(usd / first['usd'])}" for kind, usd in others.rows())
-    return f"A delivered read a second is cheapest from {first['kind']}; times as much: {more}"
+    more = listed(f"{kind} {number(usd / first['usd'])}" for kind, usd in others.rows())
+    return f"A delivered read is cheapest from {first['kind']}; from {more} times as much"
 
 
 def per_read(run: Run, rows: pl.DataFrame) -> Figure:
@@ -63,7 +63,8 @@ def per_read(run: Run, rows: pl.DataFrame) -> Figure:
     axis = alt.Axis(values=parts.log_ticks(low, high), format="~g")
     x = alt.X("usd:Q", title="USD a year for a delivered read a second", scale=scale, axis=axis)
     kinds = {kind: look for kind, look in KINDS.items() if kind in set(rows["kind"])}
-    tips = ["placement:N", "kind:N", "devices:Q", "machines:Q", alt.Tooltip("ram_gib:Q", title="RAM, GiB", format=".3~g")]
+    tips = [alt.Tooltip(name) for name in ("placement:N", "kind:N", "devices:Q", "machines:Q")]
+    tips += [alt.Tooltip("ram_gib:Q", title="RAM, GiB", format=".3~g")]
     tips += [alt.Tooltip(f"{name}:Q", title=f"USD, {words}", format=".3r") for name, words in COUNTED.items()]
     base = alt.Chart(rows).encode(y=alt.Y("placement:N", title=None, sort=rows["placement"].to_list(), axis=parts.labels(width_px)))
     look = base.encode(
