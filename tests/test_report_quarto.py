@@ -71,7 +71,7 @@ def test_one_that_does_not_run_is_none(program: Program) -> None:
 
 RENDERS = """
 printf '\\r[1/2] index.qmd\\n' >&2; printf '\\r[2/2] method.qmd\\n' >&2
-mkdir "$2/_book"; echo a page > "$2/_book/index.html"; for pdf in tierwise tierwise-annex; do echo "$pdf" > "$2/_book/$pdf.pdf"; done
+mkdir "$2/_book"; echo a page > "$2/_book/index.html"; [ -f "$2/tierwise.qmd" ] && pdf=tierwise || pdf=tierwise-annex; echo "$pdf" > "$2/_book/$pdf.pdf"
 """
 
 
@@ -90,6 +90,7 @@ def test_while_it_renders_the_time_left_is_told_by_chapters(
     engine.build(book, tmp_path / "site")
     assert re.fullmatch(r"rendering:   7%, \d+:\d\d left \(method\.qmd\)\n", capsys.readouterr().err), "at the first nothing was done"
     paper = replace(book_of(tmp_path / "paper"), chapters={"tierwise.qmd": "# One\n"}, paper=True)
+    (paper.folder / "tierwise.qmd").write_text("# One\n", encoding="utf-8")
     engine.typeset(paper, tmp_path / "site")
     assert {name: (tmp_path / "site" / file).read_text(encoding="utf-8") for name, file in PDFS.items()} == {
         "paper": "tierwise\n",

@@ -29,15 +29,16 @@ UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
 FRONT_PAGE, FRONT = "index.qmd", "show-answer"
 """Quarto wants the first page to have this name; it is made of this notebook."""
 CONTENTS: Final = """```{=typst}
+#pagebreak(weak: true)
 #heading(level: 2, numbering: none, outlined: false)[Contents]
-#block(height: 40mm, columns(2, gutter: 6mm)[
+#columns(2, gutter: 8mm)[
 #set text(size: 7.5pt)
 #set par(leading: 0.4em, spacing: 0.6em)
-#outline(title: none, depth: 1)
-])
+#outline(title: none, depth: 2)
+]
 ```
 """
-"""The contents stand behind the answer on paper; a page has them at its side."""
+"""The contents stand on a page of their own behind the answer, on paper; a page of the site has them at its side."""
 BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
 """Folders that a page links to."""
 

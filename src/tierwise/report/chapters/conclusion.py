@@ -11,11 +11,12 @@ from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.verdicts import DECIDED
+from tierwise.core.words import Substrate
 from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, evidence, gather, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
 from tierwise.report.instead import from_reference, told_rejected
-from tierwise.report.prices import book_of
+from tierwise.report.prices import book_of, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import marked
 
@@ -31,10 +32,12 @@ def questions(run: Run) -> Table:
         words = [_outcome(run, claim) for claim in question.claims]
         told = [f"{claim} {marked(word)}" for claim, word in zip(question.claims, words, strict=True)]
         rows.append([question.title, "; ".join(told), f"{count(sum(word in DECIDED for word in words))} of {count(len(words))}"])
+    substrate = Substrate.of({claim.substrate for claim in run.verdicts if claim.substrate} or {Substrate.PUBLISHED})
     return Table(
         ["Question", "Verdicts", "Decided"],
         rows,
-        f"Verdicts by question. {_tally(run, load_questions())} Run `{run.run_id}`. Input: `data/published/questions.toml`.",
+        f"Verdicts by question. {_tally(run, load_questions())} {run_note(run, substrate, len(run.verdicts), 'statements')} "
+        "Input: `data/published/questions.toml`.",
         align="llr",
     )
 

@@ -150,28 +150,6 @@ def sensitivity(run: Run) -> Table:
     )
 
 
-def prices(run: Run) -> Table:
-    """Every price behind the chapter, with where it was read."""
-    found = answer_of(run)
-    now = book_of(run)
-    rows = [
-        [
-            f"`{used.item}`",
-            f"{used.price:,g} {used.currency} per {used.unit}",
-            used.region,
-            f"{used.date}{', old' if now.quote(used.item).stale else ''}",
-            used.source,
-        ]
-        for used in found.prices
-    ]
-    return Table(
-        ["Item", "Price", "Place", "Date", "Read in"],
-        rows,
-        f"Prices on {found.on}; old: more than a year before. {run_note(run, Substrate.PUBLISHED, len(rows), 'prices')} "
-        "Input: `data/prices`.",
-    )
-
-
 def reservations(run: Run) -> Sentence:
     """What a reader must know of the prices."""
     said = [*answer_of(run).warnings]
