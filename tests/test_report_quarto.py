@@ -71,7 +71,8 @@ def test_one_that_does_not_run_is_none(program: Program) -> None:
 
 RENDERS = """
 printf '\\r[1/2] index.qmd\\n' >&2; printf '\\r[2/2] method.qmd\\n' >&2
-mkdir "$2/_book"; echo a page > "$2/_book/index.html"; [ -f "$2/tierwise.qmd" ] && pdf=tierwise || pdf=tierwise-annex; echo "$pdf" > "$2/_book/$pdf.pdf"
+mkdir "$2/_book"; echo a page > "$2/_book/index.html"
+[ -f "$2/tierwise.qmd" ] && pdf=tierwise || pdf=tierwise-annex; echo "$pdf" > "$2/_book/$pdf.pdf"
 """
 
 
