@@ -1,4 +1,5 @@
-"""Refuse docstrings of `src` that cannot be read alone: those that begin in the middle of a sentence, and public ones of a word or two."""
+"""Refuse docstrings of `src` that cannot be read alone: those that begin in the middle of a sentence, public ones of a word or two, and
+those of public functions that name a thing and say nothing of it."""
 
 import ast
 import re
@@ -15,6 +16,17 @@ FRAGMENTS: Final = re.compile(
 """Words that a docstring begins with where it leaves out what it speaks of, or has no verb."""
 FEWEST_WORDS: Final = 4
 """A public docstring of fewer words says no more than the name that it stands below."""
+NAMES: Final = re.compile(r"(A|All|An|Both|Each|Every|No|One|Our|Several|The|This|Three|Two)\b")
+"""Words that a name of a thing begins with. A name may tell what a property, a class or a constant is, not what a function does."""
+VERBS: Final = re.compile(
+    r"\b(activates?|am|are|as|asks?|be|because|becomes?|been|begins?|brings?|can|cannot|comes?|could|did|differs?|do|does|ends?|finds?|gets?"
+    r"|gives?|goes?|had|has|have|holds?|how|if|is|keeps?|knows?|leaves?|lies?|makes?|may|might|moves?|must|needs?|not|once|says?|shall|should"
+    r"|shows?|since|so|stands?|stays?|takes?|tells?|that|until|waits?|wants?|was|were|what|when|where|whether|which|while|who|whom|whose|why"
+    r"|will|works?|would)\b"
+)
+"""Words of which a sentence about a thing has one: common verbs, and words that a clause begins with, which has one."""
+SENTENCE: Final = re.compile(r"(?<=\.)\s|\n\s*\n")
+"""What a docstring's first sentence ends with."""
 SOURCES: Final = Path(__file__).parents[1] / "src"
 
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -26,6 +38,7 @@ class Said(NamedTuple):
     line: int
     public: bool
     text: str
+    function: bool = False
 
 
 def docstrings(node: Definition, *, public: bool = True) -> Iterator[Said]:
@@ -33,7 +46,7 @@ def docstrings(node: Definition, *, public: bool = True) -> Iterator[Said]:
     for before, line in zip([None, *node.body], node.body, strict=False):
         if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str):
             named = public and not any(name.startswith("_") for name in _names(before))
-            yield Said(line.lineno, named, line.value.value)
+            yield Said(line.lineno, named, line.value.value, function=before is None and _is_function(node))
         elif isinstance(line, Definition):
             yield from docstrings(line, public=public and _is_public(line) and not isinstance(node, ast.FunctionDef))
 
@@ -42,11 +55,21 @@ def fault(said: Said) -> str | None:
     """What is wrong with a docstring, if anything is."""
     if said.public and len(said.text.split()) < FEWEST_WORDS:
         return f"has fewer than {FEWEST_WORDS} words"
-    return "begins in the middle of a sentence" if FRAGMENTS.match(said.text.strip()) else None
+    if FRAGMENTS.match(said.text.strip()):
+        return "begins in the middle of a sentence"
+    first = SENTENCE.split(said.text.strip())[0]
+    return "has no verb" if said.public and said.function and NAMES.match(first) and not VERBS.search(first) else None
 
 
 def _is_public(definition: Definition) -> bool:
     return isinstance(definition, ast.Module) or definition.name.startswith("__") or not definition.name.startswith("_")
+
+
+def _is_function(definition: Definition) -> bool:
+    """Whether it is called: a property is read."""
+    return isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) and not any(
+        "property" in ast.unparse(one) for one in definition.decorator_list
+    )
 
 
 def _names(line: ast.stmt | None) -> list[str]:

@@ -19,8 +19,11 @@ from tierwise.core import paths
 
 JUDGED: Final = (("claim",), ("claim", "here"), ("claim", "arms", "*"), ("claim", "here", "arms", "*"))
 """Where an object with a verdict lies: names of fields from the claim on, `*` for any."""
-RENAMED: Final[dict[int, dict[str, str]]] = {3: {"verdict": "verdict_text"}}
-"""Version of the JSON -> field of such an object before -> field since then."""
+RENAMED: Final[dict[int, dict[str, str]]] = {
+    3: {"verdict": "verdict_text"},
+    4: {"states": "cases", "deciding_state": "deciding_case", "states.state": "case"},
+}
+"""Version of the JSON -> field before, of such an object or with a dot of those in a list of it -> field since then."""
 NEW: Final[dict[int, tuple[str, ...]]] = {3: ("verdict", "conditions")}
 """Version of the JSON -> fields that such an object did not have before."""
 
@@ -39,13 +42,21 @@ def form(told: Any) -> tuple[int, list[dict[str, Any]]]:
 
 
 def reshaped(value: Any, names: Mapping[str, str | None], path: tuple[str, ...] = ("claim",)) -> Any:
-    """`value`, in every object that has a verdict the fields of `names` by their other name; those whose other name is `None` left out."""
+    """`value` with the fields of `names` by their other name, where they are of it; those whose other name is `None` left out."""
     if isinstance(value, list):
         return [reshaped(inner, names, path) for inner in value]
     if not isinstance(value, dict):
         return value
-    here = {name: name for name in value} | (dict(names) if has_verdict(path) else {})
+    here = {name: name for name in value} | names_at(path, names)
     return {other: reshaped(inner, names, (*path, name)) for name, inner in value.items() if (other := here[name]) is not None}
+
+
+def names_at(path: tuple[str, ...], names: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Those of `names` that are of the object at `path`."""
+    if has_verdict(path):
+        return {name: other for name, other in names.items() if "." not in name}
+    listed = f"{path[-1]}."
+    return {name.removeprefix(listed): other for name, other in names.items() if name.startswith(listed) and has_verdict(path[:-1])}
 
 
 def has_verdict(path: tuple[str, ...]) -> bool:

@@ -39,7 +39,7 @@ def figures(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_a_server(known: pl.DataFrame) -> pl.DataFrame:
-    """Those of `known` that are the same in every execution: blocks read of each relation, and the rows of the answer."""
+    """Those of `known` that are the same in every execution: pages read of each relation, and the rows of the answer."""
     return known.filter((pl.col("figure") == "result_rows") | pl.col("figure").str.contains(r"^relation_io\..*\.reads$"))
 
 
@@ -62,11 +62,11 @@ def compare(before: Path, now: Path) -> int:
         told = f"{study} on {pair}: {own[0].height} and {own[1].height} rows"
         loaded = any((folder / kind / study).exists() for folder in (before, now) for kind in LOADS)
         if loaded or (study in alone and pair in of_this_machine):
-            blocks, answers = (
+            pages, answers = (
                 [known.filter(pl.col("figure").str.contains(name))["value"].sum() for known in map(figures, own)]
                 for name in (r"^relation_io\..*\.reads$", "^result_rows$")
             )
-            print(f"{told}; not judged: {blocks[0]:,.0f} and {blocks[1]:,.0f} blocks for {answers[0]:,.0f} and {answers[1]:,.0f} answers")
+            print(f"{told}; not judged: {pages[0]:,.0f} and {pages[1]:,.0f} pages for {answers[0]:,.0f} and {answers[1]:,.0f} answers")
             continue
         known = [figures(rows) if study in alone else of_a_server(figures(rows)) for rows in own]
         found = differing(*known)

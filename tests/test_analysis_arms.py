@@ -18,7 +18,7 @@ from tierwise.core.words import IoArm, Substrate
 
 CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
 
-DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
+DISAGREE = "undecided (the ways of I/O disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
 
 def everywhere(ratio: float) -> Ratios:
@@ -35,7 +35,7 @@ def saved(folder: Path, *parts: pl.DataFrame, **manifest: Any) -> dict[str, Clai
 
 
 def estimate_of(arm: ArmVerdict, state: str) -> float:
-    (found,) = [one.estimate for one in arm.states if one.state == state]
+    (found,) = [one.estimate for one in arm.cases if one.case == state]
     assert found is not None
     return found
 
@@ -45,7 +45,7 @@ def estimate_of(arm: ArmVerdict, state: str) -> float:
 
 def test_rows_older_than_variants_are_of_the_published_protocol(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(variant=None))["M1"]
-    assert (verdict.verdict, len(verdict.states), verdict.arms) == (Verdict.CONTRADICTED, 3, {})
+    assert (verdict.verdict, len(verdict.cases), verdict.arms) == (Verdict.CONTRADICTED, 3, {})
 
 
 def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_an_arm_is_named_by_its_variant_and_by_buffered_io(tmp_path: Path) -> No
     verdict = saved(tmp_path, *parts)["M1"]
     assert verdict.rests_on == (IoArm.BUFFERED, IoArm.DIRECT)
     assert sorted(verdict.arms) == ["grown", "grown/buffered", "published/buffered"]
-    assert all(state.arm is IoArm.BUFFERED for state in verdict.arms["grown/buffered"].states)
+    assert all(case.arm is IoArm.BUFFERED for case in verdict.arms["grown/buffered"].cases)
 
 
 def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> 
     arm = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("FL", "NV"), ratios=everywhere(0.05)))["M1"].arms[
         "heap-cached"
     ]
-    assert (arm.verdict_text, [state.state for state in arm.states]) == (
+    assert (arm.verdict_text, [case.case for case in arm.cases]) == (
         "undecided (2 of 3 cases were measured; needs PROFILE=full)",
         ["FL", "NV"],
     )
@@ -94,7 +94,7 @@ def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> 
 def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: Path) -> None:
     arms = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",), ratios=everywhere(0.8)))
     assert (arms["M1"].arms["heap-cached"].verdict, arms["M3"].arms["heap-cached"].verdict) == (Verdict.CONTRADICTED, Verdict.CONTRADICTED)
-    assert (arms["M3"].arms["heap-cached"].deciding_state, arms["M3"].arms["heap-cached"].pairs) == ("NV->FL", 5)
+    assert (arms["M3"].arms["heap-cached"].deciding_case, arms["M3"].arms["heap-cached"].pairs) == ("NV->FL", 5)
 
 
 def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
@@ -108,14 +108,14 @@ def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> Non
     wild = (pl.col("trial").str.contains("index=ssd/start=FL")) & (pl.col("block") == 2) & (pl.col("cache") == "cold")
     flags = pl.when(wild).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
     arm = saved(tmp_path, make_rows(), grown.with_columns(flags=flags))["M1"].arms["grown"]
-    assert (arm.flagged, [(state.pairs, state.flagged) for state in arm.states]) == (1, [(5, 1), (6, 0), (6, 0)])
+    assert (arm.flagged, [(case.pairs, case.flagged) for case in arm.cases]) == (1, [(5, 1), (6, 0), (6, 0)])
 
 
 def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_path: Path) -> None:
     ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
     assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
-    assert [state.state for state in found["M2"].arms["grown"].states] == ["FL/PR", "FL/NV"]
+    assert [case.case for case in found["M2"].arms["grown"].cases] == ["FL/PR", "FL/NV"]
     assert (found["M6"].verdict, found["M6"].arms) == (Verdict.REPORTED, {})
 
 
@@ -130,13 +130,13 @@ def test_mixed_substrates_get_numbers_and_no_verdict_in_any_arm(tmp_path: Path) 
 
 
 def test_a_claim_on_a_study_without_variants_is_asked_of_its_view_as_it_stands() -> None:
-    state = {"name": "x", "study": "another", "select": {"cache": "cold"}}
+    case = {"name": "x", "study": "another", "select": {"cache": "cold"}}
     varied = {"name": "y", "study": "another", "select": {"cache": "cold", "variant": "published"}}
     bounds = {"bounds": {"upper": 0.5}, "bounds_how": "stated"}
     claim = Claim.model_validate(
-        {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "states": [state, varied], **bounds}
+        {"id": "M9", "statement": "s", "kind": "ratio", "how": "stated", "where": "w", "cases": [case, varied], **bounds}
     )
-    assert [selected(state, "grown") for state in claim.states] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
+    assert [selected(case, "grown") for case in claim.cases] == [{"cache": "cold"}, {"cache": "cold", "variant": "grown"}]
 
 
 # the arm that is derived
@@ -170,9 +170,9 @@ def test_asymmetric_has_the_states_of_the_cached_arm_and_its_pace(tmp_path: Path
     cached = make_rows(variant="heap-cached", states=("NV",), pace=0.05, ratios=everywhere(0.8))
     found = saved(tmp_path, make_rows(), cached)
     arm = found["M1"].arms["asymmetric"]
-    assert [state.state for state in arm.states] == ["NV"]
+    assert [case.case for case in arm.cases] == ["NV"]
     assert estimate_of(arm, "NV") == pytest.approx(0.05 * 0.8, rel=0.03)
-    assert found["M3"].arms["asymmetric"].deciding_state == "NV->FL"
+    assert found["M3"].arms["asymmetric"].deciding_case == "NV->FL"
 
 
 def test_there_is_no_asymmetric_arm_where_the_table_was_never_cached(tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_pa
     beside = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=heap-cached")
     flags = pl.when((cached | evicted | beside) & (pl.col("cache") == "cold")).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
     save_run(tmp_path, rows.with_columns(flags=flags))
-    (state,) = judged(tmp_path)["M1"].arms["asymmetric"].states
-    assert (state.pairs, state.flagged) == (3, 2)
+    (case,) = judged(tmp_path)["M1"].arms["asymmetric"].cases
+    assert (case.pairs, case.flagged) == (3, 2)
 
 
 # through which reads
@@ -227,7 +227,7 @@ def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
         assert one["arms"].keys() == (set() if one["id"] == "M6" else {"heap-cached", "asymmetric"})
         for arm in one["arms"].values():
             assert {"verdict", "verdict_text", "reason", "cause", "cure", "conditions"} <= arm.keys()
-            assert {"states", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
+            assert {"cases", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
             assert len(arm["interval"]) == 2
             assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= arm["through"].keys()
 

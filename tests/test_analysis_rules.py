@@ -7,15 +7,15 @@ import pytest
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Outcome, Series, StateVerdict, Verdict, combine, deciding, judge_series, order_series
+from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict, combine, deciding, judge_series, order_series
 from tierwise.core.words import IoArm, Substrate
 
 CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
-STATE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
+CASE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
 
 
 def claim(kind: str = "ratio", **fields: Any) -> Claim:
-    table = {"id": "M9", "statement": "so it is", "kind": kind, "how": "stated", "where": "p. 1", "states": [STATE], **fields}
+    table = {"id": "M9", "statement": "so it is", "kind": kind, "how": "stated", "where": "p. 1", "cases": [CASE], **fields}
     return Claim.model_validate(table)
 
 
@@ -23,8 +23,8 @@ def bounded(lower: float | None = None, upper: float | None = None, *, strict: b
     return claim(bounds={"lower": lower, "upper": upper, "strict": strict}, bounds_how="stated")
 
 
-def series(values: Sequence[float], *, state: str = "x", arm: IoArm = IoArm.DIRECT, flagged: Sequence[int] = ()) -> Series:
-    return Series(state, arm, frozenset({Substrate.EMULATED}), dict(enumerate(values)), frozenset(flagged))
+def series(values: Sequence[float], *, case: str = "x", arm: IoArm = IoArm.DIRECT, flagged: Sequence[int] = ()) -> Series:
+    return Series(case, arm, frozenset({Substrate.EMULATED}), dict(enumerate(values)), frozenset(flagged))
 
 
 def around(value: float, spread: float = 0.01) -> list[float]:
@@ -32,7 +32,7 @@ def around(value: float, spread: float = 0.01) -> list[float]:
     return [value * (1 + spread) ** power for power in (-2, -1, 0, 1, 2)]
 
 
-# one state
+# one case
 
 
 @pytest.mark.parametrize(
@@ -105,14 +105,14 @@ def test_a_withheld_verdict_still_shows_estimate_and_interval() -> None:
 
 @pytest.mark.parametrize(("greater", "than", "verdict"), [(0.10, 0.05, CONFIRMED), (0.05, 0.10, CONTRADICTED), (0.10, 0.10, UNDECIDED)])
 def test_an_order_needs_the_ratio_above_one(greater: float, than: float, verdict: Verdict) -> None:
-    order = claim("order", states=[STATE, {**STATE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
-    ratio = order_series(series(around(greater)), series(list(reversed(around(than))), state="y"))
+    order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    ratio = order_series(series(around(greater)), series(list(reversed(around(than))), case="y"))
     judged = judge_series(order, ratio)
-    assert (judged.state, judged.verdict) == ("x/y", verdict)
+    assert (judged.case, judged.verdict) == ("x/y", verdict)
 
 
 def test_an_order_of_equals_is_undecided() -> None:
-    order = claim("order", states=[STATE, {**STATE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
     assert judge_series(order, order_series(series([0.1] * 5), series([0.1] * 5))).verdict is UNDECIDED
 
 
@@ -133,15 +133,15 @@ def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: V
     assert judge_series(claim("presence"), series(seen)).verdict is verdict
 
 
-# several states, both arms
+# several cases, both arms
 
 
-def state(
+def case(
     verdict: Verdict, *, name: str = "x", arm: IoArm = IoArm.DIRECT, estimate: float = 0.06, width: float = 1.1, pairs: int = 5
-) -> StateVerdict:
+) -> CaseVerdict:
     interval = {"low": estimate / width, "high": estimate * width} if pairs >= 5 else {"low": None, "high": None}
-    table = {"state": name, "arm": arm, "substrate": "emulated", "estimate": estimate, "pairs": pairs, "flagged": 0, "verdict": verdict}
-    return StateVerdict.model_validate({**table, **interval})
+    table = {"case": name, "arm": arm, "substrate": "emulated", "estimate": estimate, "pairs": pairs, "flagged": 0, "verdict": verdict}
+    return CaseVerdict.model_validate({**table, **interval})
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def state(
         ([CONFIRMED, UNDECIDED, CONTRADICTED], CONTRADICTED),
         ([CONTRADICTED, CONTRADICTED, CONTRADICTED], CONTRADICTED),
         ([UNDECIDED, UNDECIDED, UNDECIDED], UNDECIDED),
-        ([CONFIRMED, CONFIRMED], UNDECIDED),  # one of three states was not measured
+        ([CONFIRMED, CONFIRMED], UNDECIDED),  # one of three cases was not measured
         ([CONFIRMED, CONTRADICTED], CONTRADICTED),
     ],
 )
 def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Verdict], verdict: Verdict) -> None:
-    states = [state(one, name=str(number)) for number, one in enumerate(verdicts)]
-    assert combine(states, expected=3).verdict is verdict
+    cases = [case(one, name=str(number)) for number, one in enumerate(verdicts)]
+    assert combine(cases, expected=3).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -172,49 +172,49 @@ def test_all_states_must_be_inside_and_one_outside_contradicts(verdicts: list[Ve
     ],
 )
 def test_both_arms_must_agree(direct: Verdict, buffered: Verdict, verdict: Verdict) -> None:
-    states = [state(direct), state(buffered, arm=IoArm.BUFFERED)]
-    assert combine(states, expected=1).verdict is verdict
+    cases = [case(direct), case(buffered, arm=IoArm.BUFFERED)]
+    assert combine(cases, expected=1).verdict is verdict
 
 
 def test_an_undecided_claim_has_a_cause_and_a_reason() -> None:
-    few = state(UNDECIDED, name="PR", pairs=4)
-    for states, expected, cause, reason in (
-        ([few, state(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean repeats in PR: 4, an answer needs 5"),
-        ([few.model_copy(update={"flagged": 1}), state(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 repeats rejected in PR"),
+    few = case(UNDECIDED, name="PR", pairs=4)
+    for cases, expected, cause, reason in (
+        ([few, case(CONFIRMED)], 2, Cause.FEW_BLOCKS, "clean repeats in PR: 4, an answer needs 5"),
+        ([few.model_copy(update={"flagged": 1}), case(CONFIRMED)], 2, Cause.REJECTED, "1 of 5 repeats rejected in PR"),
         (
             [few.model_copy(update={"flagged": 3, "pairs": 1, "obstacles": ("CPU",)})],
             1,
             Cause.FEW_BLOCKS,
             "3 of 4 repeats rejected for CPU in PR",
         ),
-        ([state(UNDECIDED, name="PR"), state(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),
-        ([state(CONFIRMED)], 2, Cause.MISSING, "1 of 2 cases were measured"),
+        ([case(UNDECIDED, name="PR"), case(CONFIRMED)], 2, Cause.STRADDLES, "the interval holds a bound: PR"),
+        ([case(CONFIRMED)], 2, Cause.MISSING, "1 of 2 cases were measured"),
         (
-            [state(CONFIRMED), state(CONTRADICTED, arm=IoArm.BUFFERED)],
+            [case(CONFIRMED), case(CONTRADICTED, arm=IoArm.BUFFERED)],
             1,
             Cause.DISAGREE,
-            "the I/O arms disagree: buffered contradicted, direct confirmed",
+            "the ways of I/O disagree: buffered contradicted, direct confirmed",
         ),
     ):
-        assert combine(states, expected) == Outcome(UNDECIDED, cause, reason)
+        assert combine(cases, expected) == Outcome(UNDECIDED, cause, reason)
 
 
-def test_the_deciding_state_is_the_furthest_outside() -> None:
-    states = [
-        state(CONTRADICTED, name="far", estimate=0.9),
-        state(CONTRADICTED, name="near", estimate=0.2, width=3),
-        state(CONFIRMED, name="in"),
+def test_the_deciding_case_is_the_furthest_outside() -> None:
+    cases = [
+        case(CONTRADICTED, name="far", estimate=0.9),
+        case(CONTRADICTED, name="near", estimate=0.2, width=3),
+        case(CONFIRMED, name="in"),
     ]
-    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "far"
-    below = [state(CONTRADICTED, name="below", estimate=0.001), state(CONTRADICTED, name="above", estimate=0.2)]
-    assert deciding(below, Bounds(lower=0.03, upper=0.10)).state == "below"
+    assert deciding(cases, Bounds(lower=0.03, upper=0.10)).case == "far"
+    below = [case(CONTRADICTED, name="below", estimate=0.001), case(CONTRADICTED, name="above", estimate=0.2)]
+    assert deciding(below, Bounds(lower=0.03, upper=0.10)).case == "below"
 
 
-def test_the_deciding_state_of_a_confirmed_claim_has_the_widest_interval() -> None:
-    states = [state(CONFIRMED, name="narrow"), state(CONFIRMED, name="wide", width=1.3)]
-    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "wide"
+def test_the_deciding_case_of_a_confirmed_claim_has_the_widest_interval() -> None:
+    cases = [case(CONFIRMED, name="narrow"), case(CONFIRMED, name="wide", width=1.3)]
+    assert deciding(cases, Bounds(lower=0.03, upper=0.10)).case == "wide"
 
 
-def test_the_deciding_state_of_an_undecided_claim_is_an_undecided_one() -> None:
-    states = [state(CONFIRMED, name="wide", width=1.3), state(UNDECIDED, name="open", estimate=0.1)]
-    assert deciding(states, Bounds(lower=0.03, upper=0.10)).state == "open"
+def test_the_deciding_case_of_an_undecided_claim_is_an_undecided_one() -> None:
+    cases = [case(CONFIRMED, name="wide", width=1.3), case(UNDECIDED, name="open", estimate=0.1)]
+    assert deciding(cases, Bounds(lower=0.03, upper=0.10)).case == "open"

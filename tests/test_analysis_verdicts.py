@@ -33,7 +33,7 @@ AS_PUBLISHED = {
     ("hot", "NV"): 0.025,
 }
 
-DISAGREE = "undecided (the I/O arms disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
+DISAGREE = "undecided (the ways of I/O disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
@@ -71,16 +71,16 @@ def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
     assert {verdicts[name] for name in ("M1", "M3", "M4", "M5")} == {Verdict.CONTRADICTED}
 
 
-def test_the_numbers_of_a_claim_are_those_of_its_deciding_state(tmp_path: Path) -> None:
+def test_the_numbers_of_a_claim_are_those_of_its_deciding_case(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.deciding_state, verdict.deciding_arm) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
+    assert (verdict.verdict, verdict.deciding_case, verdict.deciding_arm) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
     assert verdict.estimate == pytest.approx(0.5, rel=0.05)
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
     assert (verdict.pairs, verdict.flagged, verdict.rests_on) == (5, 0, (IoArm.DIRECT,))
-    assert [state.verdict for state in verdict.states] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
+    assert [case.verdict for case in verdict.cases] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
 
 
 def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Path) -> None:
@@ -88,15 +88,15 @@ def test_the_estimate_is_the_geometric_mean_of_ratios_within_blocks(tmp_path: Pa
     save_run(tmp_path, rows)
     cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("start=NV/table=hdd")).sort("block")
     times = {index: cold.filter(pl.col("trial").str.contains(f"index={index}"))["elapsed_s"] for index in ("hdd", "ssd")}
-    (state,) = [state for state in by_id(judge(tmp_path))["M1"].states if state.state == "NV"]
-    assert state.estimate == pytest.approx((times["ssd"] / times["hdd"]).product() ** (1 / 5))
+    (case,) = [case for case in by_id(judge(tmp_path))["M1"].cases if case.case == "NV"]
+    assert case.estimate == pytest.approx((times["ssd"] / times["hdd"]).product() ** (1 / 5))
 
 
 def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
     verdict = by_id(judge(tmp_path))["M1"]
     assert verdict.verdict_text == f"undecided (the interval holds a bound: NV; needs {MORE})"
-    assert (verdict.cause, verdict.cure, verdict.deciding_state) == (Cause.STRADDLES, MORE, "NV")
+    assert (verdict.cause, verdict.cure, verdict.deciding_case) == (Cause.STRADDLES, MORE, "NV")
 
 
 def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, o
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "NV"): other}, sigma=0.03)
     claim = by_id(judge(tmp_path))["M2"]
     assert claim.verdict_text == verdict
-    assert [state.state for state in claim.states] == ["FL/PR", "FL/NV"]
+    assert [case.case for case in claim.cases] == ["FL/PR", "FL/NV"]
     assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR, FL > NV")
 
 
@@ -130,7 +130,7 @@ def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(rows.with_columns(elapsed_s=wild), ON_SSD_INDEX & (pl.col("block") == 2)))
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict, verdict.flagged) == (Verdict.CONFIRMED, 1)
-    assert [(state.pairs, state.flagged) for state in verdict.states] == [(5, 1), (6, 0), (6, 0)]
+    assert [(case.pairs, case.flagged) for case in verdict.cases] == [(5, 1), (6, 0), (6, 0)]
 
 
 def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
     on_other = pl.col("trial").str.contains("table=ssd", literal=True)
     save_run(tmp_path, flagging(rows, on_hdd | on_other))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert [(state.pairs, state.flagged) for state in verdict.states] == [(4, 1), (5, 0), (5, 0)]
+    assert [(case.pairs, case.flagged) for case in verdict.cases] == [(4, 1), (5, 0), (5, 0)]
     assert verdict.verdict_text == "undecided (1 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
@@ -170,7 +170,7 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
 def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED, arm=arm, seed=seed) for seed, arm in enumerate(IoArm)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.rests_on, len(verdict.states)) == (Verdict.CONFIRMED, (IoArm.BUFFERED, IoArm.DIRECT), 6)
+    assert (verdict.verdict, verdict.rests_on, len(verdict.cases)) == (Verdict.CONFIRMED, (IoArm.BUFFERED, IoArm.DIRECT), 6)
 
 
 def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Pat
     Manifest.model_validate(manifest).save(folder)
     verdicts = by_id(judge(tmp_path))
     assert verdicts["M1"].verdict == verdicts["M3"].verdict is Verdict.INPUT
-    assert {state.verdict for state in verdicts["M1"].states} == {Verdict.INPUT}
+    assert {case.verdict for case in verdicts["M1"].cases} == {Verdict.INPUT}
     assert verdicts["M4"].verdict is Verdict.CONFIRMED
 
 
@@ -303,13 +303,13 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     make_run(tmp_path, ratios=AS_PUBLISHED)
     told = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert told.keys() == {"version", "claims"}
-    assert told["version"] == 3
+    assert told["version"] == 4
     objects = told["claims"]
     assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
         assert one["substrate"] == "emulated"
-        assert all(state["substrate"] == "emulated" for state in one["states"])
+        assert all(case["substrate"] == "emulated" for case in one["cases"])
     assert [one["bounds"] for one in objects] == [[0.03, 0.1], [1.0, None], [None, 0.2], [0.7, 0.85], [None, 0.05], None]
     assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", None]
 

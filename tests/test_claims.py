@@ -19,7 +19,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from zipf_run import zipf_run
 
-STATE = {"name": "FL", "study": "index_placement", "select": {"cache": "cold"}}
+CASE = {"name": "FL", "study": "index_placement", "select": {"cache": "cold"}}
 RATIO = {
     "id": "M1",
     "statement": "so it is",
@@ -28,7 +28,7 @@ RATIO = {
     "where": "p. 1",
     "bounds": {"lower": 0.03, "upper": 0.10},
     "bounds_how": "stated",
-    "states": [STATE],
+    "cases": [CASE],
 }
 
 
@@ -81,13 +81,13 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
         for study in studies.names():
             connection.execute(f"create temp table rows_of_{study} as from {study}")
         for claim in load_claims().claims:
-            for state in claim.states:
-                assert state.study in studies.names()
-                chosen = " and ".join(f"{column} = ?" for column in state.select)
+            for case in claim.cases:
+                assert case.study in studies.names()
+                chosen = " and ".join(f"{column} = ?" for column in case.select)
                 found = connection.execute(
-                    f"select {state.value} from rows_of_{state.study} where {chosen}", list(state.select.values())
+                    f"select {case.value} from rows_of_{case.study} where {chosen}", list(case.select.values())
                 ).fetchall()
-                assert len(found) == 1, (claim.id, state.name)
+                assert len(found) == 1, (claim.id, case.name)
 
 
 @pytest.mark.parametrize(
@@ -102,24 +102,24 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
         (without("where"), "where: Field required"),
         (without("bounds"), "of kind ratio needs bounds"),
         (without("bounds_how"), "of kind ratio needs bounds_how"),
-        (without("states"), "of kind ratio needs states"),
+        (without("cases"), "of kind ratio needs cases"),
         ({**RATIO, "bounds": {}}, "bounds need a lower or an upper side"),
         ({**RATIO, "bounds": {"lower": 0.2, "upper": 0.1}}, "lower must be below upper"),
         ({**RATIO, "bounds": {"lower": -1.0}}, "bounds.lower is -1.0"),
-        ({**RATIO, "states": [STATE, STATE]}, "states must have different names"),
-        ({**RATIO, "states": [{**STATE, "study": "x; drop table y"}]}, "states.0.study is"),
-        ({**RATIO, "states": [{**STATE, "select": {"a b": "c"}}]}, "states.0.select.a b"),
-        ({**RATIO, "states": [{**STATE, "select": {}}]}, "states.0.select is"),
+        ({**RATIO, "cases": [CASE, CASE]}, "cases must have different names"),
+        ({**RATIO, "cases": [{**CASE, "study": "x; drop table y"}]}, "cases.0.study is"),
+        ({**RATIO, "cases": [{**CASE, "select": {"a b": "c"}}]}, "cases.0.select.a b"),
+        ({**RATIO, "cases": [{**CASE, "select": {}}]}, "cases.0.select is"),
         ({**RATIO, "orders": [{"greater": "FL", "than": "PR"}]}, "of kind ratio has no orders"),
         ({**RATIO, "facts": {"study": "index_placement", "key": "planner"}}, "of kind ratio has no facts"),
         ({**without("bounds"), "kind": "order", "orders": [{"greater": "FL", "than": "PR"}]}, "of kind order has no bounds_how"),
         ({**RATIO, "kind": "order", "bounds": None, "bounds_how": None}, "of kind order needs orders"),
         (
             {**RATIO, "kind": "order", "bounds": None, "bounds_how": None, "orders": [{"greater": "FL", "than": "PR"}]},
-            "orders name states that the claim has not: ['PR']",
+            "orders name cases that the claim has not: ['PR']",
         ),
         ({**RATIO, "kind": "presence"}, "of kind presence has no bounds"),
-        ({**RATIO, "kind": "shape", "bounds": None, "bounds_how": None, "states": ()}, "of kind shape needs facts"),
+        ({**RATIO, "kind": "shape", "bounds": None, "bounds_how": None, "cases": ()}, "of kind shape needs facts"),
     ],
 )
 def test_a_claim_that_breaks_a_rule_is_refused(table: dict[str, Any], rule: str) -> None:

@@ -93,9 +93,9 @@ def test_a_million_reads_of_the_disk_machine_cost_more_than_of_the_ssd_machine()
 def test_r10_holds_over_the_whole_price_band_at_source_rs_own_figures() -> None:
     verdict = verdict_of("R10")
     assert (verdict.verdict, verdict.substrate) == (Verdict.CONFIRMED, Substrate.PUBLISHED)
-    assert len(verdict.states) == 4  # two amounts of data, two ratios each
+    assert len(verdict.cases) == 4  # two amounts of data, two ratios each
     assert verdict.low is not None
-    assert verdict.low == min(state.low for state in verdict.states if state.low is not None)
+    assert verdict.low == min(case.low for case in verdict.cases if case.low is not None)
     assert verdict.low > 1
 
 
@@ -125,10 +125,10 @@ def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> Non
     ],
 )
 def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], told: str) -> None:
-    states = {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
-    verdict = judge_band(claim_of("R10"), "source-r", states, arm=IoArm.BUFFERED)
+    cases = {name: (Substrate.SIMULATED, band) for name, band in bands.items()}
+    verdict = judge_band(claim_of("R10"), "source-r", cases, arm=IoArm.BUFFERED)
     assert verdict.verdict_text == told
-    assert verdict.deciding_state == min(bands, key=lambda name: bands[name][0])
+    assert verdict.deciding_case == min(bands, key=lambda name: bands[name][0])
 
 
 def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:

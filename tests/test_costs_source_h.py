@@ -80,11 +80,11 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
     assert claim.bounds_how == "assumed"
     found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
-    assert (found.verdict_text, found.deciding_state) == (
+    assert (found.verdict_text, found.deciding_case) == (
         "undecided (the bound lies within the price band; needs prices that are known more closely)",
         "SSDs over disks, 1 TB",
     )
-    assert [state.verdict for state in found.states] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
+    assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
     assert found.substrate is Substrate.PUBLISHED
     assert found.arms == {}
 
@@ -96,7 +96,7 @@ def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     assert set(found.arms) == delivered | {"a terabyte, today's prices"}
     assert found.arms["an IOPS"].verdict is Verdict.CONTRADICTED
     assert found.arms["an IOPS"].substrate is Substrate.SIMULATED
-    by_query = {state.state: state for state in found.arms["a query an hour"].states}
+    by_query = {case.case: case for case in found.arms["a query an hour"].cases}
     assert len(by_query) == 3
     assert found.arms["a query an hour"].substrate is Substrate.EMULATED
     scan = by_query["SSDs over disks, non_indexed"]

@@ -1,4 +1,4 @@
-"""What the benchmark of counted time makes of its rows: spreads, shifts, and which blocks were read. Nothing is timed."""
+"""What the benchmark of counted time makes of its rows: spreads, shifts, and which pages were read. Nothing is timed."""
 
 import math
 import os

@@ -178,7 +178,10 @@ def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path
         tier.daemon.count_several(group.folders, processors=2, origin_s=5.0)
         tier.delays(True)
         begun_s = tier.daemon.time().now_s
-        tier.daemon.sleep(100.0, hold=True)  # nobody computes, and nobody reads: it jumps
+        tier.daemon.hold(True)
+        tier.daemon.sleep(
+            100.0, hold=True
+        )  # it goes for whoever sleeps, and then stands again; nobody computes, and nobody reads: it jumps
         woken_s = tier.daemon.time().now_s
         assert woken_s - begun_s == pytest.approx(100.0, abs=0.01)
         with ThreadPoolExecutor(1) as pool:
@@ -362,3 +365,22 @@ def test_what_a_killed_process_has_under_way_is_done_before_another_clock_comes(
         reader.communicate()
         read_at_random(path, 3)
         assert len(tier.requests().filter(operation="read")) >= 1
+
+
+@need_groups
+def test_a_transfer_without_delays_ends_by_the_clock_that_it_began_by(tmp_path: Path) -> None:
+    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group, ThreadPoolExecutor() as threads:
+        descriptor = os.open(path, os.O_RDWR)
+        for size_bytes in (FILE_BYTES, 4 * FILE_BYTES, 16 * FILE_BYTES):
+            os.pwrite(descriptor, bytes(size_bytes), 0)
+            synced = threads.submit(os.fsync, descriptor)  # as long as the real disk takes
+            time.sleep(0.005)
+            under_way = not synced.done()
+            tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+            synced.result()
+            tier.daemon.wait_in_real_time()
+            if under_way:
+                break
+        os.close(descriptor)
+        assert under_way, "the disk was quicker than the test"
+        assert tier.requests()["actual_s"].min() >= 0  # type: ignore[operator]

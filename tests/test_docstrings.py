@@ -42,6 +42,20 @@ def test_a_public_docstring_of_a_word_or_two_is_refused(source: str) -> None:
 @pytest.mark.parametrize(
     "source",
     [
+        'def folder():\n    """The folder of a run\'s rows."""',
+        'class Lab:\n    async def folder(self):\n        """Every row of a run, in order. It is read once."""',
+    ],
+)
+def test_a_public_function_that_names_a_thing_is_refused(source: str) -> None:
+    assert faults(source) == ["has no verb"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'def folder():\n    """Return the folder of a run\'s rows."""',
+        'class Lab:\n    @property\n    def folder(self):\n        """The folder of a run\'s rows."""',
+        'class Lab:\n    """The folder of a run\'s rows."""',
         'def folder():\n    """The folder that holds the rows of a run."""',
         'def _folder():\n    """The folder."""',
         'def outer():\n    """Make a function and return it."""\n    def inner():\n        """The folder."""',

@@ -10,7 +10,7 @@ import pytest
 
 from tierwise import doctor
 from tierwise.core.paths import home
-from tierwise.doctor import Finding, State
+from tierwise.doctor import Finding, Status
 
 Examine = Callable[[], dict[str, Finding]]
 
@@ -61,7 +61,7 @@ def test_everything_that_the_study_uses_is_looked_for(examine: Examine) -> None:
 def test_whatever_is_missing_says_what_it_costs_and_what_mends_it(examine: Examine) -> None:
     for finding in examine().values():
         assert finding.detail
-        assert bool(finding.cost) == bool(finding.remedy) == (finding.state is not State.OK), finding
+        assert bool(finding.cost) == bool(finding.remedy) == (finding.status is not Status.OK), finding
 
 
 def test_postgresql_comes_from_its_wheel_or_from_pg_bin(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def test_postgresql_comes_from_its_wheel_or_from_pg_bin(examine: Examine, monkey
         pytest.skip("Debian's PostgreSQL 15 is not installed")
     monkeypatch.setenv("PG_BIN", str(debian))
     finding = examine()["PostgreSQL"]
-    assert finding.state is State.OPTIONAL
+    assert finding.status is Status.OPTIONAL
     assert finding.detail.startswith("15.")
     assert "buffered" in finding.cost
 
@@ -80,7 +80,7 @@ def test_without_postgresql_no_report_can_run(
     examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("PG_BIN", str(tmp_path))
-    assert examine()["PostgreSQL"].state is State.MISSING
+    assert examine()["PostgreSQL"].status is Status.MISSING
     assert doctor.main() == 1
     assert "make report cannot run: PostgreSQL" in capsys.readouterr().out
 
@@ -90,7 +90,7 @@ def test_optional_programs_keep_nothing_from_running(examine: Examine, monkeypat
     monkeypatch.setenv("PATH", str(open_folder))
     findings = examine()
     for name in ("fio", "strace", "bpftrace", "Chromium", "Quarto"):
-        assert findings[name].state is State.OPTIONAL, findings[name]
+        assert findings[name].status is Status.OPTIONAL, findings[name]
     assert findings["fio"].remedy.endswith("apt-get install fio")
 
 
@@ -99,7 +99,7 @@ def test_a_program_that_does_not_run_is_missing(examine: Examine, monkeypatch: p
     broken.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
     broken.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    assert examine()["fio"].state is State.OPTIONAL
+    assert examine()["fio"].status is Status.OPTIONAL
 
 
 def test_a_profile_that_does_not_fit_matters_if_it_is_the_one_asked_for(
@@ -110,23 +110,23 @@ def test_a_profile_that_does_not_fit_matters_if_it_is_the_one_asked_for(
     full = tmp_path / "data" / "profiles" / "full.toml"
     full.write_text(full.read_text(encoding="utf-8").replace("12_000_000_000", "12_000_000_000_000_000"), encoding="utf-8")
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    assert examine()["space for full"].state is State.OPTIONAL
+    assert examine()["space for full"].status is Status.OPTIONAL
     monkeypatch.setenv("PROFILE", "full")
-    assert examine()["space for full"].state is State.MISSING
+    assert examine()["space for full"].status is Status.MISSING
     monkeypatch.setenv("PROFILE", "huge")
-    assert examine()["space for huge"].state is State.MISSING
+    assert examine()["space for huge"].status is Status.MISSING
 
 
 def test_a_work_folder_that_is_somebody_elses_is_refused(examine: Examine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "theirs.txt").write_text("precious", encoding="utf-8")
     monkeypatch.setenv("TIERWISE_WORK", str(tmp_path))
-    assert examine()["work folder"].state is State.MISSING
+    assert examine()["work folder"].status is Status.MISSING
     assert [path.name for path in tmp_path.iterdir()] == ["theirs.txt"]
 
 
 def test_the_table_shows_costs_and_remedies_below_what_is_missing() -> None:
     text = doctor.table(
-        [Finding("Python", State.OK, "3.11.7"), Finding("fio", State.OPTIONAL, "not on PATH", "tests skip", "apt-get install fio")]
+        [Finding("Python", Status.OK, "3.11.7"), Finding("fio", Status.OPTIONAL, "not on PATH", "tests skip", "apt-get install fio")]
     )
     assert [line.split() for line in text.splitlines()] == [
         ["ok", "Python", "3.11.7"],

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import nbformat
 import pytest
+from papermill.inspection import inspect_notebook
 
 import cells
 from report_run import RUN_ID, execute, rich_run
@@ -29,6 +30,8 @@ from tierwise.timings.store import manifests
 from wal_rows import wal_rows
 
 NOTEBOOKS = sorted((paths.home() / "notebooks").glob("*.ipynb"))
+WITH_TOYS = [*NOTEBOOKS, *sorted((Path(__file__).parent / "toy_study" / "notebooks").glob("*.ipynb"))]
+"""Also those of the smallest whole study, which others begin from."""
 SHOWN = [path for path in NOTEBOOKS if path.name.startswith("show-")]
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While, ast.If)
 
@@ -41,14 +44,14 @@ def test_there_are_chapters() -> None:
     assert {"show-summary", "show-census", "show-index_placement", "show-provenance"} <= {path.stem for path in SHOWN}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
 def test_a_notebook_is_valid_and_stripped(path: Path) -> None:
     nbformat.validate(nbformat.read(path, as_version=4))
     for cell in code_cells(path):
         assert (cell.outputs, cell.execution_count) == ([], None)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
 def test_the_first_code_cell_has_the_parameters_with_their_defaults(path: Path) -> None:
     first, *others = code_cells(path)
     assert first.metadata.get("tags") == ["parameters"]
@@ -57,7 +60,13 @@ def test_the_first_code_cell_has_the_parameters_with_their_defaults(path: Path) 
     assert "RUN_ID" in [target.id for node in assigned for target in node.targets if isinstance(target, ast.Name)]
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
+def test_papermill_reads_every_parameter_without_a_word(path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    assert inspect_notebook(str(path)).keys() >= {"RUN_ID"}
+    assert not caplog.records  # it warns on the reader's console
+
+
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
 def test_a_notebook_only_calls(path: Path) -> None:
     for cell in code_cells(path):
         tree = ast.parse(cell.source)
@@ -71,6 +80,19 @@ def test_a_chapter_begins_with_a_labelled_heading(path: Path) -> None:
     first = next(cell.source for cell in cells if cell.cell_type == "markdown" or cell.source.startswith("titled("))
     made = re.fullmatch(r'titled\(\s*"[^"]+",\s*[\w.]+\(.+?\),\s*"[^"]+\?",\s*"sec-[\w-]+",?\s*\)', first, re.DOTALL)
     assert made or re.fullmatch(r"# .+ \{#sec-[\w-]+\}", first.splitlines()[0])
+
+
+def names(source: str, context: type[ast.expr_context]) -> set[str]:
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
+
+
+@pytest.mark.parametrize("path", [path for path in WITH_TOYS if path.name.startswith("show-")], ids=lambda path: path.stem)
+def test_a_chart_is_preceded_by_its_query_and_the_frame_that_it_draws(path: Path) -> None:
+    sources = [cell.source for cell in code_cells(path)]
+    for number, source in enumerate(sources):
+        if (found := LABEL.search(source)) and found[1].startswith("fig-"):
+            before = [one for one in sources[:number] if one.startswith("#| include: false")]
+            assert names(source, ast.Load) & set().union(*(names(one, ast.Store) for one in before)), found[1]
 
 
 def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,7 +215,7 @@ def test_a_changed_parameter_changes_the_chart(chapter: str, charted: Run, tmp_p
     assert {label for label, spec in before.items() if drawn_points(spec) != after[label]} == changing
 
 
-@pytest.mark.parametrize("path", [path for path in NOTEBOOKS if path.name.startswith("run-")], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [path for path in WITH_TOYS if path.name.startswith("run-")], ids=lambda path: path.stem)
 def test_what_measures_lists_its_trials_and_ends_with_the_rows(path: Path) -> None:
     first, *between, last = [cell.source for cell in code_cells(path)]
     assert 'TRIALS = ""' in first
@@ -233,6 +255,6 @@ def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
 
 
 def test_what_measures_by_hand_begins_small() -> None:
-    for path in NOTEBOOKS:
+    for path in WITH_TOYS:
         if path.name.startswith(("acquire-", "run-")):
             assert 'PROFILE = "smoke"' in code_cells(path)[0].source

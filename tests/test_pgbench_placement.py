@@ -25,7 +25,7 @@ needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 TINY = {
     "blocks": 1,
     "scale": 2,
-    "window_s": 1.0,
+    "window_s": {"hdd": 1.0, "ssd": 1.0},
     "warm_s": 0.3,
     "settle_s": 0.2,
     "cells": [{"placements": ["index_ssd"], "slowdowns": [2.0]}],
@@ -51,13 +51,15 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version)
+    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version, counting=asked.counting)
     run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
     rows = without_checks(read_rows(paths.raw() / run.run_id))
 
     assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
+    gaps = rows.select(pl.col("started_at").diff().dt.total_microseconds() / 1e6 - pl.col("elapsed_s").shift(1)).to_series().drop_nulls()
+    assert gaps.is_between(-0.001, 0.05).all(), "a counted clock stands between the phases"
     proofs = [json.loads(proof) for proof in rows["proof"]]
     assert [proof["server"].get("checkpointer", {}).get("num_done", 0) for proof in proofs] == [0, 1, 0]
     assert rows["result_rows"].sum() > 0
@@ -94,7 +96,7 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
     assert len(quick) == 3
     assert {(trial.cell.size, trial.cell.clients, trial.cell.arm) for trial in quick} == {("large", 8, "direct")}
     assert load_profile("quick").blocks_of("pgbench_placement") == 5
-    assert pgbench_placement.grid(load_profile("quick")).window_s == 2, "of the counted clock; a checkpoint is in each"
+    assert pgbench_placement.grid(load_profile("quick")).window_s == {"hdd": 6, "ssd": 3}, "of the counted clock; a checkpoint is in each"
 
 
 def test_trials_differ_in_their_keys() -> None:

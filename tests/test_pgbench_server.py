@@ -80,12 +80,12 @@ def test_popular_accounts_lie_side_by_side_where_they_were_scattered_to(filled: 
         (full,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
         with pgbench.Load(filled, pgbench.Mix(1.0, 1.5, Layout.RANDOM_KEYS), clients=2, seed=1, scale=1):
             time.sleep(0.7)
-        blocks, keys, rows, size = conn.execute(
+        pages, keys, rows, size = conn.execute(
             "SELECT count(DISTINCT (a.ctid::text::point)[0]), max(aid) - min(aid), count(*), pg_relation_size('pgbench_accounts') "
             "FROM pgbench_accounts AS a JOIN (SELECT DISTINCT aid FROM pgbench_history) AS h USING (aid) WHERE a.aid <> 1"
         ).fetchall()[0]
     assert keys > 50_000  # anywhere in the index
-    assert blocks < rows  # together in the table
+    assert pages < rows  # together in the table
     assert size == full
 
 
@@ -116,7 +116,7 @@ def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> No
     with filled.connect() as conn:
         pgbench.age(conn)
         (full,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
-        conn.execute("UPDATE pgbench_accounts SET abalance = 1 WHERE aid % 610 = 7")  # a row in each tenth block
+        conn.execute("UPDATE pgbench_accounts SET abalance = 1 WHERE aid % 610 = 7")  # a row in each tenth page
         (after,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
     assert after == full
 

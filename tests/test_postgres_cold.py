@@ -338,7 +338,7 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
 
 
 def _buffered(conn: Connection, relation: str) -> set[int]:
-    """Blocks of the main fork of `relation` in shared_buffers."""
+    """Pages of the main fork of `relation` in shared_buffers."""
     rows = conn.execute(
         "SELECT relblocknumber FROM pg_buffercache WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0", [relation]
     )
@@ -346,7 +346,7 @@ def _buffered(conn: Connection, relation: str) -> set[int]:
 
 
 def _catalogue_misses(conn: Connection) -> int:
-    """Blocks of system relations asked of the storage so far; asking itself misses some, the first times."""
+    """Pages of system relations asked of the storage so far; asking itself misses some, the first times."""
     conn.execute("SELECT pg_stat_force_next_flush()")
     return _value(
         conn,

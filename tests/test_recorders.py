@@ -114,7 +114,7 @@ def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: 
     assert reads["size_bytes"].sum() == pytest.approx(after[1] - before[1], rel=0.01), "bytes"
     own = reads.filter(pl.col("relation").str.ends_with(f"/{node}"))
     assert len(own) > 20
-    assert (own["size_bytes"] > 8192).any(), "combined blocks are one read"
+    assert (own["size_bytes"] > 8192).any(), "combined pages are one read"
     assert own["page"].min() == 0
     assert (own["latency_s"] > 0).all()
     assert own["time_s"].is_sorted()

@@ -102,7 +102,7 @@ def figures(rows: pl.DataFrame) -> dict[str, list[float]]:
 
 @pytest.mark.parametrize("record", PREDICTED, ids=lambda record: record.name)
 def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, tmp_path: Path) -> None:
-    """Every recorded block sequence replayed through the device models."""
+    """Every recorded page sequence replayed through the device models."""
     study = load_study(record.name)
     assert isinstance(study, Study)
     profile = Profile.model_validate(RUN.profile)

@@ -1,4 +1,4 @@
-"""Block sequences as they are recorded and kept: by strace, from an emulator's log, in trace files."""
+"""Page sequences as they are recorded and kept: by strace, from an emulator's log, in trace files."""
 
 import os
 import shutil

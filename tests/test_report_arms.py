@@ -65,11 +65,11 @@ def test_an_asymmetric_eviction_is_named_with_what_it_really_saves(opened: Opene
     run = opened(make_rows(), make_rows(variant="heap-cached", states=QUICK, pace=0.05, ratios=cold(0.8)))
     text = said(run)
     assert re.search(r"everything cold, it is not true:\*\* it leaves 9[\d.]+ to [\d.]+ % \(Florida, Puerto Rico and Nevada\)", text)
-    assert "18,000 blocks of the table and 16 of the index, and only the latter move" in text
+    assert "18,000 pages of the table and 16 of the index, and only the latter move" in text
     truth, rest = text.split("**Where it is true:**")[1].split("**Where it is not:**")
     assert "*Cached for SSD only*" in truth
     assert "(Florida and Nevada)" in truth
-    assert "with the index on SSD 0 blocks of the table and 16 of the index" in truth
+    assert "with the index on SSD 0 pages of the table and 16 of the index" in truth
     assert "with the table cached both times, that leaves" in truth
     assert "*Table cached* leaves" in rest
 
@@ -230,7 +230,7 @@ def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
     told = {"step": 0, "cache": "cold", "operation": "read", "relation": "census", "size_bytes": 8192}
     rows = [{column: {**told, "page": page}.get(column) for column in TRACE} for page in (0, 30)]
     write_trace(paths.raw() / run.run_id, TraceKey("index_placement", PAIR, trial), pl.DataFrame(rows, schema=TRACE))
-    assert [row["blocks"] for row in points(reads_by_arm(run)) if "blocks" in row] == [30.0]
+    assert [row["pages"] for row in points(reads_by_arm(run)) if "pages" in row] == [30.0]
 
 
 # the planner

@@ -10,7 +10,7 @@ from tierwise.report import formats
 from tierwise.report.chapters.provenance import settings
 from tierwise.report.display import LINE, PADDING, Table, shares
 from tierwise.report.run import Run
-from tierwise.report.words import marked, state_name
+from tierwise.report.words import case_name, marked
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_number_keeps_its_unit_on_its_line() -> None:
 
 
 def test_states_have_names() -> None:
-    assert [state_name(state) for state in ("FL", "FL->PR", "FL/NV")] == ["Florida", "Puerto Rico after Florida", "Florida over Nevada"]
+    assert [case_name(state) for state in ("FL", "FL->PR", "FL/NV")] == ["Florida", "Puerto Rico after Florida", "Florida over Nevada"]
 
 
 def test_only_the_word_of_a_verdict_is_marked() -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
-from tierwise.report import quarto
-from tierwise.report.display import ROWS_MIME, VEGA_MIME, Figure
+from tierwise.report import asked, display, quarto
+from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME, Figure, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book, expand
+from tierwise.report.run import open_run
 
 FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::\n"
 
@@ -136,6 +137,7 @@ def test_a_substrate_in_bold_is_a_stamp_and_a_file_of_rows_a_link(source: Path) 
     made = page(source, first="# First\n\nn = 5, **emulated**. Rows: `rows/fig-x.csv`.")
     assert '<span class="substrate emulated">emulated</span>' in made
     assert '<a href="rows/fig-x.csv">' in made
+    assert '<a href="sql/asked/tbl-x.sql.txt">' in page(source, first="# First\n\nAsked: `asked/tbl-x.sql`.")
 
 
 def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None:
@@ -180,6 +182,24 @@ def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
     assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path) == "It is *so*.\n"
+
+
+def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundles: list[dict[str, object]] = []
+    monkeypatch.setattr(display, "show", bundles.append)
+    run = open_run(raw=paths.reference())
+    asked.take()
+    n = run.query("select\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?", ["ram_or_ssd", "source-r"]).item()
+    Table(["n"], [[str(n)]], run.note("source-r", n, "rows", "analysis/none.sql"))._ipython_display_()
+    sql = "-- with 'ram_or_ssd', 'source-r'\nselect\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?;"
+    assert bundles[-1][SQL_MIME] == sql, "and nothing of the stamp, which every caption has"
+    assert f"<summary>Query</summary>\n\n```sql\n{sql}" in str(bundles[-1]["text/markdown"])
+    text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path)
+    assert text.endswith(" Query: `analysis/none.sql`. Asked: `asked/tbl-x.sql`.\n\n:::\n")
+    assert "summary" not in text
+    assert (tmp_path / "sql" / "asked" / "tbl-x.sql.txt").read_text() == f"{sql}\n"
+    Table(["n"], [["1"]], "Nothing was asked since.")._ipython_display_()
+    assert len(bundles) == 5
 
 
 def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_auto_takes_a_quarto_that_is_new_enough_and_plain_is_never_quarto(progra
     program("1.10.18")
     assert choose("auto").name == choose("quarto").name == "Quarto 1.10.18"
     assert choose("plain").name.startswith("Pandoc")
-    assert doctor.examine_quarto().state is doctor.State.OK
+    assert doctor.examine_quarto().status is doctor.Status.OK
 
 
 def test_one_that_is_too_old_is_passed_over_and_doctor_says_so(program: Program) -> None:
@@ -60,7 +60,7 @@ def test_one_that_is_too_old_is_passed_over_and_doctor_says_so(program: Program)
     with pytest.raises(MissingError, match=r"Quarto 1\.9\.18 or newer: make quarto"):
         choose("quarto")
     found = doctor.examine_quarto()
-    assert (found.state, found.detail) == (doctor.State.OPTIONAL, "1.9.17 is older than 1.9.18")
+    assert (found.status, found.detail) == (doctor.Status.OPTIONAL, "1.9.17 is older than 1.9.18")
 
 
 def test_one_that_does_not_run_is_none(program: Program) -> None:

@@ -153,20 +153,18 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     assert table.rows[0][-2:] == [DASH, DASH], "no bar is known of the light curves"
     told = survey_placement.slower_indexes(run, PAIR).text
     assert "slower in light curves, variable light curves, source and detection joined by a single index and" in told
-    assert "the same blocks in every repeat" in told
+    assert "the same pages in every repeat" in told
     ours, ideal, alone = "*as PostgreSQL reads here* (2.40)", "*ideal* (1.95)", "*one request at a time* (2.41)"
     assert (
         f"quicker than one SSD in {ours}, {ideal} and {alone}, and than 6 SSDs, RAID5 in *as PostgreSQL reads here* (1.48). There" in told
     )
-    assert "100 of 1,000 blocks are of indexes. The larger" in told
+    assert "100 of 1,000 pages are of indexes. The larger" in told
 
     half = {query: {**found, "index_ssd": found["all_hdd"] / 2} for query, found in PLACEMENT_S.items()}
     save_run(tmp_path / "other", placement_rows(half))
     told = survey_placement.slower_indexes(open_run(RUN_ID, tmp_path / "other"), PAIR).text
     assert "slower in none of the queries" in told
-    assert re.search(
-        r"several indexes \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, blocks of tables must have been cached as well", told
-    )
+    assert re.search(r"several indexes \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told)
     assert "was not simulated" in told
 
 
@@ -226,7 +224,7 @@ def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) 
         assert "datum.flags != 'none'" in drawn.chart.to_json()
     reads = survey_arrays.reads(run, PAIR)
     assert isinstance(reads, Table)
-    assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; blocks are blocks"
+    assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; pages are pages"
     assert {row[3] for row in reads.rows} == {"900"}
     assert isinstance(survey_placement.index_orders(run, PAIR), Sentence)
 

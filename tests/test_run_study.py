@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
+import nbformat
 import pytest
 
 from checkout import Home, new_home
@@ -110,3 +111,23 @@ def test_a_study_that_is_not_there_is_named_with_those_that_are(home: Home, run:
     assert answer.returncode == 2
     assert f"no such study; there are: {', '.join(studies.names())}" in answer.stderr
     assert list(home.runs()) == [run.run_id]
+
+
+def test_no_trial_is_measured_where_none_has_all_that_is_asked_for(home: Home, run: Manifest) -> None:
+    answer = command(home, "run", NAME, "--trials", "tier=tape")
+    assert answer.returncode == 2
+    assert "no trial has all of these" in answer.stderr
+    assert list(home.runs()) == [run.run_id]
+
+
+def test_chosen_trials_are_measured_alone_and_listed_in_the_notebook(home: Home, run: Manifest) -> None:
+    asked = "tier=ssd dataset_gib=8"
+    answer = command(home, "run", NAME, "--trials", asked)
+    assert answer.returncode == 0, answer.stderr
+    (made,) = (one for one in home.runs().values() if one.run_id != run.run_id)
+    assert f"run {made.run_id} is partial; it has {NAME}" in answer.stderr
+    assert (made.chosen, made.foreseen) == ({NAME: asked}, None)
+    assert {key for record in made.studies for key in record.trials} == {"dataset_gib=8/scale=4096/tier=ssd"}
+    executed = nbformat.read(home.folder / "raw" / made.run_id / "notebooks" / f"run-{NAME}.ipynb", as_version=4)
+    (listed,) = (cell for cell in executed.cells if "trials_of(" in cell.source)
+    assert "shape: (1, " in str(listed.outputs)

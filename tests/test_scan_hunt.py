@@ -1,4 +1,4 @@
-"""Which way of reading gives a published time: every arm on every device that holds the table."""
+"""Which way of reading gives a published time: every way on every device that holds the table."""
 
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> l
     return published_size(lab, queries, Hunt(requests=16, seeds=2), table_bytes=table_bytes)
 
 
-def test_every_arm_is_told_for_every_query_and_subsystem() -> None:
+def test_every_way_is_told_for_every_query_and_subsystem() -> None:
     found = simulated("source-h", SCAN, FEW)
     assert len(found) == 2 * len(list(arms(SCAN, TABLE_BYTES)))
     assert [one["arm"] for one in found if not one["hunted"]] == [OURS, IDEAL] * 2
@@ -37,7 +37,7 @@ def test_what_does_not_depend_on_the_query_is_the_same_for_both() -> None:
     assert few[OURS]["bytes"] < scan[OURS]["bytes"] == pytest.approx(TABLE_BYTES)
 
 
-def test_an_arm_changes_one_thing_of_the_ideal() -> None:
+def test_a_way_changes_one_thing_of_the_ideal() -> None:
     (ideal,) = next(readings for name, readings in arms(SCAN, TABLE_BYTES) if name == IDEAL)
     for name, readings in arms(SCAN, TABLE_BYTES):
         if name in {OURS, IDEAL} or name.startswith("a lookup"):

@@ -85,7 +85,7 @@ def strewn(cluster18: Cluster) -> Iterator[Cluster]:
 
 
 def blocks_read(conn: Connection, table: str, scan: Table, method: ScanMethod) -> int:
-    """Blocks of the table that the server counts as read from the storage by one scan of `method`."""
+    """Pages of the table that the server counts as read from the storage by one scan of `method`."""
     conn.execute("; ".join(f"SET {name} = {value}" for name, value in ONLY[method].items()))
     query = f"SELECT count(f) FROM {table} WHERE k BETWEEN {scan.first} AND {scan.first + scan.matched - 1}"
     (plan,) = conn.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchone() or ([],)

@@ -1,4 +1,4 @@
-"""The simulated transactions against a real server under the same load: blocks read, by relation, and updates that stay in their page."""
+"""The simulated transactions against a real server under the same load: pages read, by relation, and updates that stay in their page."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""A table's blocks asked for in one way or another: what a device takes for all of them, from a sample."""
+"""A table's pages asked for in one way or another: what a device takes for all of them, from a sample."""
 
 import pytest
 

@@ -61,8 +61,8 @@ def test_h11_holds_where_some_move_needs_more_than_one_job(tmp_path: Path) -> No
     assert (found.verdict, found.substrate) == (Verdict.CONFIRMED, Substrate.EMULATED)
     assert found.low is not None
     assert found.low > 1
-    assert found.deciding_state is not None
-    assert found.deciding_state.startswith("jobs until Detection moved for")
+    assert found.deciding_case is not None
+    assert found.deciding_case.startswith("jobs until Detection moved for")
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.0])

@@ -68,12 +68,12 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
         assert proof["misses"] == proof["expected"]
         assert {io["tier"] for io in row["relation_io"]} == {tier}
         assert row["result_rows"] == found[query, form, "hdd"]["result_rows"]
-    blocks = {query: found[query, "printed", "hdd"]["relation_io"][0]["reads"] for query in ("indexed", "non_indexed", "mixed")}
-    assert blocks["indexed"] < blocks["mixed"] < blocks["non_indexed"]
+    pages = {query: found[query, "printed", "hdd"]["relation_io"][0]["reads"] for query in ("indexed", "non_indexed", "mixed")}
+    assert pages["indexed"] < pages["mixed"] < pages["non_indexed"]
     assert found["indexed", "meant", "hdd"]["result_rows"] < found["indexed", "printed", "hdd"]["result_rows"]
 
     (facts,) = (record.facts for record in manifest.studies)
-    assert facts["pages"] == blocks["non_indexed"]
+    assert facts["pages"] == pages["non_indexed"]
     assert facts["published_bytes"] == pytest.approx(facts["row_bytes"] * 470_992_970)
     assert {arm["arm"] for arm in facts["non_indexed"] if not arm["hunted"]} == {"as PostgreSQL reads here", "ideal"}
     assert all(len(arm["seconds"]["ssd"]) == 2 and arm["substrate"] == "simulated" for arm in facts["indexed"])

@@ -1,4 +1,4 @@
-"""A machine without FUSE: the placements are simulated from recorded block sequences, and every number says so."""
+"""A machine without FUSE: the placements are simulated from recorded page sequences, and every number says so."""
 
 import json
 import os
@@ -168,4 +168,4 @@ def test_with_the_device_really_hidden_the_doctor_says_what_is_done_instead(work
     assert done.returncode == 0, done.stdout + done.stderr
     line = next(line for line in done.stdout.splitlines() if " FUSE " in line)
     assert line.startswith("optional-missing")
-    assert "simulated from recorded block sequences" in done.stdout
+    assert "simulated from recorded page sequences" in done.stdout

@@ -99,7 +99,7 @@ def differences(rows: pl.DataFrame, counted: str, waited: str, windows: Sequence
 
 
 def different_reads(rows: pl.DataFrame) -> list[str]:
-    """Cells whose blocks read by relation are not the same in every repetition."""
+    """Cells whose pages read by relation are not the same in every repetition."""
     reads = (
         rows.explode("relation_io")
         .unnest("relation_io")

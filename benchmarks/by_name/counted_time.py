@@ -8,7 +8,7 @@ b  the processor's part over five blocks: its standard deviation as a share of t
 c  beside two busy processes a processor, and with server and daemon held to half a processor: shift of a cell's mean, sides in turn
 e  waited beside counted, in windows in which the machine was undisturbed; V1 and V2 by both clocks
 f  pgbench, tables on SSD, slowed eight-fold: real seconds for a counted one
-g  the census study and the survey, loaded once, the same seed twice: blocks read by relation
+g  the census study and the survey, loaded once, the same seed twice: pages read by relation
 
 Each part prints a table, the machine meanwhile, and one line that ends in met, not met or not judged. Cells are those of
 the census study on a share of the rows, published protocol, direct I/O; the survey's are its queries. The data are loaded once for all
@@ -108,7 +108,7 @@ def census(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
         if "e" in parts:
             found.append(beside_waited(asked, there, trials))
         if "g" in parts:
-            found.append(same_blocks(asked, there, trials))
+            found.append(same_pages(asked, there, trials))
     return found
 
 
@@ -220,13 +220,13 @@ def undisturbed_windows(measured: Measured) -> list[tuple[str, int]]:
     ]
 
 
-def same_blocks(asked: argparse.Namespace, there: Opened, trials: Sequence[Trial[Cell]]) -> Finding:
+def same_pages(asked: argparse.Namespace, there: Opened, trials: Sequence[Trial[Cell]]) -> Finding:
     """Part g, by the trials of one study."""
     measured = repeat(there, trials, repetitions=2, sides={UNDISTURBED: undisturbed}, seed=asked.seed, same_platters=True)
     odd = figures.different_reads(measured.rows)
     cells = measured.rows.filter(block=0).height
-    blocks = measured.rows.filter(block=0).explode("relation_io").unnest("relation_io")["reads"].sum()
-    text = f"source {there.study.source}: {cells} queries, {blocks:,} blocks read; different ones in {', '.join(odd) or 'none'}"
+    pages = measured.rows.filter(block=0).explode("relation_io").unnest("relation_io")["reads"].sum()
+    text = f"source {there.study.source}: {cells} queries, {pages:,} pages read; different ones in {', '.join(odd) or 'none'}"
     return told(Finding("g", "identical", text, not odd), measured, UNDISTURBED, pl.DataFrame(), {})
 
 
@@ -236,7 +236,7 @@ def survey(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
         return []
     with opened("survey_placement", profile_of(asked.fraction), asked.seed) as there:
         trials = [trial for trial in there.study.trials(there.lab.profile, there.lab.pair) if trial.cell.query != "move"]
-        return [same_blocks(asked, there, trials)]
+        return [same_pages(asked, there, trials)]
 
 
 def pgbench(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:

@@ -43,7 +43,7 @@ class PgbenchWindow:
 def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int, window_s: float, seed: int) -> list[PgbenchWindow]:
     """`repetitions` windows of each placement, by each of the clocks `sides` ("counted", "waited") in turn."""
     profile = load_profile("quick")
-    grid = {**profile.studies[NAME], "window_s": window_s}
+    grid = {**profile.studies[NAME], "window_s": {"hdd": window_s, "ssd": window_s}}
     del grid["flip_map"]
     profile = profile.model_copy(update={"studies": {**profile.studies, NAME: grid}})
     found = []

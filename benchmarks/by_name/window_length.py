@@ -7,6 +7,7 @@ a 95 % interval. Short windows do where that interval lies within 10 % of 1.
 
 import json
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -20,23 +21,25 @@ from tierwise.bench.loop import gather_inputs
 from tierwise.bench.recording import Recorder
 from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Cell, Study, Trial
+from tierwise.bench.workspace import exclusive_workspace
 from tierwise.core.profiles import Profile
-from tierwise.postgres.workspace import open_workspace
 
 NAME: Final = "pgbench_placement"
 LONGER: Final = 5
 BOUND: Final = 0.10
 
 
-def with_window(profile: Profile, window_s: float) -> Profile:
-    """`profile` with windows of another length."""
-    return profile.model_copy(update={"studies": {**profile.studies, NAME: {**profile.studies[NAME], "window_s": window_s}}})
+def lengthened(profile: Profile, factor: int) -> Profile:
+    """`profile` with windows `factor` times as long."""
+    grid = profile.studies[NAME]
+    window_s = {tier: factor * length_s for tier, length_s in grid["window_s"].items()}
+    return profile.model_copy(update={"studies": {**profile.studies, NAME: {**grid, "window_s": window_s}}})
 
 
-def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, state: Any, window_s: float) -> float:
+def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, state: Any, profile: Profile) -> float:
     """Transactions a counted second in one window."""
     study.prepare(trial, lab, state)
-    lab.profile = with_window(lab.profile, window_s)
+    lab.profile = profile
     rows = study.measure(trial, lab, state, Recorder()).timings
     return sum(row.result_rows or 0 for row in rows) / sum(row.elapsed_s for row in rows)
 
@@ -48,36 +51,35 @@ def main() -> None:
     assert isinstance(study, Study)
     pair = next(pair for pair in inputs.pairs if pair.source == study.source)
     trials = {trial.placed: trial for trial in study.trials(inputs.profile, pair)}
-    short_s = float(inputs.profile.studies[NAME]["window_s"])
-    lengths_s = (short_s, LONGER * short_s)
-    found: dict[tuple[str, float], list[float]] = {(name, length_s): [] for name in trials for length_s in lengths_s}
+    profiles = {factor: lengthened(inputs.profile, factor) for factor in (1, LONGER)}
+    found: dict[tuple[str, int], list[float]] = {(name, factor): [] for name in trials for factor in profiles}
     before = psutil.cpu_times()
-    with TemporaryDirectory(dir=open_workspace()) as work, open_lab(study, pair, inputs, Path(work) / "lab") as (lab, state):
+    with ExitStack() as held:
+        work = Path(held.enter_context(TemporaryDirectory(prefix="bench-windows-", dir=held.enter_context(exclusive_workspace()))))
+        work.chmod(0o755)  # the server's account must pass
+        lab, state = held.enter_context(open_lab(study, pair, inputs, work / "lab"))
         for block in range(blocks):
             for place, (name, trial) in enumerate(trials.items()):
-                for length_s in lengths_s[:: 1 if (block + place) % 2 else -1]:
+                for factor in list(profiles)[:: 1 if (block + place) % 2 else -1]:
                     lab.origin_s = float(block)
                     lab.seed = inputs.seed + 100 * block
-                    found[name, length_s].append(tps(study, trial, lab, state, length_s))
-                    print(f"block {block + 1}, {name}, {length_s:.0f} s: {found[name, length_s][-1]:.1f} tps", flush=True)
+                    found[name, factor].append(tps(study, trial, lab, state, profiles[factor]))
+                    print(f"block {block + 1}, {name}, {factor} times: {found[name, factor][-1]:.1f} tps", flush=True)
     after = psutil.cpu_times()
     steal = (after.steal - before.steal) / (sum(after) - sum(before))
-    print(f"\n{blocks} blocks, windows of {short_s:.0f} and {LONGER * short_s:.0f} counted seconds, steal {steal:.1%}")
+    window_s = inputs.profile.studies[NAME]["window_s"]
+    print(f"\n{blocks} blocks, windows of {window_s} counted seconds and {LONGER} times as long, steal {steal:.1%}")
     told = {}
     for name in trials:
         if name == "all_hdd":
             continue
-        gains = {
-            length_s: [one / base for one, base in zip(found[name, length_s], found["all_hdd", length_s], strict=True)]
-            for length_s in lengths_s
-        }
-        estimate = geometric_estimate([short / long for short, long in zip(*gains.values(), strict=True)])
+        short, long = ([one / base for one, base in zip(found[name, factor], found["all_hdd", factor], strict=True)] for factor in profiles)
+        estimate = geometric_estimate([one / other for one, other in zip(short, long, strict=True)])
         low, high = estimate.interval or (float("nan"), float("nan"))
-        held = low > 1 - BOUND and high < 1 + BOUND
-        told[name] = {"ratio": estimate.value, "low": low, "high": high, "held": held}
-        print(
-            f"{name}: gain in short windows over long ones {estimate.value:.3f} ({low:.3f} to {high:.3f}), {'held' if held else 'NOT held'}"
-        )
+        within = low > 1 - BOUND and high < 1 + BOUND
+        told[name] = {"ratio": estimate.value, "low": low, "high": high, "within": within}
+        verdict = "within the bound" if within else "NOT within the bound"
+        print(f"{name}: gain in short windows over long ones {estimate.value:.3f} ({low:.3f} to {high:.3f}), {verdict}")
     print(json.dumps(told))
 
 

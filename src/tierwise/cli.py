@@ -84,12 +84,15 @@ def run_study(
     seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
     *,
     sources: dict[str, str],
+    trials: Annotated[
+        str, typer.Option(help="parts of a trial's key, as 'wal=ssd clients=8': these alone, in a run that stays partial")
+    ] = "",
 ) -> None:
-    """Measure one study by its notebooks; a later report of the same inputs goes on with its run."""
+    """Measure one study by its notebooks; a later report of the same inputs goes on with its run, unless it is one of chosen trials."""
     from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
 
     asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources)
-    run = run_one(asked, study)
+    run = run_one(asked, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
 

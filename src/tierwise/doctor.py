@@ -31,7 +31,7 @@ LITTLE_MEMORY_BYTES: Final = 2 * GIB
 """Assumed: below this the server, the daemons and a notebook kernel push each other out."""
 
 
-class State(StrEnum):
+class Status(StrEnum):
     """`MISSING` keeps `make report` from running, `OPTIONAL` takes something from it."""
 
     OK = "ok"
@@ -44,7 +44,7 @@ class Finding:
     """One thing that was looked for; `cost` and `remedy` are empty where it is there."""
 
     name: str
-    state: State
+    status: Status
     detail: str
     cost: str = ""
     remedy: str = ""
@@ -57,7 +57,7 @@ def examine() -> list[Finding]:
     """
     return [
         _system(),
-        Finding("Python", State.OK, platform.python_version()),
+        Finding("Python", Status.OK, platform.python_version()),
         _postgresql(),
         _fuse(),
         *_work_folder(),
@@ -67,8 +67,8 @@ def examine() -> list[Finding]:
         _cgroup(),
         _sessions(),
         _drop_caches(),
-        Finding("Pandoc", State.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
-        Finding("Typst", State.OK, f"{version('typst')}, from its wheel"),
+        Finding("Pandoc", Status.OK, f"{pypandoc.get_pandoc_version()}, from its wheel"),
+        Finding("Typst", Status.OK, f"{version('typst')}, from its wheel"),
         examine_quarto(),
         _program(
             "Chromium", ["chromium", "chromium-browser", "google-chrome"], "tests of the report in a browser skip", _install("chromium")
@@ -84,9 +84,9 @@ def _system() -> Finding:
     host = fingerprint()
     detail = f"{host.distribution}, {host.system} {host.kernel}, {host.architecture}"
     if host.system == "Linux" and host.architecture in {"x86_64", "aarch64"}:
-        return Finding("system", State.OK, detail)
+        return Finding("system", Status.OK, detail)
     remedy = "run it on Linux, x86-64 or aarch64 (under Windows: wsl --install)"
-    return Finding("system", State.MISSING, detail, "nothing can be measured; finished runs still render", remedy)
+    return Finding("system", Status.MISSING, detail, "nothing can be measured; finished runs still render", remedy)
 
 
 def examine_quarto() -> Finding:
@@ -96,10 +96,10 @@ def examine_quarto() -> Finding:
     if version_text is None:
         record = Path(sys.prefix) / "quarto.txt"
         told = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
-        return Finding("Quarto", State.OPTIONAL, told, cost, "make quarto")
+        return Finding("Quarto", Status.OPTIONAL, told, cost, "make quarto")
     if quarto.usable():
-        return Finding("Quarto", State.OK, version_text)
-    return Finding("Quarto", State.OPTIONAL, f"{version_text} is older than {quarto.OLDEST_TEXT}", cost, "make quarto, or PATH without it")
+        return Finding("Quarto", Status.OK, version_text)
+    return Finding("Quarto", Status.OPTIONAL, f"{version_text} is older than {quarto.OLDEST_TEXT}", cost, "make quarto, or PATH without it")
 
 
 def _postgresql() -> Finding:
@@ -107,29 +107,29 @@ def _postgresql() -> Finding:
     try:
         found = find_binaries()
     except (InputError, MissingError) as error:
-        return Finding("PostgreSQL", State.MISSING, str(error), cost, error.remedy or "make report PG_BIN=")
+        return Finding("PostgreSQL", Status.MISSING, str(error), cost, error.remedy or "make report PG_BIN=")
     except TierwiseError as error:
-        return Finding("PostgreSQL", State.MISSING, str(error), cost, "make report PG_BIN=")
+        return Finding("PostgreSQL", Status.MISSING, str(error), cost, "make report PG_BIN=")
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
     if found.supports_direct_io:
-        return Finding("PostgreSQL", State.OK, detail)
+        return Finding("PostgreSQL", Status.OK, detail)
     cost = "no direct I/O before PostgreSQL 16: buffered I/O takes its place"
-    return Finding("PostgreSQL", State.OPTIONAL, detail, cost, "make report PG_BIN=")
+    return Finding("PostgreSQL", Status.OPTIONAL, detail, cost, "make report PG_BIN=")
 
 
 def _fuse() -> Finding:
-    """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded block sequences, which needs
+    """Look whether emulated tiers can be mounted; without FUSE the placements are simulated from recorded page sequences, which needs
     strace."""
     try:
         require_fuse()
     except MissingError as error:
         detail = f"{error.what} is missing: {error.why}"
         if recorder := strace.obstacle():
-            cost = f"disks can be neither emulated nor simulated from recorded block sequences ({recorder})"
-            return Finding("FUSE", State.MISSING, detail, cost, error.remedy)
-        cost = "disks are simulated from recorded block sequences, not emulated; verdicts then say `simulated`"
-        return Finding("FUSE", State.OPTIONAL, detail, cost, error.remedy)
-    return Finding("FUSE", State.OK, f"{DEVICE}, mounted {'through fusermount3' if os.geteuid() else 'directly as root'}")
+            cost = f"disks can be neither emulated nor simulated from recorded page sequences ({recorder})"
+            return Finding("FUSE", Status.MISSING, detail, cost, error.remedy)
+        cost = "disks are simulated from recorded page sequences, not emulated; verdicts then say `simulated`"
+        return Finding("FUSE", Status.OPTIONAL, detail, cost, error.remedy)
+    return Finding("FUSE", Status.OK, f"{DEVICE}, mounted {'through fusermount3' if os.geteuid() else 'directly as root'}")
 
 
 def _work_folder() -> Iterator[Finding]:
@@ -137,14 +137,14 @@ def _work_folder() -> Iterator[Finding]:
     try:
         folder = open_workspace()
     except TierwiseError as error:
-        yield Finding("work folder", State.MISSING, str(error), "nothing can be measured", "make report TIERWISE_WORK=/path/to/folder")
+        yield Finding("work folder", Status.MISSING, str(error), "nothing can be measured", "make report TIERWISE_WORK=/path/to/folder")
         return
-    yield Finding("work folder", State.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
+    yield Finding("work folder", Status.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
     if direct_io_probe(folder):
-        yield Finding("direct I/O", State.OK, "in the work folder")
+        yield Finding("direct I/O", Status.OK, "in the work folder")
     else:
         cost = "the server cannot go past the page cache there: buffered I/O takes its place"
-        yield Finding("direct I/O", State.OPTIONAL, "not in the work folder", cost, "make report TIERWISE_WORK=/folder/on/ext4/or/xfs")
+        yield Finding("direct I/O", Status.OPTIONAL, "not in the work folder", cost, "make report TIERWISE_WORK=/folder/on/ext4/or/xfs")
     chosen = os.environ.get("PROFILE") or "quick"
     free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
     for name in sorted({chosen, *profiles.names()}):
@@ -157,38 +157,38 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
         profile = profiles.load_profile(name)
     except InputError as error:
         return Finding(
-            title, State.MISSING if needed else State.OPTIONAL, str(error), "the profile cannot be used", error.remedy or "mend the file"
+            title, Status.MISSING if needed else Status.OPTIONAL, str(error), "the profile cannot be used", error.remedy or "mend the file"
         )
     detail = f"{profile.free_space_bytes / GB:.1f} GB needed, {free_bytes / GB:.1f} GB free"
     if free_bytes >= profile.free_space_bytes:
-        return Finding(title, State.OK, detail)
-    state = State.MISSING if needed else State.OPTIONAL
-    return Finding(title, state, detail, f"PROFILE={name} is refused", "make report TIERWISE_WORK=/folder/on/a/larger/disk")
+        return Finding(title, Status.OK, detail)
+    status = Status.MISSING if needed else Status.OPTIONAL
+    return Finding(title, status, detail, f"PROFILE={name} is refused", "make report TIERWISE_WORK=/folder/on/a/larger/disk")
 
 
 def _cores() -> Finding:
     cores = fingerprint().cores
     if cores >= 2:
-        return Finding("cores", State.OK, str(cores))
+        return Finding("cores", Status.OK, str(cores))
     cost = "server and emulated disks share one core: more trials overshoot and give no verdict"
-    return Finding("cores", State.OPTIONAL, str(cores), cost, "give the machine a second core")
+    return Finding("cores", Status.OPTIONAL, str(cores), cost, "give the machine a second core")
 
 
 def _memory() -> Finding:
     memory = psutil.virtual_memory()
     detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
     if memory.available >= LITTLE_MEMORY_BYTES:
-        return Finding("memory", State.OK, detail)
+        return Finding("memory", Status.OK, detail)
     cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then say nothing of the tiers"
-    return Finding("memory", State.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
+    return Finding("memory", Status.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
 
 
 def _quiet() -> Finding:
     """Steal and late sleepers for some seconds: what they mean for a run that is begun now."""
     noise = quiet.listen()
     if noise.word is quiet.Quiet.QUIET:
-        return Finding("quiet", State.OK, f"{noise.word}: {noise.measured}; {noise.meaning}")
-    return Finding("quiet", State.OPTIONAL, f"{noise.word}: {noise.measured}", noise.meaning, quiet.REMEDY)
+        return Finding("quiet", Status.OK, f"{noise.word}: {noise.measured}; {noise.meaning}")
+    return Finding("quiet", Status.OPTIONAL, f"{noise.word}: {noise.measured}", noise.meaning, quiet.REMEDY)
 
 
 def _cgroup() -> Finding:
@@ -199,25 +199,25 @@ def _cgroup() -> Finding:
     else:
         release, folder = "version 2", Path("/sys/fs/cgroup", *(path.lstrip("/") for _, controllers, path in rows if not controllers))
     if folder.is_dir() and os.access(folder, os.W_OK):
-        return Finding("memory cgroup", State.OK, release)
+        return Finding("memory cgroup", Status.OK, release)
     cost = "the page cache of buffered I/O cannot be limited on a directory tier"
     remedy = "systemd-run --user --scope -p Delegate=yes make report"
-    return Finding("memory cgroup", State.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
+    return Finding("memory cgroup", Status.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
 
 
 def _sessions() -> Finding:
     """Whether the time of several sessions can be counted."""
     if (why := session_group.obstacle()) is None:
-        return Finding("counted time", State.OK, "of one session and of several")
+        return Finding("counted time", Status.OK, "of one session and of several")
     cost = "loads of several sessions are waited for, which needs a quiet machine"
-    return Finding("counted time", State.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
+    return Finding("counted time", Status.OPTIONAL, f"of one session alone: {why}", cost, _as_root("make report"))
 
 
 def _drop_caches() -> Finding:
     if os.access("/proc/sys/vm/drop_caches", os.W_OK):
-        return Finding("drop_caches", State.OK, "permitted")
+        return Finding("drop_caches", Status.OK, "permitted")
     cost = "a directory tier is emptied by posix_fadvise alone (its residency is checked all the same)"
-    return Finding("drop_caches", State.OPTIONAL, "not permitted", cost, _as_root("make report"))
+    return Finding("drop_caches", Status.OPTIONAL, "not permitted", cost, _as_root("make report"))
 
 
 def _kernel_tracing() -> Finding:
@@ -234,10 +234,10 @@ def _kernel_tracing() -> Finding:
         *(["the kernel is locked down"] if "[confidentiality]" in reads("/sys/kernel/security/lockdown") else []),
     ]
     if not obstacles:
-        return Finding("kernel tracing", State.OK, f"permitted (perf_event_paranoid {paranoid})")
+        return Finding("kernel tracing", Status.OK, f"permitted (perf_event_paranoid {paranoid})")
     detail = f"{', '.join(obstacles)} (perf_event_paranoid {paranoid})"
     return Finding(
-        "kernel tracing", State.OPTIONAL, detail, "bpftrace records nothing; strace and the emulator's own log do", _as_root("make report")
+        "kernel tracing", Status.OPTIONAL, detail, "bpftrace records nothing; strace and the emulator's own log do", _as_root("make report")
     )
 
 
@@ -245,12 +245,12 @@ def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:
     """An optional program, by the first of its names that is on PATH."""
     found = next((path for program in programs if (path := shutil.which(program))), None)
     if found is None:
-        return Finding(name, State.OPTIONAL, "not on PATH", cost, remedy)
+        return Finding(name, Status.OPTIONAL, "not on PATH", cost, remedy)
     try:
         said = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=20, check=True).stdout
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(name, State.OPTIONAL, f"{found} does not run: {error}", cost, remedy)
-    return Finding(name, State.OK, next(iter(said.splitlines()), found))
+        return Finding(name, Status.OPTIONAL, f"{found} does not run: {error}", cost, remedy)
+    return Finding(name, Status.OK, next(iter(said.splitlines()), found))
 
 
 def _install(package: str) -> str:
@@ -266,8 +266,8 @@ def table(findings: list[Finding]) -> str:
     width = max(len(finding.name) for finding in findings)
     lines = []
     for finding in findings:
-        lines.append(f"{finding.state:<16}  {finding.name:<{width}}  {finding.detail}")
-        if finding.state is not State.OK:
+        lines.append(f"{finding.status:<16}  {finding.name:<{width}}  {finding.detail}")
+        if finding.status is not Status.OK:
             lines += [
                 f"{'':<16}  {'':<{width}}    {word} {text}" for word, text in (("costs: ", finding.cost), ("remedy:", finding.remedy))
             ]
@@ -278,6 +278,6 @@ def main() -> int:
     """Print the table; 0 if `make report` can run, else 1."""
     findings = examine()
     print(table(findings))
-    lacking = [finding.name for finding in findings if finding.state is State.MISSING]
+    lacking = [finding.name for finding in findings if finding.status is Status.MISSING]
     print(f"\nmake report cannot run: {', '.join(lacking)}" if lacking else "\nmake report can run")
     return 1 if lacking else 0

@@ -14,9 +14,10 @@ from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
 from tierwise.bench.fingerprints import code_of_study
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.loop import gather_inputs
+from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
+from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, lacking_pairs
 from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
@@ -24,7 +25,7 @@ from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
-from tierwise.plan.estimate import plan_of, sentence
+from tierwise.plan.estimate import Plan, plan_of, sentence
 from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
@@ -144,16 +145,19 @@ def named_run(run_id: str) -> Manifest:
     return run
 
 
-def run_one(asked: Asked, study: str) -> Manifest:
+def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
     """Measure one study by its notebooks, in the run of what was asked; that run has then at least this study, and can be read.
 
+    With `trials` those alone are measured, in a run of their own, as `bench.loop.run_study` says.
+
     Raises:
-        InputError: there is no such study.
+        InputError: there is no such study, or no such trial.
     """
     studies.known(study)
     with announcing():
         inputs = asked.inputs()
-        run = begin_run(inputs, fresh=False)
+        with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
+        run = begin_run(inputs, fresh=False, chosen={study: trials} if trials else None)
         if run.status == "complete" or not lacking_pairs(run, study, inputs):
             say(f"run {run.run_id} has {study} already")
             return finish(run.run_id, inputs)
@@ -181,17 +185,21 @@ def _measure(asked: Asked, inputs: Inputs, run: Manifest, names: Sequence[str]) 
     """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked."""
     folder = paths.raw() / run.run_id
     check_free_space(load_profile(asked.profile))
-    planned = plan_of(inputs, names)
-    say(sentence(planned))
-    foreseen = run.foreseen or Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+    foreseen = None if run.chosen else _foreseen(run, plan_of(inputs, names))  # forecasts are of whole studies
     run = update(run, status="running", finished_at=None, foreseen=foreseen)
     run.save(folder)
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
     _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
 
 
+def _foreseen(run: Manifest, planned: Plan) -> Foreseen:
+    """What the run was to take when it began; what it takes from now on is told."""
+    say(sentence(planned))
+    return run.foreseen or Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+
+
 def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
-    return {**asked.parameters, "RUN_ID": run.run_id}
+    return {**asked.parameters, "RUN_ID": run.run_id, "TRIALS": next(iter(run.chosen.values()), "")}
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:

@@ -49,7 +49,7 @@ def as_text(advice: Advice) -> str:
 
 
 def duration(time_s: float) -> str:
-    """Three significant digits, in seconds or thousandths or millionths of one."""
+    """Write a duration with three significant digits, in seconds or thousandths or millionths of one."""
     for scale, unit in ((1.0, "s"), (1e-3, "ms")):
         if abs(time_s) >= scale:
             return f"{time_s / scale:.3g} {unit}"

@@ -52,7 +52,7 @@ class Times:
         return geometric_mean(self.by_block.values())
 
     def as_one(self) -> "Times":
-        """The mean in place of the repeats."""
+        """Return the mean in place of the repeats."""
         return Times({0: self.mean_s}, self.substrate)
 
     def at(self, block: int) -> float | None:
@@ -168,7 +168,7 @@ def move_of(
     job_s: tuple[float, float] | None = None,
     service_s: Mapping[int, ServiceTimes] | None = None,
 ) -> MovePlan:
-    """The plan for relations of a run (none named: all but the log), from hdd to ssd and back.
+    """Return the plan for relations of a run (none named: all but the log), from hdd to ssd and back.
 
     A job's times are those of the two measured placements where the run has both, on its own devices as they are; else predicted.
 

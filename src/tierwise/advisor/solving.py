@@ -25,7 +25,7 @@ Row = Mapping[int, float]
 
 
 def solve(problem: Problem, goal: Goal) -> Placement:
-    """The best placement; of equally good ones one with the fewest bytes on limited tiers.
+    """Return the best placement; of equally good ones one with the fewest bytes on limited tiers.
 
     Raises:
         InputError: no placement is within the limits; says which limit, and the least that it would have to be.

@@ -18,9 +18,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 class Kind(StrEnum):
     """What a claim asserts, and so by which rule it is judged."""
 
-    RATIO = "ratio"  # a ratio of paired times lies within bounds, in every state
-    ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every state
-    ORDER = "order"  # one state's value is greater than another's
+    RATIO = "ratio"  # a ratio of paired times lies within bounds, in every case
+    ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every case
+    ORDER = "order"  # one case's value is greater than another's
     PRESENCE = "presence"  # something is seen: a value of 1 in a block, 0 where it is not
     COST = "cost"  # a sum of money or a break-even; judged over the price band, by costs
     SHAPE = "shape"  # what a text shows without a number to test: reported with the evidence
@@ -65,7 +65,7 @@ def _short(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.9f}".rstrip("0").rstrip(".")
 
 
-class State(Strict):
+class Case(Strict):
     """One of the cases that a claim speaks of: the rows of a study's view, and the column that holds the value."""
 
     name: str = Field(min_length=1)
@@ -76,7 +76,7 @@ class State(Strict):
 
 
 class Order(Strict):
-    """One ratio that an order needs above 1, by the names of its states."""
+    """One ratio that an order needs above 1, by the names of its cases."""
 
     greater: str
     than: str
@@ -99,7 +99,7 @@ class Claim(Strict):
     where: str = Field(min_length=1, description="passage of the source")
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
-    states: tuple[State, ...] = ()
+    cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
 
@@ -114,19 +114,19 @@ class Claim(Strict):
         rules = {
             "bounds": bounded or (self.kind is Kind.COST and self.bounds is not None),
             "bounds_how": self.bounds is not None,
-            "states": bounded or self.kind in {Kind.ORDER, Kind.PRESENCE},
+            "cases": bounded or self.kind in {Kind.ORDER, Kind.PRESENCE},
             "orders": self.kind is Kind.ORDER,
             "facts": self.kind is Kind.SHAPE,
         }
         for field, needed in rules.items():
             if bool(getattr(self, field)) != needed:
                 raise ValueError(f"a claim of kind {self.kind} {'needs' if needed else 'has no'} {field}")
-        names = [state.name for state in self.states]
+        names = [case.name for case in self.cases]
         if len(set(names)) != len(names):
-            raise ValueError(f"states must have different names, got {names}")
+            raise ValueError(f"cases must have different names, got {names}")
         unknown = {name for order in self.orders for name in (order.greater, order.than)} - set(names)
         if unknown:
-            raise ValueError(f"orders name states that the claim has not: {sorted(unknown)}")
+            raise ValueError(f"orders name cases that the claim has not: {sorted(unknown)}")
         return self
 
 

@@ -13,7 +13,7 @@ CELL: Final = ("study", "pair", "arm", "cell", "unit")
 
 
 def medians(connection: duckdb.DuckDBPyConnection) -> pl.DataFrame:
-    """One row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of them, ``substrate``."""
+    """Return a row a cell of the views ``<study>_cells`` with enough unflagged rows: `CELL`, ``median`` and ``n`` of these, substrate."""
     asked = (f"select '{study}' as study, * from {study}_cells where not flagged" for study in studies.having(ROWS))
     found = connection.sql(
         f"""

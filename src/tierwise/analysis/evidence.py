@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import duckdb
 
-from tierwise.analysis.claims import CLAIM_ID, Claim, Facts, State
+from tierwise.analysis.claims import CLAIM_ID, Case, Claim, Facts
 from tierwise.analysis.rules import Series, order_series
 from tierwise.core.errors import EvidenceError
 from tierwise.core.words import IoArm, Substrate
@@ -24,24 +24,24 @@ _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
-    """Every series that `claim` needs and the run of `connection` has on `pair`: one for each state, or order, and arm.
+    """Every series that `claim` needs and the run of `connection` has on `pair`: one for each case, or order, and arm.
 
-    With `variant` the states are looked up in its rows; a state of a study that has none stays as it is.
+    With `variant` the cases are looked up in its rows; a case of a study that has none stays as it is.
     """
-    states = {state.name: _state_series(connection, state, pair, variant) for state in claim.states}
+    cases = {case.name: _case_series(connection, case, pair, variant) for case in claim.cases}
     if not claim.orders:
-        return [series for by_arm in states.values() for series in by_arm.values()]
+        return [series for by_arm in cases.values() for series in by_arm.values()]
     return [
-        order_series(greater, states[order.than][arm])
+        order_series(greater, cases[order.than][arm])
         for order in claim.orders
-        for arm, greater in states[order.greater].items()
-        if arm in states[order.than]
+        for arm, greater in cases[order.greater].items()
+        if arm in cases[order.than]
     ]
 
 
 def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
     """Every variant but the published one that the run measured on `pair` in a study of `claim`."""
-    studies = sorted({state.study for state in claim.states if VARIANT in state.select})
+    studies = sorted({case.study for case in claim.cases if VARIANT in case.select})
     found = {
         name
         for study in studies
@@ -53,8 +53,8 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
 def reads_of(
     connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """State -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has variants."""
-    return {state.name: _state_reads(connection, state, pair, arm, variant) for state in claim.states if VARIANT in state.select}
+    """Case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has variants."""
+    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if VARIANT in case.select}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
@@ -79,48 +79,46 @@ def fitted_claims(record: object) -> set[str]:
     return set()
 
 
-def _state_reads(
-    connection: duckdb.DuckDBPyConnection, state: State, pair: str, arm: IoArm, variant: str | None
-) -> dict[str, dict[str, Any]]:
-    columns, select = ", ".join(READS), selected(state, variant)
+def _case_reads(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, arm: IoArm, variant: str | None) -> dict[str, dict[str, Any]]:
+    columns, select = ", ".join(READS), selected(case, variant)
     rows = connection.execute(
-        f"select placement, {columns} from {state.study}_through where pair = ? and arm = ? and {_chosen(select)} order by placement",
+        f"select placement, {columns} from {case.study}_through where pair = ? and arm = ? and {_chosen(select)} order by placement",
         [pair, arm, *select.values()],
     ).fetchall()
     return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
 
 
-def selected(state: State, variant: str | None) -> dict[str, str]:
-    """Column -> word of the rows of `state`, those of `variant` in its study's view if one is asked for."""
-    return {**state.select, VARIANT: variant} if variant is not None and VARIANT in state.select else state.select
+def selected(case: Case, variant: str | None) -> dict[str, str]:
+    """Column -> word of the rows of `case`, those of `variant` in its study's view if one is asked for."""
+    return {**case.select, VARIANT: variant} if variant is not None and VARIANT in case.select else case.select
 
 
 def _chosen(select: Mapping[str, str]) -> str:
     return " and ".join(f"{column} = ?" for column in select)
 
 
-def _state_series(connection: duckdb.DuckDBPyConnection, state: State, pair: str, variant: str | None) -> dict[IoArm, Series]:
-    select = selected(state, variant)
+def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoArm, Series]:
+    select = selected(case, variant)
     rows = connection.execute(
         f"""
-        select arm, block, substrate, coalesce(flagged, false), {state.value}::double, {state.note or "''"}
-        from {state.study}
-        where pair = ? and {_chosen(select)} and ({state.value} is not null or flagged)
+        select arm, block, substrate, coalesce(flagged, false), {case.value}::double, {case.note or "''"}
+        from {case.study}
+        where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
         order by arm, block
         """,
         [pair, *select.values()],
     ).fetchall()
     return {
-        IoArm(arm): _one_series(state, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}
+        IoArm(arm): _one_series(case, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}
     }
 
 
-def _one_series(state: State, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
+def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
     blocks = [block for block, *_ in rows]
     if len(set(blocks)) != len(blocks):
-        raise EvidenceError(f"{state.study}: {select} selects several values of one block, so they cannot be paired")
+        raise EvidenceError(f"{case.study}: {select} selects several values of one block, so they cannot be paired")
     return Series(
-        state=state.name,
+        case=case.name,
         arm=arm,
         substrates=frozenset(Substrate(substrate) for _, substrate, *_ in rows),
         values={block: value for block, _, flagged, value, _ in rows if not flagged},

@@ -16,7 +16,7 @@ from pydantic import Field, computed_field
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.open_claims import Cause, cure
-from tierwise.analysis.rules import Outcome, Series, StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest
@@ -26,11 +26,11 @@ WITHHELD: Final = {Verdict.INPUT: Outcome(Verdict.INPUT, Cause.INPUT), Verdict.M
 TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
 
 ByPlacement = dict[str, dict[str, float]]
-"""State -> placement (table's tier/index's tier) -> median over the blocks."""
+"""Case -> placement (table's tier/index's tier) -> median over the blocks."""
 
 
 class Through(Strict):
-    """What comes between a placement and its ratio: blocks that a query asks of the storage, and the storage's time for them.
+    """What comes between a placement and its ratio: pages that a query asks of the storage, and the storage's time for them.
 
     There are those of the table, of the index in question, and of the table's other indexes, whose first pages planning reads.
 
@@ -65,11 +65,11 @@ class Ruling(Strict):
 
 
 class Finding(Ruling):
-    """A ruling with what it rests on: `estimate` and `pairs`, the number of its repeats, are of `deciding_state`, `substrate` is of all
-    states together."""
+    """A ruling with what it rests on: `estimate` and `pairs`, the number of its repeats, are of `deciding_case`, `substrate` is of all
+    cases together."""
 
-    states: tuple[StateVerdict, ...] = ()
-    deciding_state: str | None = None
+    cases: tuple[CaseVerdict, ...] = ()
+    deciding_case: str | None = None
     estimate: float | None = None
     pairs: int = 0
     flagged: int = 0
@@ -94,8 +94,8 @@ class ArmVerdict(Finding):
 class Judgement(Finding):
     """What one pair of tiers says of one claim, by the published protocol, and in `arms` by every other arm.
 
-    `estimate`, `low` and `high` are those of `deciding_state` in `deciding_arm`, the state furthest outside the bounds,
-    else the one with the widest interval. The verdict rests on the I/O arms `rests_on`,
+    `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
+    else the one with the widest interval. The verdict rests on the ways of I/O `rests_on`,
     and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
     """
 
@@ -148,14 +148,14 @@ Judge = Callable[[Claim, Grounds], Judgement]
 """A judge says what the grounds say of a claim."""
 
 
-def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", states: Sequence[StateVerdict] = ()) -> Ruling:
-    """`outcome` with the conditions of `states`, and with what would decide it in the run of `manifest`, by cells of `study`."""
+def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", cases: Sequence[CaseVerdict] = ()) -> Ruling:
+    """`outcome` with the conditions of `cases`, and with what would decide it in the run of `manifest`, by cells of `study`."""
     return Ruling(
         verdict=outcome.verdict,
         reason=outcome.reason,
         cause=outcome.cause,
         cure="" if outcome.cause is None else cure(outcome.cause, manifest, study),
-        conditions=tuple(sorted({condition for state in states for condition in state.conditions})),
+        conditions=tuple(sorted({condition for case in cases for condition in case.conditions})),
     )
 
 
@@ -169,18 +169,18 @@ def as_judgement(
     )
 
 
-def judge_states(claim: Claim, on: Grounds) -> Judgement:
-    """The verdict on a claim with states, by the published protocol, with those of the other arms."""
+def judge_cases(claim: Claim, on: Grounds) -> Judgement:
+    """Return the verdict on a claim with cases, by the published protocol, with those of the other arms."""
     if on.rows is None:
         return on.absent()
     series = evidence.series_of(on.rows.connection, claim, on.pair)
     rests_on = sorted({one.arm for one in series})
     arms = _arms(claim, on, on.rows, rests_on)
     if not series:
-        return on.absent(study=claim.states[0].study, arms=arms)
+        return on.absent(study=claim.cases[0].study, arms=arms)
     through = _through(claim, on.pair, on.rows, IoArm.DIRECT if IoArm.DIRECT in rests_on else IoArm.BUFFERED)
     found = _found(claim, on, on.rows, series, through)
-    decider = rules.deciding(found.states, rules.needed_bounds(claim))
+    decider = rules.deciding(found.cases, rules.needed_bounds(claim))
     return as_judgement(found, pair=on.pair, deciding_arm=decider.arm, rests_on=rests_on, arms=arms)
 
 
@@ -201,10 +201,10 @@ def leave_open(claim: Claim, on: Grounds) -> Judgement:  # noqa: ARG001  a judge
 
 
 JUDGES: Final[Mapping[Kind, Judge]] = {
-    Kind.RATIO: judge_states,
-    Kind.ABSOLUTE: judge_states,
-    Kind.ORDER: judge_states,
-    Kind.PRESENCE: judge_states,
+    Kind.RATIO: judge_cases,
+    Kind.ABSOLUTE: judge_cases,
+    Kind.ORDER: judge_cases,
+    Kind.PRESENCE: judge_cases,
     Kind.COST: leave_open,
     Kind.SHAPE: report_facts,
 }
@@ -212,7 +212,7 @@ JUDGES: Final[Mapping[Kind, Judge]] = {
 
 
 def arm_name(variant: str, arm: IoArm) -> str:
-    """The key of an arm in `Judgement.arms`."""
+    """Return the key of an arm in `Judgement.arms`."""
     return variant if arm is IoArm.DIRECT else f"{variant}/{arm}"
 
 
@@ -232,17 +232,17 @@ def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], thro
     """What `series` say of the claim together."""
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
-    states = tuple(rules.judge_series(claim, one, withheld) for one in series)
-    outcome = WITHHELD[withheld] if withheld else rules.combine(states, len(claim.orders or claim.states))
-    decider = rules.deciding(states, rules.needed_bounds(claim))
+    cases = tuple(rules.judge_series(claim, one, withheld) for one in series)
+    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases))
+    decider = rules.deciding(cases, rules.needed_bounds(claim))
     return ArmVerdict(
-        **dict(ruled(outcome, rows.manifest, claim.states[0].study, states)),
-        states=states,
-        deciding_state=decider.state,
+        **dict(ruled(outcome, rows.manifest, claim.cases[0].study, cases)),
+        cases=cases,
+        deciding_case=decider.case,
         estimate=decider.estimate,
         interval=None if decider.low is None or decider.high is None else (decider.low, decider.high),
         pairs=decider.pairs,
-        flagged=sum(state.flagged for state in states),
+        flagged=sum(case.flagged for case in cases),
         substrate=substrate,
         through=through,
     )
@@ -257,12 +257,12 @@ def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Ve
 
 
 def _through(claim: Claim, pair: str, rows: Rows, arm: IoArm, variant: str | None = None) -> Through | None:
-    """The reads of the states that were measured; `None` for a study whose view tells no reads."""
+    """The reads of the cases that were measured; `None` for a study whose view tells no reads."""
     found = evidence.reads_of(rows.connection, claim, pair, arm, variant)
-    states = {state: places for state, places in found.items() if places}
-    if not states:
+    cases = {case: places for case, places in found.items() if places}
+    if not cases:
         return None
-    table = {name: {state: {at: reads[name] for at, reads in of.items()} for state, of in states.items()} for name in evidence.READS}
+    table = {name: {case: {at: reads[name] for at, reads in of.items()} for case, of in cases.items()} for name in evidence.READS}
     known = all(value is not None for name in TIMES for of in table[name].values() for value in of.values())
     basis = "; ".join(sorted({basis for of in table["io_basis"].values() for told in of.values() for basis in told}))
     times = {} if known else dict.fromkeys(TIMES)

@@ -20,7 +20,7 @@ class Cause(StrEnum):
     FEW_BLOCKS = "the profile repeats too seldom"
     STRADDLES = "the interval holds a bound"
     MISSING = "this profile has no such cells"
-    DISAGREE = "the I/O arms disagree"
+    DISAGREE = "the ways of I/O disagree"
     SOMETIMES = "seen in some blocks, not in others"
     PRICES = "the price band holds a bound"
     INPUT = "it is an input"

@@ -1,7 +1,7 @@
 """The rules by which observations become a verdict; no file is read here.
 
 Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
-states all must be inside, and one wholly outside contradicts. Where both I/O arms were measured they must agree.
+cases all must be inside, and one wholly outside contradicts. Where both ways of I/O were measured they must agree.
 """
 
 import math
@@ -42,9 +42,9 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The values of one state in one arm, by block; flagged blocks are counted and hold no value."""
+    """The values of one case in one arm, by block; flagged blocks are counted and hold no value."""
 
-    state: str
+    case: str
     arm: IoArm
     substrates: frozenset[Substrate]
     values: Mapping[int, float]
@@ -53,10 +53,10 @@ class Series:
     obstacles: frozenset[str] = frozenset()  # why blocks are flagged
 
 
-class StateVerdict(Strict):
-    """One state in one arm, or one ratio that an order needs."""
+class CaseVerdict(Strict):
+    """One case in one arm, or one ratio that an order needs."""
 
-    state: str
+    case: str
     arm: IoArm
     substrate: Substrate
     estimate: float | None
@@ -75,11 +75,11 @@ def needed_bounds(claim: Claim) -> Bounds | None:
 
 
 def order_series(greater: Series, than: Series) -> Series:
-    """The ratio of two states of one arm, block by block."""
+    """Return the ratio of two cases of one arm, block by block."""
     flagged = greater.flagged | than.flagged
     ratios = paired_ratios(greater.values, than.values)
     return Series(
-        f"{greater.state}/{than.state}",
+        f"{greater.case}/{than.case}",
         greater.arm,
         greater.substrates | than.substrates,
         ratios,
@@ -89,7 +89,7 @@ def order_series(greater: Series, than: Series) -> Series:
     )
 
 
-def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> StateVerdict:
+def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> CaseVerdict:
     """Estimate and verdict of one series; `withheld` takes the verdict's place where there may be none."""
     values = list(series.values.values())
     if claim.kind is Kind.PRESENCE:
@@ -100,8 +100,8 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
         verdict = _within(bounds, estimate)
-    return StateVerdict(
-        state=series.state,
+    return CaseVerdict(
+        case=series.case,
         arm=series.arm,
         substrate=Substrate.of(set(series.substrates)),
         estimate=estimate.value,
@@ -124,55 +124,55 @@ class Outcome:
     reason: str = ""
 
 
-def combine(states: Sequence[StateVerdict], expected: int) -> Outcome:
-    """The verdict of a claim that speaks of `expected` states.
+def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
+    """The verdict of a claim that speaks of `expected` cases.
 
-    `states` are those that were measured, in one arm at least.
+    `cases` are those that were measured, in one arm at least.
     """
-    arms = sorted({state.arm for state in states})
-    by_arm = {arm: _of_arm([state for state in states if state.arm is arm], expected) for arm in arms}
+    arms = sorted({case.arm for case in cases})
+    by_arm = {arm: _of_arm([case for case in cases if case.arm is arm], expected) for arm in arms}
     if len({outcome.verdict for outcome in by_arm.values()}) == 1:
         return by_arm[arms[0]]
     told = ", ".join(f"{arm} {outcome.verdict}" for arm, outcome in by_arm.items())
     return Outcome(Verdict.UNDECIDED, Cause.DISAGREE, f"{Cause.DISAGREE}: {told}")
 
 
-def deciding(states: Sequence[StateVerdict], bounds: Bounds | None) -> StateVerdict:
-    """The one of `states` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
+def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
+    """The one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
     rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
 
-    def weight(state: StateVerdict) -> tuple[int, float, float]:
-        width = math.log(state.high / state.low) if state.low is not None and state.high is not None else math.inf
-        return rank.get(state.verdict, 1), _distance(bounds, state.estimate), width
+    def weight(case: CaseVerdict) -> tuple[int, float, float]:
+        width = math.log(case.high / case.low) if case.low is not None and case.high is not None else math.inf
+        return rank.get(case.verdict, 1), _distance(bounds, case.estimate), width
 
-    return max(states, key=weight)
+    return max(cases, key=weight)
 
 
-def _of_arm(states: Sequence[StateVerdict], expected: int) -> Outcome:
-    verdicts = {state.verdict for state in states}
+def _of_arm(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
+    verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Outcome(Verdict.CONTRADICTED)
-    if len(states) == expected and len(verdicts) == 1 and Verdict.UNDECIDED not in verdicts:
+    if len(cases) == expected and len(verdicts) == 1 and Verdict.UNDECIDED not in verdicts:
         return Outcome(verdicts.pop())
-    few = [state for state in states if not enough(state.pairs)]
+    few = [case for case in cases if not enough(case.pairs)]
     if few:
-        return _of_few(min(few, key=lambda state: state.pairs))
-    crossing = [state for state in states if state.verdict is Verdict.UNDECIDED]
+        return _of_few(min(few, key=lambda case: case.pairs))
+    crossing = [case for case in cases if case.verdict is Verdict.UNDECIDED]
     if not crossing:
-        return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(states)} of {expected} cases were measured")
-    named = ", ".join(state.state for state in crossing)
-    if all(state.low is None for state in crossing):
+        return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured")
+    named = ", ".join(case.case for case in crossing)
+    if all(case.low is None for case in crossing):
         return Outcome(Verdict.UNDECIDED, Cause.SOMETIMES, f"{Cause.SOMETIMES}: {named}")
     return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, f"{Cause.STRADDLES}: {named}")
 
 
-def _of_few(state: StateVerdict) -> Outcome:
-    """The reason why a state has too few repeats: were they rejected, or did the profile ask for no more?"""
-    if state.flagged:
-        why = f" for {', '.join(state.obstacles)}" if state.obstacles else ""
-        told = f"{state.flagged} of {state.pairs + state.flagged} repeats rejected{why} in {state.state}"
-        return Outcome(Verdict.UNDECIDED, Cause.REJECTED if enough(state.pairs + state.flagged) else Cause.FEW_BLOCKS, told)
-    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {state.state}: {state.pairs}, an answer needs {MINIMUM_REPEATS}")
+def _of_few(case: CaseVerdict) -> Outcome:
+    """The reason why a case has too few repeats: were they rejected, or did the profile ask for no more?"""
+    if case.flagged:
+        why = f" for {', '.join(case.obstacles)}" if case.obstacles else ""
+        told = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
+        return Outcome(Verdict.UNDECIDED, Cause.REJECTED if enough(case.pairs + case.flagged) else Cause.FEW_BLOCKS, told)
+    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}")
 
 
 def _within(bounds: Bounds, estimate: Estimate) -> Verdict:

@@ -16,9 +16,10 @@ from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-JSON_VERSION: Final = 3
+JSON_VERSION: Final = 4
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else; version 1 was the list of
-claims alone, and what 3 calls `verdict_text` was `verdict` until 2."""
+claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 calls `cases`, `case` and
+`deciding_case` were `states`, `state` and `deciding_state` until 3."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
 
@@ -51,7 +52,7 @@ def newest_run(raw: Path) -> str | None:
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
-    """One verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, from run `run_id` (the newest complete one).
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
@@ -121,7 +122,7 @@ def _finding(judgement: Judgement) -> str:
         return judgement.reason
     interval = "no interval" if judgement.low is None else f"{judgement.low:.3g} to {judgement.high:.3g}"
     counted = f"{judgement.pairs} repeats" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
-    where = f"{judgement.deciding_state} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
+    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 
 

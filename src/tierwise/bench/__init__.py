@@ -1,1 +1,1 @@
-"""The trial loop, once for every study: order, repeats, cache states, provenance, resume."""
+"""The trial loop, once for every study: order, repeats, caches, provenance, resume."""

@@ -25,7 +25,7 @@ UNCOUNTED: Final = "nothing counts the requests of a directory"
 
 
 def tier_io(tier: Tier, files: FileIos) -> TierIo:
-    """All requests of one tier, from the counters of its files."""
+    """Return all requests of one tier, from the counters of its files."""
     if files is None:
         return TierIo(tier.name, Substrate(tier.substrate), tier.device)
     every = files.values()
@@ -45,7 +45,7 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
 def relation_io(
     blocks: Iterable[BlockCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
 ) -> tuple[RelationIo, ...]:
-    """Blocks of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by tier)."""
+    """Pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by tier)."""
     names = file_names(main_files)
     intended_s: dict[str, float] = defaultdict(float)
     for tier, counted in files.items():

@@ -1,4 +1,4 @@
-"""The lab: tiers mounted, a server that can be made cold, and a stopwatch that counts blocks. A study sees nothing else."""
+"""The lab: tiers mounted, a server that can be made cold, and a stopwatch that counts pages. A study sees nothing else."""
 
 import math
 import statistics
@@ -53,14 +53,14 @@ class DatasetLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A connection to a server that was started cold; then the heaps of `cached` were read, and no other block."""
+    """A connection to a server that was started cold; then the heaps of `cached` were read, and no other page."""
 
     connection: Connection
     relations: Sequence[str]
     main_files: Mapping[str, Path]
     resident_pages: dict[str, int]
     direct_io: bool | None
-    cached: dict[str, int]  # blocks of each heap that was read, asserted by reading it again
+    cached: dict[str, int]  # pages of each heap that was read, asserted by reading it again
     stopwatch: Stopwatch
     reference_s: float  # processor time of a fixed work
     recorder: Recorder  # watches every timed query
@@ -111,7 +111,10 @@ class Lab:
             self.daemon.wait_in_real_time()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)`."""
+        """Sleep for `seconds` by the clock of the tiers; with `hold` a counted clock then stands until `hold(False)` or the next sleep.
+
+        A counted clock runs far ahead of real time: what is started while it stands has it go on when the sleep has begun, not before.
+        """
         if self.daemon and self.daemon.clock is ClockKind.COUNTED_SEVERAL:
             self.daemon.sleep(seconds, hold=hold)
         else:
@@ -139,7 +142,7 @@ class Lab:
 
     @contextmanager
     def loading(self, others: Mapping[str, Path] | None = None) -> Iterator[Connection]:
-        """A server set for loading, delays off, with a tablespace on every tier and `others` (name -> directory)."""
+        """Start a server set for loading, delays off, with a tablespace on every tier and `others` (name -> directory)."""
         self.down()
         with loading(self.cluster, {name: tier.directory for name, tier in self.tiers.items()} | {**(others or {})}) as connection:
             yield connection
@@ -228,12 +231,12 @@ class Lab:
         listing: bool = False,
         again: int = 0,
     ) -> Timing:
-        """Run `statement` once, timed at the client, with the blocks of every relation and the requests of every tier.
+        """Run `statement` once, timed at the client, with the pages of every relation and the requests of every tier.
 
         The answer that is kept is the first row's first column or, of a statement that is `listing` rows, their number; none of one that
         answers nothing. Of a query that reads nothing from any tier and is soon over, the counted processor time is that of so many more
         executions (`again`), each beside the reference work: their median ratio, times the session's `reference_s`. The proof keeps all.
-        A cold run names the blocks that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
+        A cold run names the pages that it must miss (`expected`). `EvidenceError` where it was not cold, or a cached heap was read.
         """
         for tier in self.tiers.values():
             tier.reset_io()

@@ -95,7 +95,7 @@ def trials_of(name: str, *, profile: str, tiers: str = "", seed: int = 1, trials
         InputError: no trial is among the chosen ones.
     """
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    study = _with_trials(load_study(name), inputs, trials)
+    study = with_trials(load_study(name), inputs, trials)
     asked = ((pair, trial) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for trial in study.trials(inputs.profile, pair))
     return pl.DataFrame([{"pair": pair.name, **trial.coordinates} for pair, trial in asked], infer_schema_length=None)
 
@@ -114,14 +114,14 @@ def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id
         sources: whence a data set comes, by its name.
 
     Raises:
-        InputError: no trial is among the chosen ones, or they are asked for in a run that was begun for all.
+        InputError: no trial is among the chosen ones, or they are asked for in a run that was begun for others.
     """
     inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    if run_id and trials:
-        raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a run of their own", remedy="leave RUN_ID empty")
     if run_id:
+        if trials and trials != load_manifest(paths.raw() / run_id).chosen.get(name):
+            raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a run of their own", remedy="leave RUN_ID empty")
         return measure_study(name, inputs, paths.raw() / run_id)
-    _with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
+    with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
     run = begin_run(inputs, fresh=False, chosen={name: trials} if trials else None)
     measure_study(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
@@ -130,7 +130,7 @@ def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id
 def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     """Measure what the run in `folder` still lacks of study `name`, on its source's pair and on the reader's."""
     run = load_manifest(folder)
-    study = _with_trials(load_study(name), inputs, run.chosen.get(name, ""))
+    study = with_trials(load_study(name), inputs, run.chosen.get(name, ""))
     if run.status != "complete":
         with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
@@ -145,8 +145,12 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     return load_manifest(folder)
 
 
-def _with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
-    """`study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked."""
+def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
+    """`study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked.
+
+    Raises:
+        InputError: no trial is among the chosen ones.
+    """
     if not chosen:
         return study
     parts = set(chosen.split())

@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a statement did from empty caches, with memory for all that it read: blocks by relation, and the nodes of its plan."""
+    """What a statement did from empty caches, with memory for all that it read: pages by relation, and the nodes of its plan."""
 
     blocks: dict[str, int]
     nodes: tuple[str, ...]
@@ -100,19 +100,19 @@ def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, i
 
 
 def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
-    """`setup` of a session, and `statement` planned once in it. Planning reads a block of every index of a table, used or not; of a query
-    that was scaled down to some hundred blocks, these would be a part that they are not of the published one."""
+    """`setup` of a session, and `statement` planned once in it. Planning reads a page of every index of a table, used or not; of a query
+    that was scaled down to some hundred pages, these would be a part that they are not of the published one."""
     return (*setup, f"EXPLAIN {statement}")
 
 
 def touched(lab: Lab, relations: Sequence[str], statement: str, setup: Sequence[str]) -> Touched:
     """Run `statement` once on a server that has just been started, delays off, and count what it reads.
 
-    Each distinct block is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
-    buffers, asks for no block twice. With the `setup` of a cold run, the blocks are those that it must miss.
+    Each distinct page is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
+    buffers, asks for no page twice. With the `setup` of a cold run, the pages are those that it must miss.
 
     Raises:
-        EvidenceError: more blocks were asked of a relation than it has: something was read twice.
+        EvidenceError: more pages were asked of a relation than it has: something was read twice.
     """
     with lab.loading() as connection:
         for command in setup:

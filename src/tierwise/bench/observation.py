@@ -1,4 +1,4 @@
-"""Trials observed on a server: measured, its block sequence recorded once a run, and what lies on simulated tiers replayed."""
+"""Trials observed on a server: measured, its page sequence recorded once a run, and what lies on simulated tiers replayed."""
 
 import random
 from collections.abc import Sequence

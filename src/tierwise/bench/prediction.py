@@ -40,7 +40,7 @@ def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows
 
 
 def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
-    """The times of each cold query of `trial` that its reference, if it has one, predicts: the blocks asked for, and the host's times.
+    """The times of each cold query of `trial` that its reference, if it has one, predicts: the pages asked for, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
     that was begun before there were traces.

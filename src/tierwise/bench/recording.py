@@ -19,7 +19,7 @@ from tierwise.timings.schema import Timing
 from tierwise.timings.traces import END, TRACE
 
 SEGMENT_PAGES: Final = GIB // PAGE_BYTES
-"""Blocks of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
+"""Pages of one file of a relation (RELSEG_SIZE as every distribution builds it)."""
 
 FORKS: Final = "fsm|vm|init"
 FILE: Final = re.compile(rf"(?P<node>\d+)(_(?P<fork>{FORKS}))?(\.(?P<segment>\d+))?")
@@ -30,7 +30,7 @@ MainFiles = Mapping[str, Path]
 
 
 class RelationFile(NamedTuple):
-    """One file of a relation: `fork` is None for the main one, `first_page` the number of its first block in the fork."""
+    """One file of a relation: `fork` is None for the main one, `first_page` the number of its first page in the fork."""
 
     relation: str
     fork: str | None
@@ -114,7 +114,7 @@ class EmulatorLog(Recorder):
 
 
 class Straced(Recorder):
-    """A recorder by strace on the session's server process, which reads for itself (``io_method=sync``), one block after the other.
+    """A recorder by strace on the session's server process, which reads for itself (``io_method=sync``), one page after the other.
 
     The order is the query's own, the times are not: `think_s` is zero until `with_host_time` fills it in from an undisturbed execution.
     """
@@ -153,7 +153,7 @@ def waited_for(requests: list[tuple[float, float]], ended_s: float) -> Iterator[
 
 
 def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
-    """The rows of one query with the host's time of `span`, an undisturbed execution, spread evenly before, between and after them."""
+    """Return the rows of one query with the host's time of `span`, an undisturbed execution, spread evenly before, between and after."""
     host_s = max(0.0, span.elapsed_s - span.storage_s)
     return query.with_columns(think_s=pl.lit(host_s / len(query)))
 
@@ -191,6 +191,6 @@ def file_names(main_files: MainFiles) -> dict[tuple[Path, str], str]:
 
 
 def _pages(main_file: Path) -> int:
-    """Blocks in all segments of a relation's main fork."""
+    """Pages in all segments of a relation's main fork."""
     segments = (path for path in main_file.parent.glob(f"{main_file.name}*") if re.fullmatch(rf"{main_file.name}(\.\d+)?", path.name))
     return sum(path.stat().st_size for path in segments) // PAGE_BYTES

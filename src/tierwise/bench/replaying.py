@@ -18,7 +18,7 @@ from tierwise.timings.schema import RelationIo, TierIo, Timing
 from tierwise.timings.traces import END
 
 OTHER_SEQUENCE: Final = "sequence"
-"""Flag of a row whose scored execution read other blocks than the recorded one."""
+"""Flag of a row whose scored execution read other pages than the recorded one."""
 ALIKE: Final = 0.01
 """Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
 
@@ -30,7 +30,7 @@ def models(lab: Lab, *, seed: int, slowdown: float = 1.0) -> dict[str, DeviceMod
 
 
 def trace_of(query: pl.DataFrame) -> Trace:
-    """The rows of one query, ready for `replay`."""
+    """Return the rows of one query, ready for `replay`."""
     *requests, end = query.rows(named=True)
     accesses = [
         Access(row["relation"], row["page"], row["size_bytes"], Operation[row["operation"].upper()], row["think_s"], row["after"])

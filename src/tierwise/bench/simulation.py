@@ -81,7 +81,7 @@ class ByModels:
         self._study, self._pair, self._profile, self._seed, self._lab = study, pair, profile, seed, lab
 
     def observe(self, turn: Turn) -> list[Timing]:
-        """The rows of the trial for its block's seed."""
+        """Return the rows of the trial for its block's seed."""
         seed = self._seed + turn.block
         return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
 

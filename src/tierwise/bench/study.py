@@ -87,11 +87,11 @@ class Placement:
 
 
 def no_check(rows: pl.DataFrame) -> None:
-    """A study without a rule of its own."""
+    """Ask nothing of the rows of a study without a rule of its own."""
 
 
 def same_answers(rows: pl.DataFrame) -> None:
-    """A statement gives the same number of rows wherever its relations lie, and in every cache state.
+    """A statement gives the same number of rows wherever its relations lie, and whatever is cached.
 
     Raises:
         EvidenceError: it does not; then it did different work, and its times say nothing.
@@ -122,7 +122,7 @@ class Study(Generic[C, State]):
     queries. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
     the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what of an `Observed` is
-    kept with the run beside the rows: traces of blocks, the transactions of a load, or single reads.
+    kept with the run beside the rows: traces of pages, the transactions of a load, or single reads.
     """
 
     name: str

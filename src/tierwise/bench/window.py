@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import polars as pl
@@ -57,10 +57,12 @@ class Phase:
 
 
 class Window:
-    """Watches the load that others run on `lab`'s server.
+    """Watches the load that others run on `lab`'s server, with ``with``; a counted clock stands between the phases, and goes on at the end.
+
+    A counted clock may gain ten seconds in a real one, so that what is done between two phases would be a long stretch of the load.
 
     Args:
-        relations: whose blocks are counted.
+        relations: whose pages are counted.
         tiers: tablespace -> tier.
     """
 
@@ -71,9 +73,15 @@ class Window:
         self._opened: tuple[datetime, Reading] | None = None  # when the first phase began, really and by the clock
         self.phases: list[Phase] = []
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lab.hold(False)
+
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """The next stretch. The server's counts are up to a second late, since busy sessions report theirs once a second."""
+        """Time the next stretch, while open. The server's counts are up to a second late: busy sessions report theirs once a second."""
         self._lab.hold(True)
         before = read_activity(self._connection)
         with BlockCounter(self._connection, self._relations) as counter:
@@ -89,7 +97,6 @@ class Window:
             emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
             logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
-        self._lab.hold(False)
         elapsed_s = ended.clock.now_s - begun.clock.now_s
         if self._stopwatch.kind is not ClockKind.WAITED:  # then of the processors that are assumed
             share = (ended.clock.used_s - begun.clock.used_s) / (self._lab.processors * elapsed_s)
@@ -113,7 +120,7 @@ class Window:
         )
 
     def timings(self, load: pl.DataFrame, *, script: str, clients: int, cell: Mapping[str, str | int | float]) -> Iterator[Timing]:
-        """One row a phase: its transactions (`result_rows`) in its time, with the blocks, requests and server's counts in it.
+        """Yield one row a phase: its transactions (`result_rows`) in its time, with the pages, requests and server's counts in it.
 
         A flag speaks of the whole window: `cpu` where the processors were busier than `CPU_BOUND`, by a waited clock
         `overshoot` where the emulator added more than `OVERSHOOT_BOUND` of the clients' time, and `stalled` where the server's processes
@@ -163,7 +170,7 @@ class Window:
 
 
 def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
-    """Sums over raw `rows` of windows: blocks asked for and found by the server, requests to emulated tiers, those in sequence."""
+    """Sums over raw `rows` of windows: pages asked for and found by the server, requests to emulated tiers, those in sequence."""
     files = [json.loads(proof)["files"] for proof in rows["proof"]]
     asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
     return {

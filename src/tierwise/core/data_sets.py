@@ -30,7 +30,7 @@ class DataSet:
 
 
 def names() -> list[str]:
-    """Every data set, by the name of its folder in ``tierwise/datasets``, in alphabetical order."""
+    """Return every data set, by the name of its folder in ``tierwise/datasets``, in alphabetical order."""
     rooms = files("tierwise") / "datasets"
     return sorted(room.name for room in rooms.iterdir() if (room / FACTS).is_file())
 

@@ -11,12 +11,12 @@ TRIALS: Final = "trials.py"
 
 
 def rooms() -> Traversable:
-    """The folder of all studies."""
+    """Return the folder of all studies."""
     return files("tierwise") / "studies"
 
 
 def names() -> list[str]:
-    """Every study, by the name of its room, in alphabetical order."""
+    """Return every study, by the name of its room, in alphabetical order."""
     folder = rooms()
     if not folder.is_dir():
         return []

@@ -10,7 +10,7 @@ MB: Final = 10**6
 GB: Final = 10**9
 
 PAGE_BYTES: Final = 8 * KIB
-"""A PostgreSQL block (BLCKSZ as every distribution builds it)."""
+"""A page of PostgreSQL (BLCKSZ as every distribution builds it)."""
 
 
 def human_bytes(size_bytes: float) -> str:

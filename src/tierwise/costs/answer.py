@@ -208,7 +208,7 @@ def answer(
 
 
 def device_names() -> list[str]:
-    """Every device of ``data/devices``."""
+    """Return every device of ``data/devices``."""
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 

@@ -7,45 +7,45 @@ from typing import Final
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import ArmVerdict, Judgement, as_judgement, ruled
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Outcome, StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
 from tierwise.core.words import IoArm, Substrate
 
 CROSSES: Final = "the bound lies within the price band"
 
-States = Mapping[str, tuple[Substrate, tuple[float, float]]]
+Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
 """The ratios that a claim needs, by what is compared, each with its substrate and its band."""
 
 
-def judge_band(claim: Claim, pair: str, states: States, *, arm: IoArm, others: Mapping[str, States] | None = None) -> Judgement:
-    """What `states` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count."""
+def judge_band(claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None) -> Judgement:
+    """What `cases` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count."""
     arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
-    return as_judgement(_found(claim, states, arm), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
+    return as_judgement(_found(claim, cases, arm), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
 
 
-def _found(claim: Claim, bands: States, arm: IoArm) -> ArmVerdict:
+def _found(claim: Claim, bands: Cases, arm: IoArm) -> ArmVerdict:
     """The verdict by the ratios in `bands`."""
     assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
     bounds = claim.bounds
-    states = tuple(_state(name, arm, substrate, band, bounds) for name, (substrate, band) in bands.items())
-    outcome = _combined({state.verdict for state in states})
-    decider = min(states, key=lambda state: _room(state, bounds))
+    cases = tuple(_case(name, arm, substrate, band, bounds) for name, (substrate, band) in bands.items())
+    outcome = _combined({case.verdict for case in cases})
+    decider = min(cases, key=lambda case: _room(case, bounds))
     assert decider.low is not None, "a band has two ends"
     assert decider.high is not None, "a band has two ends"
     return ArmVerdict(
         **dict(ruled(outcome)),
-        states=states,
-        deciding_state=decider.state,
+        cases=cases,
+        deciding_case=decider.case,
         estimate=decider.estimate,
         interval=(decider.low, decider.high),
-        substrate=Substrate.of({state.substrate for state in states}),
+        substrate=Substrate.of({case.substrate for case in cases}),
     )
 
 
-def _state(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float], bounds: Bounds) -> StateVerdict:
+def _case(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float], bounds: Bounds) -> CaseVerdict:
     low, high = band
     inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
-    return StateVerdict(
-        state=name,
+    return CaseVerdict(
+        case=name,
         arm=arm,
         substrate=substrate,
         estimate=(low * high) ** 0.5,
@@ -57,12 +57,12 @@ def _state(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float
     )
 
 
-def _room(state: StateVerdict, bounds: Bounds) -> float:
+def _room(case: CaseVerdict, bounds: Bounds) -> float:
     """How far the band lies inside the bounds, on the log scale; below zero outside."""
-    assert state.low is not None, "a band has two ends"
-    assert state.high is not None, "a band has two ends"
-    lower = log(state.low / bounds.lower) if bounds.lower else inf
-    upper = log(bounds.upper / state.high) if bounds.upper else inf
+    assert case.low is not None, "a band has two ends"
+    assert case.high is not None, "a band has two ends"
+    lower = log(case.low / bounds.lower) if bounds.lower else inf
+    upper = log(bounds.upper / case.high) if bounds.upper else inf
     return min(lower, upper)
 
 

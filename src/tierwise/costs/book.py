@@ -105,7 +105,7 @@ class Book:
     given: Mapping[str, Price] = field(default_factory=dict)
 
     def quote(self, item: str) -> Quote:
-        """The price of `item` in the book's currency.
+        """Return the price of `item` in the book's currency.
 
         Raises:
             InputError: no such item, or a price in another currency without an exchange rate of its time.

@@ -104,7 +104,7 @@ class Volumes(Strict):
 
 
 def volumes(book: Book, wanted: Wanted) -> Volumes:
-    """Every volume of ``hardware.toml`` against `wanted`.
+    """Return every volume of ``hardware.toml`` against `wanted`.
 
     Raises:
         InputError: a size, rate or latency that cannot be.

@@ -79,7 +79,7 @@ class Hdd:
 
     @classmethod
     def of(cls, spec: HddSpec, *, seed: int, stretch: float) -> Self:
-        """The drive of a data sheet."""
+        """Return the drive of a data sheet."""
         turn_s = 1 / spec.rotation.base
         geometry = Spiral(int(spec.capacity.base), turn_s, spec.outer_rate.base, spec.inner_rate.base, int(spec.surfaces.base))
         curve = datasheet_curve(spec, geometry.cylinders)

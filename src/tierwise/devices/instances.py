@@ -39,7 +39,7 @@ class Instances(Strict):
     instances: Mapping[str, Instance]
 
     def limits(self, name: str) -> InstanceLimits:
-        """The limits of the instance `name`."""
+        """Return the limits of the instance `name`."""
         instance = self.instances[name]
 
         def read(value: float, unit: str) -> Parameter:
@@ -73,5 +73,5 @@ def attached(provider: str, name: str) -> InstanceLimits:
 
 
 def price_item(provider: str, name: str) -> str:
-    """The item of the price book: ``aws-m7i-large``."""
+    """Return the item of the price book: ``aws-m7i-large``."""
     return f"{provider}-{name}".lower().replace(".", "-").replace("_", "-")

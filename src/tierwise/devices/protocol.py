@@ -33,4 +33,4 @@ class DeviceModel(Protocol):
         """(tag, completion in seconds) of what completed up to `now_s`, in time order."""
 
     def reset(self) -> None:
-        """Back to the state after `build`; outstanding requests are forgotten."""
+        """Stand as after `build` again; outstanding requests are forgotten."""

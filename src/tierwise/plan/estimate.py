@@ -189,7 +189,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 
 def sentence(plan: Plan) -> str:
-    """The plan in one line."""
+    """Return the plan in one line."""
     unknown = [line.study for line in plan.measured if line.host_s is None]
     rest = f", without {', '.join(sorted(set(unknown)))}" if unknown else ""
     trials = sum(line.trials for line in plan.measured)
@@ -209,7 +209,7 @@ HEADER = ("study", "pair", "substrate", "cells", "blocks", "trials", "minutes", 
 
 
 def as_text(plan: Plan) -> str:
-    """The plan for a terminal."""
+    """Return the plan for a terminal."""
     rows = [_cells(line, plan) for line in plan.lines]
     report_now_s = took_s(plan.report_s, 0.0, pace=plan.pace, steal=plan.noise.steal)
     rows.append(("notebooks, rendering", "", "", "", "", "", f"{plan.report_s / 60:.1f}", f"{report_now_s / 60:.1f}", "", ""))

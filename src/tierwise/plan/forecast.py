@@ -66,10 +66,10 @@ class Forecast:
 
 
 def load_host() -> Host:
-    """The machine of all constants."""
+    """Return the machine of all constants."""
     return read_toml(paths.data() / "plan" / "host.toml", Host)
 
 
 def load(study: str, model: type[Constants]) -> Constants:
-    """The constants in the room of `study`."""
+    """Return the constants in the room of `study`."""
     return validate(tomllib.loads(studies.text(study, CONSTANTS)), model, where=f"{study}/{CONSTANTS}")

@@ -24,7 +24,7 @@ class Binaries:
     source: Literal["PG_BIN", "wheel"]
 
     def path(self, program: str) -> Path:
-        """The path of `program` in the folder of the binaries."""
+        """Return the path of `program` in the folder of the binaries."""
         return self.folder / program
 
     @property

@@ -45,7 +45,7 @@ _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A database cluster in `folder`. It holds no state of its own: any process that names the folder sees the same."""
+    """A database cluster in `folder`. It keeps nothing of its own: any process that names the folder sees the same."""
 
     folder: Path
     binaries: Binaries
@@ -150,7 +150,7 @@ class Cluster:
         self._clean()
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
-        """A session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
+        """Return a session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
         socket = self._socket()
         if socket is None:
             raise ServerError(f"{self.data}: no server runs there")

@@ -38,7 +38,7 @@ __all__ = [
 
 METAPAGES: Final = 1
 MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
-"""Heap blocks to a block of the visibility map: two bits each behind the page's header (HEAPBLOCKS_PER_PAGE)."""
+"""Heap pages to a page of the visibility map: two bits each behind the page's header (HEAPBLOCKS_PER_PAGE)."""
 ONLY_INDEX_SCANS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off", "enable_indexonlyscan": "off", "enable_tidscan": "off"}
 ONLY_INDEX_LOOKUPS: Final = {"enable_seqscan": "off", "enable_bitmapscan": "off"}
 FIRST_USER_OID: Final = 16384
@@ -50,9 +50,9 @@ class ColdEvidence(Strict):
     server_was_down: bool  # no process, no pid file
     resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
     direct_io: bool | None  # what the probe said; None with buffered I/O
-    misses: dict[str, int]  # by relation: blocks that the query asked of the storage
-    expected: dict[str, int]  # by relation: distinct blocks that its plan touches
-    cached: dict[str, int] = Field(default_factory=dict)  # by relation: blocks that had been read and were found again: misses none
+    misses: dict[str, int]  # by relation: pages that the query asked of the storage
+    expected: dict[str, int]  # by relation: distinct pages that its plan touches
+    cached: dict[str, int] = Field(default_factory=dict)  # by relation: pages that had been read and were found again: misses none
 
     @property
     def faults(self) -> list[str]:
@@ -79,7 +79,7 @@ class ColdEvidence(Strict):
 
 
 def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
-    """Every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
+    """Return every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
     oids = [find_relation(conn, name).oid for name in relations]
     rows = conn.execute(
         """
@@ -113,7 +113,7 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
     """Bring into the session and into shared_buffers every catalogue page that `statement` will want, and no page of any relation.
 
     A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, but planning
-    reads block 0 (the metapage) of every B-tree of the table and keeps it in the session's relation cache: on a slow tier one
+    reads page 0 (the metapage) of every B-tree of the table and keeps it in the session's relation cache: on a slow tier one
     of the few reads that make the difference. So the rest of what planning wants is fetched without planning: asking for
     a relation's size opens it (its catalogue rows, its operator class) without reading it, and the columns' statistics are
     read through the same index as the planner does. A test holds that the statement then misses no catalogue page.
@@ -127,7 +127,7 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
 
 
 def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Distinct heap blocks that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
+    """Distinct heap pages that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
     row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -135,7 +135,7 @@ def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Distinct blocks of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
+    """Distinct pages of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
     row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -143,11 +143,11 @@ def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
-    """Distinct blocks of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
+    """Distinct pages of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
 
-    Counted as accesses: the scan comes down from the root once and goes along the leaves once, so each block is asked
+    Counted as accesses: the scan comes down from the root once and goes along the leaves once, so each page is asked
     for once. The counted scan is the session's second, whose relation cache holds the metapage already; a fresh session's first reads
-    that too, when it plans, so one is added. (Tests compare with the blocks found in shared_buffers, and with the leaves by pageinspect.)
+    that too, when it plans, so one is added. (Tests compare with the pages found in shared_buffers, and with the leaves by pageinspect.)
 
     Raises:
         EvidenceError: the server would not answer by an index scan of `index`.
@@ -163,7 +163,7 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
 
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
-    """Blocks that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
+    """Pages that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
 
     Reads table and index, so ask long before the server is stopped for the cold measurement. Placement does not change the answer.
     """

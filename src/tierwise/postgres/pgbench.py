@@ -24,7 +24,7 @@ INDEXES: Final = ("pgbench_accounts_pkey", "pgbench_branches_pkey", "pgbench_tel
 ROWS_PER_SCALE: Final = 100_000
 """Accounts of one branch."""
 ROWS_PER_PAGE: Final = 61
-"""Accounts in one block, as pgbench fills it."""
+"""Accounts in one page, as pgbench fills it."""
 
 SCRIPTS: Final = ("tpcb-like", "simple-update", "select-only")
 """pgbench's built-in scripts, by its own names."""
@@ -88,10 +88,10 @@ def _rank(accounts: int) -> str:
 
 
 def age(conn: Connection, *, scattered: int = 0) -> None:
-    """Give every block of the accounts room for one more row, as a database has it that was in use for long.
+    """Give every page of the accounts room for one more row, as a database has it that was in use for long.
 
-    A freshly filled block has no such room, so its first update goes to the end of the table and writes to the index; later ones
-    stay in the block. Without this a benchmark slows down while it runs, for minutes. `scattered`: how many accounts were `scatter`ed.
+    A freshly filled page has no such room, so its first update goes to the end of the table and writes to the index; later ones
+    stay in the page. Without this a benchmark slows down while it runs, for minutes. `scattered`: how many accounts were `scatter`ed.
     """
     place = _rank(scattered) if scattered else "aid - 1"
     conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")
@@ -99,7 +99,7 @@ def age(conn: Connection, *, scattered: int = 0) -> None:
 
 
 def keep(conn: Connection, accounts: int) -> None:
-    """Keep the first `accounts` alone, in as few blocks as they need: a database that a server has changed wholly in no time."""
+    """Keep the first `accounts` alone, in as few pages as they need: a database that a server has changed wholly in no time."""
     conn.execute("DELETE FROM pgbench_accounts WHERE aid > %s", [accounts])
     conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
 

@@ -54,7 +54,7 @@ def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None
 
 
 def move(conn: Connection, relation: str, tier_name: str) -> None:
-    """Copy `relation`, block by block, to the tier; nothing at all where it is there already.
+    """Copy `relation`, page by page, to the tier; nothing at all where it is there already.
 
     Raises:
         InputError: there is no such table or index.

@@ -1,4 +1,4 @@
-"""Blocks of each relation that one statement found in shared_buffers or asked of the storage: PostgreSQL's own counts."""
+"""Pages of each relation that one statement found in shared_buffers or asked of the storage: PostgreSQL's own counts of its blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from tierwise.postgres.settings import Connection
 
 @dataclass(frozen=True)
 class BlockCount:
-    """Blocks of one relation during one statement, all forks together, without its TOAST table."""
+    """Pages of one relation during one statement, all forks together, without its TOAST table."""
 
     relation: str
     relation_class: RelationClass
@@ -22,7 +22,7 @@ class BlockCount:
 
     @property
     def accesses(self) -> int:
-        """Blocks asked for, wherever they were."""
+        """Pages asked for, wherever they were."""
         return self.hits + self.reads
 
 
@@ -70,7 +70,7 @@ class BlockCounter:
         }
 
     def _read(self) -> dict[int, tuple[int, int]]:
-        """Blocks fetched and blocks hit since the statistics were reset, by oid."""
+        """Pages fetched and pages hit since the statistics were reset, by oid."""
         self._conn.execute("SELECT pg_stat_force_next_flush()")
         rows = self._conn.execute(
             "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",

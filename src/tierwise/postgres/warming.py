@@ -16,13 +16,13 @@ ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 
 
 def warm_heap(conn: Connection, table: str) -> int:
-    """Read every block of `table`'s heap into shared_buffers, which must have room for it; returns their number.
+    """Read every page of `table`'s heap into shared_buffers, which must have room for it; returns their number.
 
     By a TID range scan: a sequential scan of a table that is large beside shared_buffers goes through a small ring of buffers and warms
     nothing. The session must be in autocommit. What it knew of the table's indexes it has forgotten: warm the catalogues afterwards.
 
     Raises:
-        EvidenceError: the same scan, run again, had to read a block.
+        EvidenceError: the same scan, run again, had to read a page.
     """
     _scanned(conn, table)
     again = _scanned(conn, table)
@@ -32,7 +32,7 @@ def warm_heap(conn: Connection, table: str) -> int:
 
 
 def _scanned(conn: Connection, table: str) -> BlockCount:
-    """Blocks of `table` that a TID range scan over all of it asked for."""
+    """Pages of `table` that a TID range scan over all of it asked for."""
     name = sql.Identifier(table)
     pages = "(pg_relation_size(%s::regclass) / current_setting('block_size')::bigint)"
     (end,) = conn.execute(f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)]).fetchall()[0]

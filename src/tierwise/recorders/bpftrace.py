@@ -1,6 +1,6 @@
 """Every read of a server's processes, by bpftrace on the system calls: seen by the kernel, no process is stopped. Needs root.
 
-The reads of PostgreSQL 18's I/O workers are those of processes like any other, and a read of several blocks (preadv) is one read.
+The reads of PostgreSQL 18's I/O workers are those of processes like any other, and a read of several pages (preadv) is one read.
 """
 
 import json

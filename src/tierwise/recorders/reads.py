@@ -33,11 +33,11 @@ MOST_READS: Final = 300_000
 """A recorder keeps no more: what it keeps (some 200 bytes each, in the kernel or in a scratch file) stays bounded."""
 
 FIRST_VERSION: Final = 12
-"""The first major version of PostgreSQL that reads blocks by pread."""
+"""The first major version of PostgreSQL that reads pages by pread."""
 
 FILE: Final = re.compile(r"(?P<relation>\d+(_(fsm|vm|init))?)(\.(?P<segment>\d+))?")
 PARTS: Final = ("pg_xact", "pg_multixact/members", "pg_multixact/offsets", "pg_subtrans")
-"""Folders of the data folder that hold blocks of 8 KiB and no relations."""
+"""Folders of the data folder that hold pages of 8 KiB and no relations."""
 FILES: Final[dict[str, Any]] = {
     "device": pl.Int64,
     "inode": pl.Int64,
@@ -130,7 +130,7 @@ def _target(link: Path) -> str:
 
 
 def data_files(data: Path) -> pl.DataFrame:
-    """Every file of blocks below the data folder `data` and its tablespaces, by device and inode (`FILES`).
+    """Return every file of pages below the data folder `data` and its tablespaces, by device and inode (`FILES`).
 
     A tablespace is known by its number; `base`, `global` and others (pg_xact) are parts of the data folder. A relation is
     database/file node, with its fork where that is not the main one.

@@ -7,7 +7,7 @@ from statistics import geometric_mean
 from typing import Final
 
 from tierwise.analysis.judging import Judgement, Through
-from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.words import IoArm
 from tierwise.report.formats import DASH
 from tierwise.report.words import VARIANTS, arm_label
@@ -25,12 +25,12 @@ class Truth(StrEnum):
 
 @dataclass(frozen=True)
 class Arm:
-    """What one arm says of a claim; `name` as in ``tierwise claims``. What the published protocol says rests on all its I/O arms."""
+    """What one arm says of a claim; `name` as in ``tierwise claims``. What the published protocol says rests on all its ways of I/O."""
 
     name: str
     verdict: Verdict
     estimate: float | None
-    states: tuple[StateVerdict, ...]
+    cases: tuple[CaseVerdict, ...]
     through: Through | None
 
     @property
@@ -48,30 +48,30 @@ class Arm:
 
     @property
     def io(self) -> IoArm:
-        return self.states[0].arm
+        return self.cases[0].arm
 
     @property
     def middle(self) -> float:
-        """Geometric mean over the states' estimates, to sort by; infinite where nothing was estimated, or something was not seen."""
-        values = [state.estimate for state in self.states if state.estimate]
+        """Geometric mean over the cases' estimates, to sort by; infinite where nothing was estimated, or something was not seen."""
+        values = [case.estimate for case in self.cases if case.estimate]
         return geometric_mean(values) if values else float("inf")
 
     def saves(self, limit: float) -> Truth:
-        """Whether what is left of the time is at most `limit`: the whole interval, in every state that was measured; no, by one state."""
-        if any(state.low is not None and state.low > limit for state in self.states):
+        """Whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one case."""
+        if any(case.low is not None and case.low > limit for case in self.cases):
             return Truth.FALSE
-        return Truth.TRUE if all(state.high is not None and state.high <= limit for state in self.states) else Truth.UNKNOWN
+        return Truth.TRUE if all(case.high is not None and case.high <= limit for case in self.cases) else Truth.UNKNOWN
 
 
 def arms(judged: Judgement) -> list[Arm]:
-    """Every arm of `judged` with at least one state, from the one with the smallest values on."""
+    """Return every arm of `judged` with at least one case, from the one with the smallest values on."""
     return sorted(_arms(judged), key=lambda arm: (arm.middle, arm.name))
 
 
 def _arms(judged: Judgement) -> Iterator[Arm]:
     own = IoArm.DIRECT if IoArm.DIRECT in judged.rests_on else IoArm.BUFFERED
-    states = tuple(state for state in judged.states if state.arm is own)
-    if states:
-        yield Arm(PUBLISHED if own is IoArm.DIRECT else f"{PUBLISHED}/{own}", judged.verdict, judged.estimate, states, judged.through)
+    cases = tuple(case for case in judged.cases if case.arm is own)
+    if cases:
+        yield Arm(PUBLISHED if own is IoArm.DIRECT else f"{PUBLISHED}/{own}", judged.verdict, judged.estimate, cases, judged.through)
     for name, arm in judged.arms.items():
-        yield Arm(name, arm.verdict, arm.estimate, arm.states, arm.through)
+        yield Arm(name, arm.verdict, arm.estimate, arm.cases, arm.through)

@@ -1,7 +1,8 @@
 """What a cell of a chapter shows: a figure, a table, a sentence.
 
 A figure or a table shows its caption below itself as a second output; `notebooks.chapter` makes it the caption of the
-cell's label, so that the numbers in a caption come from rows too.
+cell's label, so that the numbers in a caption come from rows too. The query of a figure stands in the notebook; what a table
+or a sentence asks is its last output, folded up.
 """
 
 import re
@@ -17,6 +18,7 @@ import polars.selectors as cs
 import vl_convert
 from IPython.display import display
 
+from tierwise.report import asked
 from tierwise.report.formats import NBSP
 from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
@@ -25,6 +27,7 @@ VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
 """The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
 
 ROWS_MIME: Final = "text/csv"
+SQL_MIME: Final = "application/sql"
 
 LINE: Final = 120
 PADDING: Final = 5
@@ -37,8 +40,14 @@ _display: Callable[..., None] = display
 
 
 def show(bundle: dict[str, Any]) -> None:
-    """One output of a cell, by mime type."""
+    """Show one output of a cell, by mime type."""
     _display(bundle, raw=True)
+
+
+def show_asked() -> None:
+    """Show the queries that were asked since something was last shown, if any were: folded up in the notebook, a file beside the pages."""
+    if sql := asked.take():
+        show({"text/markdown": f"<details><summary>Query</summary>\n\n```sql\n{sql}\n```\n\n</details>", SQL_MIME: sql})
 
 
 @dataclass(frozen=True)
@@ -49,6 +58,7 @@ class Sentence:
 
     def _ipython_display_(self) -> None:
         show({"text/markdown": self.text})
+        show_asked()
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,7 @@ class Figure:
     def _ipython_display_(self) -> None:
         show(self.bundle())
         show({"text/markdown": self.caption})
+        asked.take()
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,7 @@ class Table:
     align: str = ""
 
     def markdown(self) -> str:
-        """A pipe table: both engines and JupyterLab read it.
+        """Return a pipe table, which both engines and JupyterLab read.
 
         The dashes of the second line are the columns' shares of the page, because that line is longer than the 72 columns
         up to which Pandoc would not wrap cells.
@@ -102,6 +113,7 @@ class Table:
     def _ipython_display_(self) -> None:
         show({"text/markdown": self.markdown()})
         show({"text/markdown": self.caption})
+        show_asked()
 
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:

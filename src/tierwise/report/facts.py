@@ -75,7 +75,7 @@ def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts
 
 
 def plain(markdown: str) -> str:
-    """The text of a sentence, on one line, without marks."""
+    """Return the text of a sentence, on one line, without marks."""
     lines = (line.lstrip("#- ") for line in markdown.splitlines() if not line.startswith(":::"))
     return " ".join(MARKUP.sub("", " ".join(lines)).split())
 

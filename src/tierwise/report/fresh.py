@@ -55,7 +55,7 @@ def _version_digest(run: Path, engine: str, version: str) -> str:
 
 
 def inputs(run: Path) -> str:
-    """The digest of rows and manifest of `run`, the reference run, our code, the study's inputs, the pinned packages and this Python."""
+    """Return a digest of rows and manifest of `run`, the reference run, our code, the study's inputs, the pins and this Python."""
     folders = [run, *sorted({held.folder for held in taken(run)})]
     there = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in there]

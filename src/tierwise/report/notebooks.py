@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
-from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
@@ -29,13 +29,16 @@ NOTEBOOKS: Final = "notebooks"
 FIGURES: Final = "figures"
 ROWS: Final = "rows"
 """Folders beside the pages: every chart for print, and the rows behind it."""
+QUERIES: Final = "sql"
+ASKED: Final = "asked"
+"""Folder beside the pages, and in it that of the queries of each table."""
 
 
 @dataclass(frozen=True)
 class Shown:
     """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
 
-    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type.
+    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type; `sql` what a table or a sentence asks.
     """
 
     cell: str
@@ -43,6 +46,7 @@ class Shown:
     from_rows: bool
     label: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
+    sql: str = ""
 
 
 def read(executed: Path) -> list[Shown]:
@@ -60,7 +64,7 @@ def read(executed: Path) -> list[Shown]:
 
 
 def chapter(executed: Path, folder: Path) -> str:
-    """The Markdown of the executed notebook `executed`; its charts for print and their rows are written into `folder`.
+    """The Markdown of the executed notebook `executed`; its charts for print, their rows and its tables' queries are written into `folder`.
 
     Raises: what `read` raises.
     """
@@ -91,14 +95,15 @@ def _shown(cell: NotebookNode, where: str) -> Shown:
     outputs = [output for output in cell.outputs if output.output_type != "stream"]
     if LEFT_OUT.search(cell.source) and not any(output.output_type == "error" for output in outputs):
         return Shown(cell.id, "", True)
-    data = [_data(output, where) for output in outputs]
+    told = [_data(output, where) for output in outputs]
+    data, sql = [one for one in told if SQL_MIME not in one], "".join(one.get(SQL_MIME, "") for one in told)
     match data:
         case []:
             return Shown(cell.id, "", True)
         case [{"text/markdown": text}]:
-            return Shown(cell.id, str(text), True)
+            return Shown(cell.id, str(text), True, sql=sql)
         case [body, {"text/markdown": caption}] if label:
-            return Shown(cell.id, str(caption), True, label, body)
+            return Shown(cell.id, str(caption), True, label, body, sql)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 
@@ -112,6 +117,10 @@ def _markdown(part: Shown, folder: Path) -> str:
         file = f"{ROWS}/{part.label}.csv"
         write_whole(folder / file, part.body[ROWS_MIME])
         behind = f" Rows: `{file}`."
+    elif part.sql:
+        file = f"{ASKED}/{part.label}.sql"
+        write_whole(folder / QUERIES / f"{file}.txt", f"{part.sql}\n")
+        behind = f" Asked: `{file}`."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 

@@ -39,7 +39,7 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand on a page of their own behind the answer, on paper; a page of the site has them at its side."""
-BESIDE: Final = ("sql", notebooks.FIGURES, notebooks.ROWS)
+BESIDE: Final = (notebooks.QUERIES, notebooks.FIGURES, notebooks.ROWS)
 """Folders that a page links to."""
 
 
@@ -82,7 +82,7 @@ def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: M
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
         (folder / name).mkdir(exist_ok=True)
-    _copy_queries(folder / "sql")
+    _copy_queries(folder / notebooks.QUERIES)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
     return Book(folder, told["title"], told["subtitle"], chapters, variables)

@@ -16,6 +16,7 @@ from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
+from tierwise.report import asked
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.judged import judged_once
 from tierwise.report.rooms import judge_all
@@ -72,12 +73,16 @@ class Run:
         return self.name[0].upper() + self.name[1:]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-        """The rows of `sql`."""
+        """Return the rows of `sql`, which is noted as asked (`report.asked`)."""
+        asked.note(sql, parameters)
+        return self._rows(sql, parameters)
+
+    def _rows(self, sql: str, parameters: Sequence[Any]) -> pl.DataFrame:
         return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
 
     def substrate(self, pair: str) -> Substrate | None:
         """The one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
-        found = self.query("select distinct substrate from timings where pair = ?", [pair])["substrate"]
+        found = self._rows("select distinct substrate from timings where pair = ?", [pair])["substrate"]
         return Substrate.of({Substrate(word) for word in found}) if len(found) else None
 
     def verdict(self, claim: str) -> ClaimVerdict | None:

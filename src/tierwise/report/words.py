@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
-from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import studies
 from tierwise.report.formats import DASH, count, interval, number, tied
@@ -16,15 +16,15 @@ CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried be
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
 
 WORDS: Final = "reading/words.toml"
-"""File of a study's room: its names for states and for variants of its protocol."""
+"""File of a study's room: its names for cases and for variants of its protocol."""
 
 
 def _named(kind: str) -> dict[str, Any]:
     return {key: said for study in studies.having(WORDS) for key, said in tomllib.loads(studies.text(study, WORDS)).get(kind, {}).items()}
 
 
-STATES: Final[dict[str, str]] = _named("states")
-"""State in the rows -> its name."""
+CASES: Final[dict[str, str]] = _named("cases")
+"""Case in the rows, as a state of the census -> its name."""
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
 NOTHING: Final = "not measured"
@@ -44,12 +44,12 @@ def cell_words(cell: str) -> str:
     )
 
 
-def state_name(state: str) -> str:
-    """``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto Rico``."""
+def case_name(case: str) -> str:
+    """``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto Rico``; other cases stay."""
     for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
-        if mark in state:
-            return phrase.format(*(STATES.get(part, part) for part in state.split(mark)))
-    return STATES.get(state, state)
+        if mark in case:
+            return phrase.format(*(CASES.get(part, part) for part in case.split(mark)))
+    return CASES.get(case, case)
 
 
 def marked(said: Verdict | Ruling) -> str:
@@ -58,7 +58,7 @@ def marked(said: Verdict | Ruling) -> str:
     return f"**{verdict.mark}**{text.removeprefix(verdict.mark)}"
 
 
-def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
+def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
     """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:
@@ -71,11 +71,11 @@ def estimated(what: Judgement | ArmVerdict | StateVerdict) -> str:
 
 def bounds(claim: ClaimVerdict) -> str:
     """The published bounds as Markdown, states by their names."""
-    named = re.sub(r"\b[A-Z]{2}\b", lambda code: STATES.get(code[0], code[0]), claim.bounds_text)
+    named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
 
 
-def repeats(what: Judgement | StateVerdict) -> str:
+def repeats(what: Judgement | CaseVerdict) -> str:
     """How many repeats an estimate rests on, or a dash."""
     return count(what.pairs) if what.pairs else DASH
 
@@ -88,12 +88,11 @@ def unit_of(leaf: Mapping[str, Any]) -> str:
 def claim_sentence(claim: ClaimVerdict) -> str:
     """What was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
-    if not claim.states:
+    if not claim.cases:
         return f"{head} Verdict: {marked(claim)}."
-    states = "; ".join(
-        f"{state_name(state.state)} {estimated(state)}" + (f" with {ARMS[state.arm]}" if len(claim.rests_on) > 1 else "")
-        for state in claim.states
+    cases = "; ".join(
+        f"{case_name(case.case)} {estimated(case)}" + (f" with {ARMS[case.arm]}" if len(claim.rests_on) > 1 else "") for case in claim.cases
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
     flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
-    return f"{head} Here: {states}{published}. Verdict: {marked(claim)}.{flagged}"
+    return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}"

@@ -39,7 +39,7 @@ class CommonElectronics(Strict):
     segments: Parameter
 
     def of(self, mechanics: Mechanics) -> Electronics:
-        """The electronics of one drive with these `mechanics`."""
+        """Return the electronics of one drive with these `mechanics`."""
         geometry, segment_bytes = mechanics.geometry, int(self.segment.base)
         sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
         return Electronics(
@@ -151,7 +151,7 @@ def validate(
 
 
 def as_text(found: Validation) -> str:
-    """One line for a person."""
+    """Return one line for a person."""
     electronics = "fitted electronics" if found.fitted_on else "its own electronics"
     return (
         f"{found.trace}, {found.part}, {electronics}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "

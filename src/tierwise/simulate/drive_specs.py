@@ -124,7 +124,7 @@ class DriveSpecs(Strict):
 
 
 def read_specs(path: Path) -> DriveSpecs:
-    """The electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over.
+    """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over.
 
     Raises:
         InputError: the file is absent, cannot be parsed, lacks a field or says something impossible.

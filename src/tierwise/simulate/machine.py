@@ -33,7 +33,7 @@ def stand_in() -> Machine:
 
 
 def load_machine(pair: str) -> Machine:
-    """The machine of `pair`.
+    """Return the machine of `pair`.
 
     Raises:
         InputError: no such file, an unknown field, an impossible value, a missing source or unit.

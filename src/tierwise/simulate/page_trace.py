@@ -152,7 +152,7 @@ def _pages(requests: Ints, total: int) -> Ints:
     pages = np.empty(total, np.int64)
     at = 0
     for row in range(len(requests)):
-        for block in range(requests[row, 1]):
-            pages[at] = requests[row, 0] + block
+        for offset in range(requests[row, 1]):
+            pages[at] = requests[row, 0] + offset
             at += 1
     return pages

@@ -20,7 +20,7 @@ class Block:
     where: str = ""
 
     def walk(self) -> Iterator["Block"]:
-        """This block and all inside it."""
+        """Yield this block and all inside it."""
         yield self
         for value in self.fields.values():
             for inner in value if isinstance(value, list) else [value]:
@@ -28,7 +28,7 @@ class Block:
                     yield from inner.walk()
 
     def number(self, name: str, default: float | None = None) -> float:
-        """The number `name`.
+        """Return the number `name`.
 
         Raises:
             InputError: it is absent and there is no default, or it is no finite number.
@@ -46,7 +46,7 @@ class Block:
         return found
 
     def whole(self, name: str, default: int | None = None, *, least: int = 0) -> int:
-        """The whole number `name`, at least `least`."""
+        """Return the whole number `name`, at least `least`."""
         number = self.number(name, default)
         if number % 1 or number < least:
             raise InputError(self.where, field=name, value=number, rule=f"must be a whole number of at least {least}")

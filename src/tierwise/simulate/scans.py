@@ -1,4 +1,4 @@
-"""How long a device takes for a table's blocks, asked for in one way or another: a sample is simulated, the rest in proportion."""
+"""How long a device takes for a table's pages, asked for in one way or another: a sample is simulated, the rest in proportion."""
 
 import random
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Reading:
 
 
 def whole(table_bytes: float, *, request_bytes: int, depth: int = 1) -> Reading:
-    """The table from its first block to its last."""
+    """Return the table from its first page to its last."""
     return Reading(table_bytes / request_bytes, request_bytes, depth)
 
 
@@ -42,7 +42,7 @@ def parts_in_order(part_bytes: float, table_bytes: float, *, request_bytes: int,
 
 
 def lookups(rows: float, *, depth: int = 1) -> Reading:
-    """A block anywhere in the table for each row."""
+    """Return a page anywhere in the table for each row."""
     return Reading(rows, PAGE_BYTES, depth, scattered=1.0)
 
 

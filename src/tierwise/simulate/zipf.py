@@ -167,7 +167,7 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
 
 
 def rates_of(benchmark: Benchmark) -> list[Rates]:
-    """The measured phase for each of `SEEDS`, in their order."""
+    """Return the measured phase for each of `SEEDS`, in their order."""
     workers = _workers(benchmark.scale)
     if workers == 1:
         return [benchmark.rates(seed) for seed in SEEDS]

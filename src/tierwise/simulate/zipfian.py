@@ -60,7 +60,7 @@ def rank_of(chance: float) -> int:
 
 @compiled
 def chance_below(rank: int) -> float:
-    """The probability of a rank below `rank`: the inverse of `rank_of`."""
+    """Return the probability of a rank below `rank`: the inverse of `rank_of`."""
     if rank < 2:
         return rank / ZETA
     return float(((rank / (RANKS + 1)) ** (1 - THETA) - 1 + _ETA) / _ETA)

@@ -35,7 +35,7 @@ class ClockParts:
 
 
 class Daemon:
-    """A process that serves mounts, by one clock. `state` is a folder for its control channel, record, log and lists of requests."""
+    """A process that serves mounts, by one clock. `state` is the folder of its control channel, record, log and lists of requests."""
 
     def __init__(self, state: Path):
         self.state = state
@@ -121,7 +121,7 @@ class Daemon:
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
-        """Return when its clock, which counts several, has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let its clock, which counts several, go, until it has gained so many seconds; `hold`: it then stands until it is let go."""
         with Sleeper(self.state) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
@@ -166,7 +166,7 @@ class Daemon:
 
 
 class Sleeper:
-    """Somebody who sleeps by the clock of the daemon with this `state`, in whatever process he is."""
+    """Somebody who sleeps by the clock of the daemon of the folder `state`, in whatever process he is."""
 
     def __init__(self, state: Path):
         self._control = Control(Record.control(state), timeout_s=SLEEP_MOST_S)
@@ -182,5 +182,5 @@ class Sleeper:
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Return when the clock has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let the clock go and return when it has gained so many seconds; `hold`: it then stands until it is let go."""
         self._control.call("sleep", seconds=seconds, hold=hold)

@@ -89,7 +89,7 @@ class Mount:
         return self.daemon.call(do, tier=self._name, **arguments)
 
     def requests(self) -> pl.DataFrame:
-        """The latest requests (about a million), in the order of their arrival.
+        """Return the latest requests (about a million), in the order of their arrival.
 
         Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.

@@ -1,4 +1,4 @@
-"""What a running daemon leaves in its state folder, so that somebody else can find and end it."""
+"""What a running daemon leaves in its folder, so that somebody else can find and end it."""
 
 import os
 from contextlib import suppress
@@ -26,7 +26,7 @@ class Record(Strict):
 
     @staticmethod
     def all_below(folder: Path) -> dict[Path, "Record"]:
-        """State folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
+        """Folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
         found = {}
         for state, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name not in {"backing", "mount"}]
@@ -37,7 +37,7 @@ class Record(Strict):
 
     @staticmethod
     def control(state: Path) -> Path:
-        """Where the control channel of the daemon with this state folder listens."""
+        """Where the control channel of the daemon with this folder listens."""
         return state / "control"
 
     @staticmethod

@@ -266,7 +266,8 @@ class Server:
             volume.go_by(self._clock)
 
     def _complete(self) -> None:
-        """Have the devices do what is under way, as writes of a killed server may be: nobody waits for it by this clock any more."""
+        """Have threads and devices do what is under way, such as a killed server's writes: nobody waits for it by this clock any more."""
+        self._workers.finish()
         while any(volume.transfers.outstanding for volume in self._volumes.values()):
             due_s = min(volume.transfers.due_s for volume in self._volumes.values())
             if due_s == inf:
@@ -284,6 +285,7 @@ class Server:
 
     def _sleep(self, *, seconds: float, hold: bool = False) -> Later:
         later, until_s = Later(), self._clock.now() + seconds
+        self._hold(held=False)
         self._slept += 1
         heappush(self._sleepers, (until_s, self._slept, hold, later))
         return later

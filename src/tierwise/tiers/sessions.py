@@ -120,7 +120,7 @@ def used_s_of(cpu_stat: bytes) -> float:
 
 
 def grouped(folders: list[str]) -> GroupedByKernel | GroupedByHand:
-    """The group in `folders` (`tierwise.core.session_group`)."""
+    """Return the group in `folders` (`tierwise.core.session_group`)."""
     first, *others = map(Path, folders)
     return GroupedByKernel(first, others[0]) if others else GroupedByHand(first)
 

@@ -5,6 +5,7 @@ import math
 import mmap
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ THREADS: Final = 4
 
 INLINE_BYTES: Final = 128 * KIB
 """A larger write goes to a thread, so that it holds nobody up; for a smaller one that takes longer than the write."""
+
+GLANCE_S: Final = 1e-4
+"""How long to sleep between two looks at jobs that must end."""
 
 Data = bytes | memoryview
 Answer = Data | int
@@ -70,6 +74,12 @@ class Workers:
             then, answer = self._finished.popleft()
             self.pending -= 1
             then(answer)
+
+    def finish(self) -> None:
+        """Do every job, and give out its answer."""
+        while self.pending:
+            self.collect()
+            time.sleep(GLANCE_S)
 
     def _work(self) -> None:
         while True:

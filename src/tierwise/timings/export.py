@@ -1,7 +1,7 @@
 """A complete run made small enough for git: what has many rows becomes a seeded sample, marked as one and used for no verdict.
 
 Raw rows of a study with more than `MOST_ROWS` are drawn and flagged. Beside them lie tables of single observations, a folder
-``<table>/<study>/`` each: recorded block sequences (`traces`), of which whole files are kept, because half a sequence cannot be
+``<table>/<study>/`` each: recorded page sequences (`traces`), of which whole files are kept, because half a sequence cannot be
 replayed; and any other (transactions, single reads), of whose files the same share of rows is kept. The manifest says in `samples`
 of which tables some rows are missing.
 

@@ -83,7 +83,7 @@ def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def merge_parts(run_folder: Path) -> Path:
-    """All own rows in `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
+    """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
 
     May be repeated after a kill at any point. A run that takes every row from others gets no file. Raises `InputError` where there is no
     row, or a part is not valid.

@@ -21,8 +21,8 @@ RELATION_IO: Final = pl.Struct(
         "relation": pl.String,  # name as in pg_class
         "relation_class": pl.String,  # table, index
         "tier": pl.String,  # name of the tier in its pair
-        "hits": pl.Int64,  # blocks found in shared_buffers during the operation
-        "reads": pl.Int64,  # blocks asked of the storage during the operation
+        "hits": pl.Int64,  # pages found in shared_buffers during the operation
+        "reads": pl.Int64,  # pages asked of the storage during the operation
         "io_s": pl.Float64,  # sum of the times of the requests for its files, all forks; null where not known
         "io_basis": pl.String,  # how `io_s` was found, or why it is null
     }
@@ -77,7 +77,7 @@ PARTS_SINCE: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class RelationIo:
-    """Blocks of one relation during one operation, and the time of its requests (`None`: not known; `io_basis` says why)."""
+    """Pages of one relation during one operation, and the time of its requests (`None`: not known; `io_basis` says why)."""
 
     relation: str
     relation_class: str

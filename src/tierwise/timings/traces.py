@@ -1,4 +1,4 @@
-"""Recorded block sequences: what each query of a trial asked of the storage, kept with the run, once for each trial.
+"""Recorded page sequences: what each query of a trial asked of the storage, kept with the run, once for each trial.
 
 ``data/raw/<run id>/traces/<study>/<pair>/<trial>.parquet``, the trial's key being folders and file name. A query's rows are in the
 order of issue; its last row, `end`, closes it.

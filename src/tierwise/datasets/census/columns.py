@@ -64,7 +64,7 @@ SCHEMA: Final = pa.schema([pa.field(column.name, _ARROW[column.type], nullable=F
 
 
 def ddl(table: str) -> str:
-    """The source's CREATE TABLE for `table` (a name, or ``schema.name``): 125 columns and ``id serial primary key``.
+    """Return the source's CREATE TABLE for `table` (a name, or ``schema.name``): 125 columns and ``id serial primary key``.
 
     Names are not quoted, as in the source: in the server they are lower-case.
     """

@@ -46,7 +46,7 @@ class Table:
         self._flat = np.concatenate([np.repeat(values, row) for row in repeats])
 
     def draw(self, ranks: Ints, keys: Ints | int = 0) -> Ints:
-        """A value for each rank, from the distribution of its key."""
+        """Return a value for each rank, from the distribution of its key."""
         drawn: Ints = self._flat.take(keys * np.int32(RESOLUTION) + ranks)
         return drawn
 
@@ -98,7 +98,7 @@ class Facts:
 
 @cache
 def load_facts() -> Facts:
-    """The distilled facts of this checkout."""
+    """Return the distilled facts of this checkout."""
     path: Path = paths.data() / "datasets" / "census1990.json"
     read = json.loads(path.read_text(encoding="utf-8"))
     return Facts(

@@ -28,7 +28,7 @@ def counts_at(fraction: float) -> dict[int, int]:
 
 
 def blocks(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
-    """The file in order, one batch for each state of residence, in `SCHEMA`.
+    """Yield the file in order, one batch for each state of residence, in `SCHEMA`.
 
     A fraction below 1 has fewer households in each state; it is not a subsample of rows, so households stay whole.
     """

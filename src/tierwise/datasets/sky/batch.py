@@ -45,7 +45,7 @@ def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles:
 
 
 def archive_columns(ra: Values, dec: Values) -> dict[str, pa.Array]:
-    """The archive's own columns for positions in degrees: unit vector (cx, cy, cz) and htmid."""
+    """Return the archive's own columns for positions in degrees: unit vector (cx, cy, cz) and htmid."""
     vectors = unit_vectors(ra, dec)
     return {**{name: pa.array(axis) for name, axis in zip(("cx", "cy", "cz"), vectors, strict=True)}, "htmid": pa.array(htm_ids(vectors))}
 

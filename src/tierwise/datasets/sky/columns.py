@@ -62,5 +62,5 @@ ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
 
 
 def table(*, archive: bool) -> Table:
-    """The release's table, or the archive's."""
+    """Return the release's table, or the archive's."""
     return ARCHIVE_PSC if archive else PSC

@@ -36,7 +36,7 @@ class Bins:
         self._bins = np.searchsorted(edges, lower, side="right").astype(np.int32)
 
     def __call__(self, magnitude: Floats32) -> Ints:
-        """The bin of each; magnitudes from -16 to 48."""
+        """Return the bin of each; magnitudes from -16 to 48."""
         steps = (magnitude - np.float32(_BRIGHTEST_MAG)) * np.float32(1 / _STEP_MAG)
         found: Ints = self._bins.take(steps.astype(np.int32))
         return found
@@ -131,7 +131,7 @@ class Facts(Strict):
 
 @cache
 def load_facts() -> Facts:
-    """The distilled facts of this checkout."""
+    """Return the distilled facts of this checkout."""
     return read_toml(paths.data() / "datasets" / "twomass.toml", Facts)
 
 

@@ -122,7 +122,7 @@ def _astropy(what: str, error: ImportError) -> MissingError:
 
 
 def columns_of(votable: Any) -> pa.Table:
-    """The columns of a VOTable's table (astropy's) by their names."""
+    """Return the columns of a VOTable's table (astropy's) by their names."""
     return pa.table({field.name: _array(votable.array[field.name]) for field in votable.fields})
 
 

@@ -67,7 +67,7 @@ class Sky:
 
 
 def plan(fraction: float, seed: int, *, archive: bool = False) -> Sky:
-    """The file of `fraction` and `seed`; with `archive`, with the archive's four columns.
+    """Return the file of `fraction` and `seed`; with `archive`, with the archive's four columns.
 
     Raises:
         InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.

@@ -58,7 +58,7 @@ class Frames:
         return identifiers
 
     def of(self, field: int) -> Ints:
-        """The places of a field's frames, in order."""
+        """Return the places of a field's frames, in order."""
         return np.flatnonzero(self.field == field)
 
 
@@ -68,7 +68,7 @@ def references(band: Ints) -> Ints:
 
 
 def schedule(fields: int, seed: int) -> Frames:
-    """Each field's nights: `EPOCHS` in r, scattered over five seasons of half a year, and one in each other band."""
+    """Return each field's nights: `EPOCHS` in r, scattered over five seasons of half a year, and one in each other band."""
     rng = np.random.default_rng([seed, 0])
     bands = np.array([EPOCH_BAND] * EPOCHS + [band for band in range(len(BANDS)) if band != EPOCH_BAND])
     shape = (fields, len(bands))
@@ -195,7 +195,7 @@ def observe(number: int, first_source: int, sources: int, frames: Frames, seed: 
 
 
 def frame_order(x: Floats, y: Floats) -> tuple[Ints, Ints]:
-    """The order of detections in their frame, by detector and row, and the number of each in its detector, from 1."""
+    """Return the order of detections in their frame, by detector and row, and the number of each in its detector, from 1."""
     detector = ext_num(x, y)
     order = np.lexsort((y, detector))
     sorted_detector = detector[order]

@@ -64,7 +64,7 @@ def position(at: Place) -> dict[str, Any]:
 
 
 def both_positions(at: Place) -> dict[str, Any]:
-    """The same, and the galactic one."""
+    """Return the columns of `position`, and those of the galactic one."""
     lon, lat = galactic(at.ra, at.dec)
     return {**position(at), "l": lon, "b": lat}
 
@@ -76,13 +76,13 @@ def flux(magnitude: Floats) -> Floats:
 
 
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
-    """The set of frames, one of each band, of each detector of a field."""
+    """Return the set of frames, one of each band, of each detector of a field."""
     identifiers: Ints = 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
     return identifiers
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
-    """The rows of Multiframe: one for every exposure."""
+    """Return the rows of Multiframe: one for every exposure."""
     rows = len(frames.field)
     date = (np.datetime64("1858-11-17") + frames.mjd.astype(np.int64)).astype(str)
     names = np.array([f"survey{number:08d}" for number in range(rows)])
@@ -204,7 +204,7 @@ def _measures(magnitude: Floats) -> dict[str, Any]:
 
 
 def best_match(field: Field, frames: Frames) -> pa.RecordBatch:
-    """Each source in each exposure of its field, in this order; without a detection, the archive's defaults."""
+    """Return each source in each exposure of its field, in this order; without a detection, the archive's defaults."""
     sources, exposures = field.seq_num.shape
     seq_num = field.seq_num.ravel()
     values = {

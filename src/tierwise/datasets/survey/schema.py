@@ -46,7 +46,7 @@ class _Columns(Strict):
 
 @cache
 def load_tables() -> dict[str, Table]:
-    """Each table by its name, in the order of `NAMES`."""
+    """Return each table by its name, in the order of `NAMES`."""
     path = paths.data() / "datasets" / "survey.toml"
     read = {name: validate(told, _Columns, where=f"{paths.short(path)}: {name}") for name, told in read_table(path).items()}
     types = {name: {column: kind for kind, columns in told.columns for column in columns.split()} for name, told in read.items()}

@@ -64,7 +64,7 @@ class Survey:
         ]
 
     def batches(self, name: str) -> Iterator[pa.RecordBatch]:
-        """The rows of table `name`: by field, those of Detection by exposure."""
+        """Yield the rows of table `name`: by field, those of Detection by exposure."""
         if name == "Multiframe":
             yield rows.multiframe(self.frames)
         elif name == "Detection":

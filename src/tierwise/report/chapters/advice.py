@@ -80,7 +80,7 @@ class Advised:
 
 
 def advised(run: Run, study: str, pair: str) -> Advised:
-    """The quickest placement for no room, for room for the indexes, for the tables and for all, from `study`'s rows on `pair`."""
+    """Return the quickest placement for no room, for room for the indexes, for the tables and for all, from `study`'s rows on `pair`."""
     try:
         workload = workload_of(run.connection, run.folder, study=study, pair=pair)
     except MissingError as missing:

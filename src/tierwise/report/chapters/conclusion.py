@@ -68,7 +68,7 @@ def meetings(found: Found) -> Table:
 
 
 def strategies(found: Found) -> Table | Sentence:
-    """Each placement of each workload with enough clean jobs, with its rank by time, by cost per IOPS and by cost per query."""
+    """Tabulate each placement of each workload with enough clean jobs, with its rank by time, by cost per IOPS and by cost per query."""
     rows = [row for name, every in _comparable(found).items() for row in _ranked(name, every)]
     if not rows:
         return Sentence(f"Placements are not ranked. {NO_RANKING} {told_rejected(found.run)}")

@@ -14,7 +14,7 @@ from tierwise.report.run import Run
 
 
 def profile(run: Run) -> Table:
-    """Every parameter of the run's profile."""
+    """Tabulate every parameter of the run's profile."""
     rows = [[f"`{name}`", _plain(value)] for name, value in _leaves(run.manifest.profile)]
     caption = f"Every parameter of the profile, as recorded. {run.stamp}, n = {count(len(rows))} parameters."
     return Table(["Parameter", "Value"], rows, caption)

@@ -26,7 +26,7 @@ def told(run: Run, found: Beside | None) -> Sentence:
 
 
 def cells(found: Beside | None) -> Table | Sentence:
-    """The medians of both runs and their ratio, by cell."""
+    """Tabulate the medians of both runs and their ratio, by cell."""
     if found is None or found.cells.is_empty():
         return Sentence("")
     rows = [

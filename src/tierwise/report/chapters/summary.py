@@ -11,7 +11,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, estimated, marked, repeats, state_name
+from tierwise.report.words import bounds, case_name, estimated, marked, repeats
 
 
 def confirming(claim: Judgement) -> str:
@@ -48,7 +48,7 @@ def claims(run: Run) -> Table:
     return Table(
         header,
         rows,
-        "Published statements and what this run says of them. Found: the ratio of the state on which the verdict hangs, from n blocks. "
+        "Published statements and what this run says of them. Found: the ratio of the case on which the verdict hangs, from n blocks. "
         "Arms differ from the published protocol in one thing (@sec-arms). "
         f"A star marks bounds that the text does not give itself. {run.stamp}"
         + (f"; the last column is the pair `{reader}`." if reader else ".")
@@ -57,7 +57,7 @@ def claims(run: Run) -> Table:
 
 
 def _claim_row(claim: ClaimVerdict) -> list[str]:
-    where = f", {state_name(claim.deciding_state)}" if claim.deciding_state and claim.estimate is not None else ""
+    where = f", {case_name(claim.deciding_case)}" if claim.deciding_case and claim.estimate is not None else ""
     blocks = f", n{NBSP}={NBSP}{repeats(claim)}" if repeats(claim) != DASH else ""
     return [
         claim.id,

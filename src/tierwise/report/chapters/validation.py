@@ -61,7 +61,7 @@ def fitted() -> Sentence:
 
 
 def caches() -> Table:
-    """The LRU page cache beside published hit ratios."""
+    """Tabulate the LRU page cache beside published hit ratios."""
     rows = [
         [
             count(line["pages"]),

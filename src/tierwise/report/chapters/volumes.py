@@ -15,7 +15,7 @@ EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
 
 
 def told() -> str:
-    """The example in words: ``500 GiB with 6,000 IOPS``."""
+    """Say the example in words: ``500 GiB with 6,000 IOPS``."""
     return f"{EXAMPLE.gib:g}{NBSP}GiB with {count(int(EXAMPLE.iops))}{NBSP}IOPS"
 
 

@@ -24,12 +24,12 @@ MOST: Final = 6
 
 
 def sql() -> str:
-    """The text of ``clocks.sql``."""
+    """Return the text of ``clocks.sql``."""
     return (files("tierwise") / QUERY).read_text(encoding="utf-8")
 
 
 def held(run: Run) -> pl.DataFrame:
-    """The rows of ``clocks.sql``."""
+    """Return the rows of ``clocks.sql``."""
     return run.query(sql())
 
 

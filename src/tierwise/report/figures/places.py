@@ -58,7 +58,7 @@ def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
 
 
 def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure | Sentence:
-    """Every observation, by place; a panel for each query, form and way of I/O.
+    """Draw every observation, by place; a panel for each query, form and way of I/O.
 
     `observed`: query, form, arm, place, block, elapsed_s and flags (text) of each.
     """
@@ -127,9 +127,9 @@ def arm_of(run: Run, pair: str, shown: Shown) -> str:
     return next((arm for arm in ARMS if arm in found), "direct")
 
 
-def simulated_arms(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
-    """What the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry an arm of which enough seeds
-    were simulated on each place; empty where there is none."""
+def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
+    """What the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry a way of reading of which
+    enough seeds were simulated on each place; empty where there is none."""
     record = run.record(study, pair)
-    known = (arm for arm in (record.facts.get(query, []) if record else []) if arm["form"] == form and arm["seconds"])
-    return [arm for arm in known if all(enough(len(seeds)) for seeds in arm["seconds"].values())]
+    known = (way for way in (record.facts.get(query, []) if record else []) if way["form"] == form and way["seconds"])
+    return [way for way in known if all(enough(len(seeds)) for seeds in way["seconds"].values())]

@@ -116,12 +116,12 @@ class ColdScan:
             return stream.scan(iter(range(table.pages)), page_s(table, method, self._server.processor))
         return self._by_bitmap(stream, iter(np.unique(pages).tolist()))
 
-    def _by_bitmap(self, stream: Stream, blocks: Iterator[int]) -> Process:
+    def _by_bitmap(self, stream: Stream, pages: Iterator[int]) -> Process:
         yield from self._descend()
         for leaf in self._leaves_wanted():
             yield self._ask_s
             yield from self._leaves.read(self._index, Run(leaf, 1))
-        yield from stream.scan(blocks, page_s(self._table, ScanMethod.BITMAP, self._server.processor))
+        yield from stream.scan(pages, page_s(self._table, ScanMethod.BITMAP, self._server.processor))
 
     def _by_index(self, pages: Ints) -> Process:
         """Reads a leaf, and each page of the table when its first row is due; what is read again costs the processor alone."""

@@ -69,7 +69,7 @@ class Processor(Strict):
         return self.model_copy(update={"speed": self.speed.model_copy(update={"value": self.speed.value * speed})})
 
     def with_row_us(self, row_us: float) -> Self:
-        """The same, with another cost of a row: each of a sequential scan, each of the range in the others, whatever the speed."""
+        """Return the same, with another cost of a row: each of a sequential scan, each of the range in the others, whatever the speed."""
         row = Parameter(value=row_us * self.speed.value, unit="us", source="--cpu-us-per-row")
         scans = {name: getattr(self, name).model_copy(update={"row": row}) for name in ("sequential", "index", "bitmap")}
         return self.model_copy(update=scans)

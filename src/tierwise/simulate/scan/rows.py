@@ -85,7 +85,7 @@ def touched_pages(table: Table) -> float:
 
 
 def pages_in_order(table: Table, draw: np.random.Generator) -> Ints:
-    """The page of each row of the range, in the order of the column: one draw of the jitter."""
+    """Return the page of each row of the range, in the order of the column: one draw of the jitter."""
     ranks = np.arange(table.first, table.first + table.matched)
     sd = table.jitter_rows
     if not sd:

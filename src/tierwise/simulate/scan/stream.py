@@ -1,8 +1,8 @@
-"""PostgreSQL 18's read stream: which blocks a sequential or a bitmap scan asks for, how far ahead, and who reads them.
+"""PostgreSQL 18's read stream: which pages a sequential or a bitmap scan asks for, how far ahead, and who reads them.
 
-The rules are those of ``read_stream.c``: blocks that follow each other become one read; the look-ahead doubles with each read that is
-waited for, and falls by one with each block found in shared buffers, of which there are none here. Under `sync` no read begins before it
-is wanted, but blocks that do not follow each other are announced to the kernel.
+The rules are those of ``read_stream.c``: pages that follow each other become one read; the look-ahead doubles with each read that is
+waited for, and falls by one with each page found in shared buffers, of which there are none here. Under `sync` no read begins before it
+is wanted, but pages that do not follow each other are announced to the kernel.
 """
 
 from collections import deque
@@ -16,7 +16,7 @@ from tierwise.simulate.scan.read_ahead import NO_PAGE, OpenFile, Run
 from tierwise.simulate.scan.words import IoMethod
 
 COMBINED: Final = 16
-"""Blocks of one read at most: io_combine_limit."""
+"""Pages of one read at most: io_combine_limit."""
 IN_PLACE: Final = 4
 """While no more than this many reads are under way io_uring still runs the next one where it is begun."""
 
@@ -93,7 +93,7 @@ class Readers:
 
 
 class Stream:
-    """`blocks`, in their order, for a session that takes `page_s` for each once it is there."""
+    """`pages`, in their order, for a session that takes `page_s` for each once it is there."""
 
     def __init__(self, clock: Clock, relation: Relation, reads: Reads, *, sequential: bool):
         self._relation, self._reads = relation, reads
@@ -102,16 +102,16 @@ class Stream:
         self._most = (max(1, reads.concurrency) + 1) * COMBINED
         self._advises = reads.method is IoMethod.SYNC and not sequential and reads.concurrency > 0
         self._distance = 1
-        self._pending: list[int] = []  # blocks of the read that is being put together
+        self._pending: list[int] = []  # pages of the read that is being put together
         self._begun: deque[_Read] = deque()
         self._pinned = 0
         self._next = self._advised_from = NO_PAGE
         self._ungot: int | None = None
 
-    def scan(self, blocks: Iterator[int], page_s: float) -> Process:
+    def scan(self, pages: Iterator[int], page_s: float) -> Process:
         """Read them all, and handle each."""
         while True:
-            yield from self._look_ahead(blocks)
+            yield from self._look_ahead(pages)
             if not self._begun:
                 return
             read = self._begun[0]
@@ -122,27 +122,27 @@ class Stream:
                 self._advised_from = NO_PAGE
             for _ in range(read.run.length):
                 self._pinned -= 1
-                yield from self._look_ahead(blocks)
+                yield from self._look_ahead(pages)
                 yield page_s
 
-    def _look_ahead(self, blocks: Iterator[int]) -> Process:
+    def _look_ahead(self, pages: Iterator[int]) -> Process:
         most = max(1, self._reads.concurrency)
         while len(self._begun) < most and self._pinned + len(self._pending) < self._distance:
             if len(self._pending) == COMBINED:
                 yield from self._begin()
                 continue
-            block = self._ungot if self._ungot is not None else next(blocks, None)
+            page = self._ungot if self._ungot is not None else next(pages, None)
             self._ungot = None
-            if block is None:
+            if page is None:
                 self._distance = 0
-            elif self._pending and block != self._pending[-1] + 1:
+            elif self._pending and page != self._pending[-1] + 1:
                 yield from self._begin()
                 if len(self._begun) == most:
-                    self._ungot = block
+                    self._ungot = page
                     return
-                self._pending = [block]
+                self._pending = [page]
             else:
-                self._pending.append(block)
+                self._pending.append(page)
         whole = len(self._pending) == COMBINED or not self._distance or (len(self._pending) >= self._distance and not self._pinned)
         if self._pending and whole and len(self._begun) < most:
             yield from self._begin()

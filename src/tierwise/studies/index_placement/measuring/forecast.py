@@ -1,7 +1,7 @@
-"""The census study: trials on an emulated pair, from the blocks that each query reads and what the pair's devices take for them.
+"""The census study: trials on an emulated pair, from the pages that each query reads and what the pair's devices take for them.
 
-How many heap pages a count finds is proportional to the rows (state blocks and areas grow with the file), and where they lie follows
-the shares of the states of residence. What the host does beside is measured (``forecast.toml``).
+How many heap pages a count finds is proportional to the rows (those of a state and of its areas grow with the file), and where they lie
+follows the shares of the states of residence. What the host does beside is measured (``forecast.toml``).
 """
 
 from dataclasses import dataclass, field

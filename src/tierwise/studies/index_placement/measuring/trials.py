@@ -88,17 +88,17 @@ class State:
 
 
 def statement(state: str) -> str:
-    """The published query for `state`."""
+    """Return the published query for `state`."""
     return counting(census.STATES[state])
 
 
 def counting(code: int) -> str:
-    """The published query for the place of birth `code`."""
+    """Return the published query for the place of birth `code`."""
     return f"select count(*) from census where pob = {code}"
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """{table, index} on {hdd, ssd} x start state x I/O arm, and the variants that the profile's sweep asks for, the table on hdd."""
+    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -144,7 +144,7 @@ def dataset(lab: Lab) -> Dataset:
 
 
 def begin(lab: Lab) -> State:
-    """The study's notes at the beginning: the data set, and no copy of it yet."""
+    """Return the study's notes at the beginning: the data set, and no copy of it yet."""
     return State(dataset(lab))
 
 
@@ -154,7 +154,7 @@ def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """The trial's copy of the table made, its index on the trial's tier."""
+    """Make the trial's copy of the table, with its index on the trial's tier."""
     table, build = trial.cell.table, variant_of(trial).build
     with lab.loading() as connection:
         _use(connection, table, build, lab, state.data)
@@ -227,7 +227,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
-    """Blocks that a cold query of `variant` must miss, by relation."""
+    """Pages that a cold query of `variant` must miss, by relation."""
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 

@@ -12,7 +12,7 @@ PUBLISHED: Final = "published"
 CATALOGUES_BYTES: Final = 4 * MIB
 """Room for more of the catalogues than a session reads, in bytes."""
 MAP: Final = "census_vm"
-"""Blocks of the table's visibility map, which the server counts as the table's."""
+"""Pages of the table's visibility map, which the server counts as the table's."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Chapter on the census study: block reads, verdicts, planner, predictions, and the reader's own pair."""
+"""Chapter on the census study: page reads, verdicts, planner, predictions, and the reader's own pair."""
 
 import json
 from statistics import median
@@ -10,7 +10,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, difference, listed, percent, seconds, span
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CACHES, claim_sentence, estimated, marked, state_name
+from tierwise.report.words import ARMS, CACHES, case_name, claim_sentence, estimated, marked
 from tierwise.studies.index_placement.reading.figures import PLACEMENTS, QUERY, io_arms, main_arm
 
 STUDY: Final = "index_placement"
@@ -20,7 +20,7 @@ AGREEMENT: Final = 0.10
 
 
 def cold_times(run: Run, pair: str) -> Sentence:
-    """The cold count for Florida, the slowest, on each placement, in words."""
+    """Write the cold count for Florida, the slowest, on each placement, in words."""
     arm = main_arm(run, pair)
     rows = run.query(
         "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
@@ -35,7 +35,7 @@ def cold_times(run: Run, pair: str) -> Sentence:
 
 
 def reads(run: Run, pair: str) -> Table:
-    """Blocks asked of the storage, by relation, over all placements and blocks of the interleaving."""
+    """Pages asked of the storage, by relation, over all placements and blocks of the interleaving."""
     rows = run.query(
         """
         select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
@@ -46,15 +46,15 @@ def reads(run: Run, pair: str) -> Table:
     ).rows()
     rows.sort(key=lambda row: (list(ARMS).index(row[0]), list(CACHES).index(row[1]), QUERIED.index(row[2])))
     cells = [
-        [ARMS[arm], cache, state_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
+        [ARMS[arm], cache, case_name(state), span(numbers[0:2]), span(numbers[2:4]), span(numbers[4:6]), count(numbers[6])]
         for arm, cache, state, *numbers in rows
     ]
     several = len(io_arms(run, pair)) > 1
-    header = ["I/O", "Cache", "State", "Table blocks read", "Index blocks read", "Blocks found cached", "n"]
+    header = ["I/O", "Cache", "State", "Table pages read", "Index pages read", "Pages found cached", "n"]
     return Table(
         header if several else header[1:],
         cells if several else [row[1:] for row in cells],
-        "Blocks of 8 KiB that each count asked of the storage, by relation: the range over every placement and repetition. "
+        "Pages of 8 KiB that each count asked of the storage, by relation: the range over every placement and repetition. "
         f"{run.note(pair, sum(row[-1] for row in rows), 'observations', QUERY)}",
         align="lllrrrr" if several else "llrrrr",
     )
@@ -71,17 +71,17 @@ def share_of_index(run: Run, pair: str) -> Sentence:
     if not rows:
         return Sentence(f"No row of this run is about the pair `{pair}`.")
     told = "; ".join(
-        f"{state_name(state)} {count(round(index))} of {count(round(index + heap))} ({percent(index / max(index + heap, 1))})"
+        f"{case_name(state)} {count(round(index))} of {count(round(index + heap))} ({percent(index / max(index + heap, 1))})"
         for state, index, heap in rows
     )
     return Sentence(
-        f"Of the blocks that a cold count reads, the index has: {told}. Where nearly all reads go to the table, an index that cost nothing "
+        f"Of the pages that a cold count reads, the index has: {told}. Where nearly all reads go to the table, an index that cost nothing "
         "at all would leave nearly all of the time."
     )
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of the census study."""
+    """Write one paragraph for each claim of the census study."""
     told = (
         claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
         for claim in run.verdicts
@@ -116,7 +116,7 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
         rows.append(
             [
                 ARMS[cell["arm"]],
-                state_name(cell["state"]),
+                case_name(cell["state"]),
                 PLACEMENTS[cell["table"], cell["index"]],
                 count(one["requests"]),
                 seconds(median(time_s for _, time_s, _ in both)),
@@ -155,8 +155,8 @@ def here(run: Run) -> Sentence:
     lines = [
         f"- {claim.id}: {marked(claim.here)}"
         + (
-            f", {estimated(claim.here)} in {state_name(claim.here.deciding_state)}, n = {count(claim.here.pairs)} repeats"
-            if claim.here.deciding_state
+            f", {estimated(claim.here)} in {case_name(claim.here.deciding_case)}, n = {count(claim.here.pairs)} repeats"
+            if claim.here.deciding_case
             else ""
         )
         for claim in run.verdicts

@@ -15,7 +15,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, VARIANTS, bounds, marked, state_name
+from tierwise.report.words import ARMS, VARIANTS, bounds, case_name, marked
 from tierwise.studies.index_placement.reading.figures import QUERY, main_arm
 from tierwise.studies.index_placement.reading.figures_reads import shown_state
 
@@ -33,7 +33,7 @@ NOT_SHOWN: Final = "No other arm of this run is shown to make it true."
 GROWN: Final = "grown"
 REMEDIES: Final = {
     "index-only": "VACUUM the table, so that the count reads the index alone",
-    "bitmap": "Leave the planner its bitmap scan, which reads the table's blocks in their order",
+    "bitmap": "Leave the planner its bitmap scan, which reads the table's pages in their order",
     "heap-cached": "Give the table memory",
     "deduplicated": "Let the index keep each value once, as it does by default",
     GROWN: "Build an index anew that grew by inserts",
@@ -44,7 +44,7 @@ WORTH: Final = 0.9
 
 
 def claim_of(run: Run, name: str) -> ClaimVerdict:
-    """The verdict on the claim `name`."""
+    """Return the verdict on the claim `name`."""
     return next(claim for claim in run.verdicts if claim.id == name)
 
 
@@ -59,12 +59,12 @@ def arm_list(run: Run, pair: str) -> Table | Sentence:
 
 
 def verdicts_by_arm(run: Run, pair: str) -> Table | Sentence:
-    """The census study's own pair: one row an arm, with every claim's verdict and the blocks behind the cold ratio."""
+    """Tabulate the census study's own pair: one row an arm, with every claim's verdict and the pages behind the cold ratio."""
     return _verdict_table(run, pair, {name: claim_of(run, name) for name in TABLED})
 
 
 def verdicts_here(run: Run) -> Table | Sentence:
-    """The same on the reader's pair; nothing without one."""
+    """Tabulate the same on the reader's pair; nothing without one."""
     judged = {name: here for name in TABLED if (here := claim_of(run, name).here)}
     return _verdict_table(run, run.manifest.reader_pair, judged) if run.manifest.reader_pair else Sentence("")
 
@@ -78,12 +78,12 @@ def _verdict_table(run: Run, pair: str, judged: Mapping[str, Judgement]) -> Tabl
     if not shown:
         return _nothing(pair)
     state = shown_state(run, pair)
-    rows = [[arm.label, *(_cell(claim, arm) for claim in judged.values()), *_blocks(arm, state)] for arm in shown]
+    rows = [[arm.label, *(_cell(claim, arm) for claim in judged.values()), *_pages(arm, state)] for arm in shown]
     return Table(
         ["Arm", *TABLED, "Reads, index on HDD", "Reads, index on SSD"],
         rows,
-        "What each arm says of the statements; the number is the ratio of the state on which the verdict hangs. Reads: blocks of the "
-        f"table + of the index that a cold count for {state_name(state)} asks of the storage. {run.note(pair, len(rows), 'arms', QUERY)}",
+        "What each arm says of the statements; the number is the ratio of the case on which the verdict hangs. Reads: pages of the "
+        f"table + of the index that a cold count for {case_name(state)} asks of the storage. {run.note(pair, len(rows), 'arms', QUERY)}",
         align="llllllrr",
     )
 
@@ -97,8 +97,8 @@ def _cell(claim: Judgement, arm: Arm) -> str:
     return f"{marked(same.verdict)} {estimate}"
 
 
-def _blocks(arm: Arm, state: str) -> list[str]:
-    """Blocks of the table + blocks of the index on both placements."""
+def _pages(arm: Arm, state: str) -> list[str]:
+    """Pages of the table + pages of the index on both placements."""
     if arm.through is None:
         return [DASH, DASH]
     both = ([of.get(state, {}).get(placement) for of in (arm.through.heap_reads, arm.through.index_reads)] for placement in MOVED)
@@ -138,14 +138,14 @@ def conditions(run: Run, pair: str) -> Sentence:
 
 def leaves(arm: Arm, usual: str = "") -> str:
     """What the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
-    shares = [state.estimate for state in arm.states if state.estimate is not None]
+    shares = [case.estimate for case in arm.cases if case.estimate is not None]
     if not shares:
         return f"has not {MINIMUM_REPEATS} clean repeats"
     return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
 
 
 def _states(arm: Arm) -> str:
-    return listed(state_name(state.state) for state in arm.states if state.estimate is not None)
+    return listed(case_name(case.case) for case in arm.cases if case.estimate is not None)
 
 
 def _condition(arm: Arm, shown: Sequence[Arm], usual: str, claim: ClaimVerdict) -> str:
@@ -174,15 +174,15 @@ def _other_io(everything: Sequence[Arm], truth: Mapping[str, Truth], io: str) ->
 
 
 def _reads(arm: Arm) -> str:
-    """Blocks of the first state on each placement; where both read alike, the most that moving the index could save."""
+    """Pages of the first state on each placement; where both read alike, the most that moving the index could save."""
     heap, index = (arm.through.heap_reads, arm.through.index_reads) if arm.through else ({}, {})
     state = next((state for state, of in heap.items() if of.keys() >= set(MOVED)), None)
     if state is None:
         return ""
-    on_hdd, on_ssd = (f"{_whole(heap[state][at])} blocks of the table and {_whole(index[state][at])} of the index" for at in MOVED)
+    on_hdd, on_ssd = (f"{_whole(heap[state][at])} pages of the table and {_whole(index[state][at])} of the index" for at in MOVED)
     if on_hdd != on_ssd:
-        return f"With the index on HDD a count for {state_name(state)} reads {on_hdd}, with the index on SSD {on_ssd}."
-    return f"A count for {state_name(state)} reads {on_hdd}, and only the latter move.{_share(arm, state)}"
+        return f"With the index on HDD a count for {case_name(state)} reads {on_hdd}, with the index on SSD {on_ssd}."
+    return f"A count for {case_name(state)} reads {on_hdd}, and only the latter move.{_share(arm, state)}"
 
 
 def _share(arm: Arm, state: str) -> str:

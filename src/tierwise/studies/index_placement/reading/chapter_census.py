@@ -8,7 +8,7 @@ from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, number, percent, size
 from tierwise.report.run import Run
-from tierwise.report.words import state_name
+from tierwise.report.words import case_name
 from tierwise.timings.manifest import DatasetRecord
 
 STUDY: Final = "index_placement"
@@ -53,7 +53,7 @@ def counts(run: Run, pair: str) -> Table:
         here = rows_of.get(state)
         rows.append(
             [
-                state_name(state),
+                case_name(state),
                 count(published),
                 count(round(published * share)) if record else DASH,
                 count(here) if here else DASH,

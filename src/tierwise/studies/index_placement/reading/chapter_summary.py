@@ -9,7 +9,7 @@ from tierwise.report.display import Sentence
 from tierwise.report.formats import NBSP, count, listed, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, STATES
+from tierwise.report.words import ARMS, CASES
 from tierwise.studies.index_placement.reading.figures import left_out, main_arm
 
 STUDY: Final = "index_placement"
@@ -55,7 +55,7 @@ def _answer(run: Run, pair: str) -> str:
     return (
         f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {told[INDEX]} of the time. "
         f"Moving only the **table** leaves {told[TABLE]}, moving **both** {told[BOTH]}. "
-        f"(Range over {listed(name for state, name in STATES.items() if state in left[INDEX])}; "
+        f"(Range over {listed(name for state, name in CASES.items() if state in left[INDEX])}; "
         f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
     )
 

@@ -14,7 +14,7 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, CACHES, state_name
+from tierwise.report.words import ARMS, CACHES, case_name
 
 STUDY: Final = "index_placement"
 QUERY: Final = "studies/index_placement/reading/rows.sql"
@@ -31,11 +31,11 @@ COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 SHAPES: Final = ("circle", "diamond", "square", "triangle-up")
 FROM: Final = {"cold": "cold", "hot": "hot", "cross": "cross-filled"}
 """What the caches held, in the words of a caption."""
-STATES: Final = tuple(map(state_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
+CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->FL")))
 
 
 def io_arms(run: Run, pair: str) -> list[str]:
-    """The I/O arms of the run's rows on `pair`, direct first."""
+    """Return the ways of I/O in the run's rows on `pair`, direct first."""
     found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
     return [arm for arm in ARMS if arm in found]
 
@@ -56,7 +56,7 @@ def left_out(run: Run, pair: str, cache: str = "%") -> str:
 def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     """Time of each placement over that of everything on hdd, with the band published for the index alone.
 
-    `times`: a row for each clean repeat from one cache state and with one way of I/O (arm, cache, state, block and the four
+    `times`: a row for each clean repeat from one cache and with one way of I/O (arm, cache, state, block and the four
     placements' times in seconds, as the view ``index_placement`` names them).
     """
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
@@ -76,7 +76,7 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     panels = [
         parts.ratio_panel(
             ratios.filter(placement=name),
-            order=STATES,
+            order=CASES,
             scale=alt.Scale(domain=[0, top], nice=False),
             ticks=[tenths / 10 for tenths in range(0, round(top * 10) + 1, 2)],
             title=name.capitalize().replace("ssd", "SSD"),
@@ -99,7 +99,7 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
 
 
 def times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
-    """Every observed time of the main arm, by cache, state and placement, on a log axis.
+    """Draw every observed time of the main arm, by cache, state and placement, on a log axis.
 
     `observed`: arm, cache, state, block, table_tier, index_tier, elapsed_s and flags (a list) of each observation of one variant.
     """
@@ -159,7 +159,7 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     panels = [
         parts.ratio_panel(
             part,
-            order=STATES,
+            order=CASES,
             scale=alt.Scale(type="log", domain=[low, high], nice=False),
             ticks=parts.log_ticks(low, high),
             title=title,
@@ -179,11 +179,11 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
 
 def _named(rows: pl.DataFrame) -> pl.DataFrame:
     """`rows` with their state in words, as `row`."""
-    return rows.rename({"state": "row"}).with_columns(pl.col("row").map_elements(state_name, return_dtype=pl.String))
+    return rows.rename({"state": "row"}).with_columns(pl.col("row").map_elements(case_name, return_dtype=pl.String))
 
 
 def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """A title and the rows of each cache state, and of each arm where there are several."""
+    """A title and the rows of each cache, and of each arm where there are several."""
     several = rows["arm"].n_unique() > 1
     cut = (
         (f"{name}, {told}" if several else name, rows.filter(arm=arm, cache=cache))
@@ -196,11 +196,11 @@ def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
 def _bounds(cache: str) -> dict[str, Bounds]:
     """State, in words -> published bounds of the ratio."""
     return {
-        state_name(state.name): claim.bounds
+        case_name(case.name): claim.bounds
         for claim in load_claims().claims
         if claim.kind is Kind.RATIO and claim.bounds
-        for state in claim.states
-        if state.study == "index_placement" and state.select.get("cache") == cache
+        for case in claim.cases
+        if case.study == "index_placement" and case.select.get("cache") == cache
     }
 
 
@@ -214,7 +214,7 @@ def _times_panel(rows: pl.DataFrame, title: str, picked: alt.Parameter, width_px
     unit = "datum.value >= 1000 ? format(datum.value / 1000, '~g') + ' s' : format(datum.value, '~g') + ' ms'"
     axis = alt.Axis(values=parts.log_ticks(low / 1.15, high * 1.15), labelExpr=unit)
     base = alt.Chart(rows).encode(
-        y=alt.Y("row:N", sort=list(STATES), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.2)),
+        y=alt.Y("row:N", sort=list(CASES), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.2)),
         yOffset=alt.YOffset("placement:N", sort=order),
         color=alt.Color("placement:N", scale=alt.Scale(domain=order, range=COLOURS), legend=legend),
         opacity=alt.condition(picked, alt.value(0.85), alt.value(0.08)),

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
-from tierwise.analysis.rules import StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.arms import Arm, arms
@@ -16,7 +16,7 @@ from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import interval, number
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, STATES, arm_label, state_name
+from tierwise.report.words import ARMS, CASES, arm_label, case_name
 from tierwise.studies.index_placement.reading.figures import QUERY, io_arms, main_arm, nothing
 
 CLAIMS: Final = {"M1": "Cold cache", "M3": "Cross"}
@@ -35,7 +35,7 @@ GAP_PX: Final = 10
 
 
 def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """Every arm's ratio in each state, with its interval, beside the published band; sorted.
+    """Draw every arm's ratio in each state, with its interval, beside the published band; sorted.
 
     `repeats`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of blocks.
     """
@@ -87,25 +87,25 @@ class _Look:
 
 
 def _ratio_rows(shown: Iterable[Arm]) -> pl.DataFrame:
-    return pl.DataFrame([_ratio_row(arm, state) for arm in shown for state in arm.states if state.estimate is not None])
+    return pl.DataFrame([_ratio_row(arm, case) for arm in shown for case in arm.cases if case.estimate is not None])
 
 
-def _ratio_row(arm: Arm, state: StateVerdict) -> dict[str, Any]:
-    assert state.estimate is not None
-    assert state.low is not None, "an estimate has an interval"
-    assert state.high is not None, "an estimate has an interval"
-    estimates = [one.estimate for one in arm.states if one.estimate is not None]
+def _ratio_row(arm: Arm, case: CaseVerdict) -> dict[str, Any]:
+    assert case.estimate is not None
+    assert case.low is not None, "an estimate has an interval"
+    assert case.high is not None, "an estimate has an interval"
+    estimates = [one.estimate for one in arm.cases if one.estimate is not None]
     lowest, highest = number(min(estimates), 2), number(max(estimates), 2)
     return {
         "arm": arm_label(arm.variant),
-        "queried": state_name(state.state),
-        "state": STATES[state.state[-2:]],
-        "ratio": state.estimate,
-        "low": state.low,
-        "high": state.high,
-        "interval": interval(state.low, state.high),
-        "seen": WORDS.get(state.verdict, "no verdict"),
-        "repeats": state.pairs,
+        "queried": case_name(case.case),
+        "state": CASES[case.case[-2:]],
+        "ratio": case.estimate,
+        "low": case.low,
+        "high": case.high,
+        "interval": interval(case.low, case.high),
+        "seen": WORDS.get(case.verdict, "no verdict"),
+        "repeats": case.pairs,
         "range": lowest if lowest == highest else f"{lowest} to {highest}",
     }
 

@@ -14,7 +14,7 @@ from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, STATES, arm_label, state_name
+from tierwise.report.words import ARMS, CASES, arm_label, case_name
 from tierwise.studies.index_placement.reading.figures import QUERY, nothing
 from tierwise.timings.traces import TraceKey, read_trace
 
@@ -26,7 +26,7 @@ TIMES_TOLD: Final = (
     " Time: that of the requests for each relation, among them one page of the primary key, which planning reads; the rest is the server's "
     "own; beside it a bar's whole time."
 )
-DISTANCES_TOLD: Final = " Distance: mean step from one read of a relation to the next, index on HDD, as recorded once; 1 is the next block."
+DISTANCES_TOLD: Final = " Distance: mean step from one read of a relation to the next, index on HDD, as recorded once; 1 is the next page."
 PLACES: Final = ("index on HDD", "index on SSD")
 BAR_PX: Final = 12
 DOT_PX: Final = 20
@@ -42,11 +42,11 @@ def shown_state(run: Run, pair: str) -> str:
         "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
     )
     arms_of = dict(found.iter_rows())
-    return max(STATES, key=lambda state: (arms_of.get(state, 0), -list(STATES).index(state)))
+    return max(CASES, key=lambda state: (arms_of.get(state, 0), -list(CASES).index(state)))
 
 
 def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
-    """Why: blocks read of table and index, the time that they take, and how far apart they lie, in each arm.
+    """Why: pages read of table and index, the time that they take, and how far apart they lie, in each arm.
 
     `found`: the rows of the view ``index_placement_through`` of one state, from a cold cache and with one way of I/O.
     """
@@ -60,8 +60,8 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
         ("index on " + pl.col("placement").str.split("/").list.last().str.to_uppercase()).alias("place"),
     )
     width_px = parts.label_px(order)
-    blocks = _bars(rows, {"table": "heap_reads", "index": "index_reads"}, _whole, lambda both: " + ".join(map(_whole, both)))
-    panels = [_bar_panel(blocks, f"Blocks read, {state_name(state)}, cold: table + index", "format(datum.value, ',')", order, width_px)]
+    pages = _bars(rows, {"table": "heap_reads", "index": "index_reads"}, _whole, lambda both: " + ".join(map(_whole, both)))
+    panels = [_bar_panel(pages, f"Pages read, {case_name(state)}, cold: table + index", "format(datum.value, ',')", order, width_px)]
     timed = rows.drop_nulls([*WAITS.values(), "elapsed_s"]).with_columns(
         server=pl.max_horizontal(0.0, pl.col("elapsed_s") - pl.sum_horizontal(WAITS.values()))
     )
@@ -71,9 +71,9 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
     apart = _distances(run, pair, rows.filter(placement="hdd/hdd"))
     if not apart.is_empty():
         panels.append(_distance_panel(apart, order, width_px))
-    chart = parts.stacked(panels, "Blocks that a cold count reads of table and index, their time, and how far apart they lie, by arm.")
+    chart = parts.stacked(panels, "Pages that a cold count reads of table and index, their time, and how far apart they lie, by arm.")
     caption = (
-        f"Why, for {state_name(state)}: a cold count in each arm, the table on HDD ({ARMS[io]}; medians; upper bar: "
+        f"Why, for {case_name(state)}: a cold count in each arm, the table on HDD ({ARMS[io]}; medians; upper bar: "
         "index on HDD, lower bar: index on SSD)."
         f"{TIMES_TOLD if not timed.is_empty() else ''}{DISTANCES_TOLD if not apart.is_empty() else ''}"
         f" {run.note(pair, len(rows), 'medians', QUERY)}"
@@ -142,30 +142,30 @@ def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], 
 
 
 def _distances(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Mean distance in blocks by arm and relation, from the recorded requests of the trials behind `rows`."""
+    """Mean distance in pages by arm and relation, from the recorded requests of the trials behind `rows`."""
     folder = run.folder
     names = {"census": "table", "pob": "index"}
     return pl.DataFrame(
         [
-            {"arm": row["arm"], "part": names[relation], "blocks": distance}
+            {"arm": row["arm"], "part": names[relation], "pages": distance}
             for row in rows.rows(named=True)
             for relation, distance in mean_distances(folder, TraceKey(STUDY, pair, row["trial"]), row["step"]).items()
             if relation in names and distance > 0
         ],
-        schema={"arm": pl.String, "part": pl.String, "blocks": pl.Float64},
+        schema={"arm": pl.String, "part": pl.String, "pages": pl.Float64},
     )
 
 
 def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) -> alt.LayerChart:
-    low, high = 0.8, max(apart["blocks"]) * 2
+    low, high = 0.8, max(apart["pages"]) * 2
     x = alt.X(
-        "blocks:Q",
+        "pages:Q",
         scale=alt.Scale(type="log", domain=[low, high], nice=False),
         title=None,
         axis=alt.Axis(values=parts.log_ticks(low, high), format="~s"),
     )
     y = alt.Y("arm:N", sort=list(order), title=None, axis=parts.labels(width_px))
-    tips = [alt.Tooltip("arm:N"), alt.Tooltip("part:N"), alt.Tooltip("blocks:Q", format=",.3r")]
+    tips = [alt.Tooltip("arm:N"), alt.Tooltip("part:N"), alt.Tooltip("pages:Q", format=",.3r")]
     dots = (
         alt.Chart(apart)
         .mark_point(size=70, filled=True, opacity=1)
@@ -178,11 +178,11 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
         )
     )
     height = apart["arm"].n_unique() * (DOT_PX)
-    return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Blocks from one read to the next")
+    return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Pages from one read to the next")
 
 
 def mean_distances(run_folder: Path, key: TraceKey, step: int) -> dict[str, float]:
-    """Relation -> mean distance, in its blocks, from one read to the next in query `step` of a trial; 1: each reads the next block.
+    """Relation -> mean distance, in its pages, from one read to the next in query `step` of a trial; 1: each reads the next page.
 
     A relation with a single read has no distance. Empty where nothing was recorded.
     """

@@ -1,5 +1,5 @@
 -- The heat of the census study's relations: one row for each cold count of the published protocol, and relation. A job is one count for each
--- state. The rows count blocks; which of them follow each other stands in the trace of the trial, if one was recorded.
+-- state. The rows count pages; which of them follow each other stands in the trace of the trial, if one was recorded.
 create temp view index_placement_heat as
 with
 counts as (

@@ -1,7 +1,7 @@
 -- The census study's question: what does the place of the index, and of the table, do to a count by pob?
 -- Reads the view `timings`. The first two are tables, because every claim and arm asks them again.
 
--- One row an observation: its time beside the blocks asked of the storage (reads) or found in shared
+-- One row an observation: its time beside the pages asked of the storage (reads) or found in shared
 -- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
 -- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says whence, or why not.
 -- `variant` names what differs from the published protocol; rows older than the word are of that protocol.
@@ -63,7 +63,7 @@ select * replace ('asymmetric' as variant) from kept
 union all by name
 select * replace ('asymmetric' as variant) from same_memory;
 
--- One row for each pair of tiers, I/O arm, variant, cache, state and block: the times of the four placements (table, then index),
+-- One row for each pair of tiers, way of I/O, variant, cache, state and block: the times of the four placements (table, then index),
 -- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one block.
 -- `substrate` and `flagged` speak of the two observations behind the ratio.
 create temp view index_placement as
@@ -92,7 +92,7 @@ select
 from index_placement_arms
 group by run_id, pair, arm, variant, cache, state, block;
 
--- Through which reads: one row for each pair of tiers, I/O arm, variant, cache, state and placement with the table on hdd, as
+-- Through which reads: one row for each pair of tiers, way of I/O, variant, cache, state and placement with the table on hdd, as
 -- medians over the blocks. A flag speaks of a time and leaves the counts as they are; times are of unflagged rows, where enough are left.
 create temp view index_placement_through as
 select

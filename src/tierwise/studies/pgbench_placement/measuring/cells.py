@@ -9,6 +9,7 @@ from tierwise.postgres import pgbench
 
 Size = Literal["small", "large"]
 Script = Literal["tpcb-like", "simple-update", "select-only"]
+Tier = Literal["hdd", "ssd"]
 MIX: Final = "mix"
 
 
@@ -21,8 +22,8 @@ class Cell(AnyCell):
     """
 
     size: Size
-    table: str
-    index: str
+    table: Tier
+    index: Tier
     clients: int
     script: str
     writes: float | None = None
@@ -33,12 +34,12 @@ class Cell(AnyCell):
     memory: float
     processors: int | None = None
     partitions: int | None = None
-    hot: str | None = None
+    hot: Tier | None = None
 
     @property
     def places(self) -> dict[str, str]:
         """The tier of each tablespace, by the tablespace's name."""
-        places = {"tables": self.table, "indexes": self.index}
+        places: dict[str, str] = {"tables": self.table, "indexes": self.index}
         if self.hot is None:
             return places
         return {**places, "hot_tables": self.hot, "hot_indexes": self.index if self.hot == self.table else self.hot}

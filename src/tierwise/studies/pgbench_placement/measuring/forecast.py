@@ -37,7 +37,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants = load("pgbench_placement", Constants)
     grid = study.grid(prospect.profile)
     asked = prospect.trials
@@ -74,6 +74,7 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
 
 def _window_s(trial: Trial[Cell], grid: Grid, constants: Constants) -> float:
     """Seconds of one window by the clock of the tiers: but not before its checkpoint is done and as long again as before it has passed."""
-    before_s = grid.window_s / 4
+    window_s = grid.window_s[trial.cell.table]
+    before_s = window_s / 4
     checkpoint_s = constants.checkpoint[trial.cell.table] * (grid.settle_s + before_s)
-    return grid.settle_s + max(grid.window_s, 2 * before_s + checkpoint_s)
+    return grid.settle_s + max(window_s, 2 * before_s + checkpoint_s)

@@ -9,7 +9,7 @@ import json
 import time
 from collections.abc import Iterator
 from itertools import product
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 import polars as pl
 from pydantic import Field, model_validator
@@ -32,7 +32,7 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
-from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size
+from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, flip_map
 from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
 
@@ -41,7 +41,7 @@ WAL_TIER: Final = "wal"
 PUBLISHED_SCALES: Final = {"small": 300, "large": 3000}
 PUBLISHED_MEMORY: Final = 16 / 45
 """RAM over the data of the large set, as the source gives both."""
-PLACEMENTS: Final = {
+PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
     "all_hdd": ("hdd", "hdd"),
     "index_ssd": ("hdd", "ssd"),
     "table_ssd": ("ssd", "hdd"),
@@ -58,7 +58,7 @@ OTHER_PROCESSES: Final = 8
 SKEWED_WARM: Final = 4
 """How much longer a skewed load warms up, since the lookups before it are uniform."""
 FILL: Final = 3
-"""Lookups for each block of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
+"""Lookups for each page of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
 WARM_TPS: Final = 3400
 """Transactions a second while the delays are off, as the flip map assumes them: between the 1,500 and 7,700 (geometric mean) that nine
 windows on two cores began with, by their share of updates."""
@@ -102,7 +102,9 @@ class Grid(Strict):
 
     blocks: int = Field(default=5, ge=1)
     scale: int = Field(ge=1, description="pgbench's scale of the large set; the small one is a tenth, as in the source")
-    window_s: float = Field(gt=0, description="of a window at least; it ends when its checkpoint has, and a while more")
+    window_s: dict[Tier, Annotated[float, Field(gt=0)]] = Field(
+        min_length=2, description="of a window at least, by where the tables lie; it ends when its checkpoint has, and a while more"
+    )
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
     cells: tuple[Cells, ...]
@@ -122,7 +124,7 @@ class Grid(Strict):
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study("pgbench_placement", Grid)
 
 
@@ -191,7 +193,7 @@ def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing w
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: None) -> None:  # noqa: ARG001 - facts lie beside the databases
-    """The prepared database put back, on the trial's tiers."""
+    """Put the prepared database back, on the trial's tiers."""
     cell, asked = trial.cell, grid(lab.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
@@ -218,12 +220,13 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """One window: before its checkpoint, during it, after it."""
+    """Measure one window: before its checkpoint, during it, after it."""
     cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
     lab.processors = cell.processors or PROCESSORS
     buffered = trial.arm is IoArm.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
+    window_s = asked.window_s[cell.table]
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
@@ -242,15 +245,16 @@ def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Ob
             tier.delays(True, slowdown=cell.slowdown)
         window = Window(lab, connection, relations, cell.places)
         load = pgbench.Load(lab.cluster, cell.load, clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
-        with load:
-            lab.sleep(asked.settle_s)
+        lab.hold(True)
+        with load, window:
+            lab.sleep(asked.settle_s, hold=True)
             with window.phase("before"):
-                lab.sleep(asked.window_s / 4, hold=True)
+                lab.sleep(window_s / 4, hold=True)
             with window.phase("checkpoint"):
                 connection.execute("CHECKPOINT")
             spent_s = sum(phase.elapsed_s for phase in window.phases)
             with window.phase("after"):
-                lab.sleep(max(asked.window_s / 4, asked.window_s - spent_s), hold=True)
+                lab.sleep(max(window_s / 4, window_s - spent_s), hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=cell.script, clients=clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)

@@ -64,7 +64,7 @@ def finding(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
-    """One paragraph a claim of the pgbench study."""
+    """Write one paragraph for each claim of the pgbench study."""
     table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
     told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
     return Sentence("\n\n".join(told))
@@ -105,8 +105,8 @@ def io_by_relation(run: Run, pair: str) -> Table | Sentence:
     return Table(
         ["Set", "Placement", "Relation", "Phase", "Found cached", "Read", "In sequence", "Written", "Device time"],
         [[key[0], PLACEMENTS[key[1]], SHOWN[key[2]], key[3], *_io_cells(found[key])] for key in keys],
-        "Where the I/O of pgbench goes: blocks found in shared buffers, of those asked for; then, for each "
-        "hundred transactions, blocks read, requests "
+        "Where the I/O of pgbench goes: pages found in shared buffers, of those asked for; then, for each "
+        "hundred transactions, pages read, requests "
         "written, and milliseconds that the device models took for them; of the reads that reached the tier, "
         "those in sequence. The sums of all "
         f"clean blocks of the interleaving, {ARMS['direct']}. {run.note(pair, len(rows), 'groups', QUERY)}",
@@ -173,7 +173,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "Placement",
             "WAL, MiB",
             "Full pages / transaction",
-            "Checkpoint, blocks",
+            "Checkpoint, pages",
             "Checkpoint, s",
             "Evicted by clients",
             "Written by clients",

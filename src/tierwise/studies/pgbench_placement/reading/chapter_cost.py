@@ -14,7 +14,7 @@ from tierwise.studies.pgbench_placement.reading.money import THEN, bill, per_iop
 
 
 def placements(run: Run, pair: str) -> Table | Sentence:
-    """Each placement of the large set: money a year, a million transactions, a request a second; and over everything on hdd."""
+    """Tabulate each placement of the large set: money a year, a million transactions, a request a second; and over everything on hdd."""
     book, found = load_book(THEN), served(run.connection, pair)
     if not found:
         return in_place(run, "pgbench_placement", pair, "Nothing is priced.")

@@ -16,7 +16,7 @@ GAINED: Final = ("index_ssd", "table_ssd")
 
 
 def mechanism(run: Run, pair: str) -> Sentence:
-    """How much of the random reading is the index's, and so how much either relation can gain. Flagged windows miss the same blocks."""
+    """How much of the random reading is the index's, and so how much either relation can gain. Flagged windows miss the same pages."""
     judged = next((row for row in _conditions(run, pair) if row["judged_here"]), None)
     if judged is None or judged["share"] is None:
         return Sentence("")
@@ -27,8 +27,8 @@ def mechanism(run: Run, pair: str) -> Sentence:
         f"{number(judged[name])} with {word}" for name, word in zip(GAINED, ("indexes", "tables"), strict=True) if judged[name] is not None
     )
     return Sentence(
-        f"With everything on HDD, {percent(share)} of the blocks that the large set misses are the indexes', which are {percent(of_data)} "
-        "of the data: they are asked for several times as often as blocks of the table, so they stay cached. What moves to the SSD costs "
+        f"With everything on HDD, {percent(share)} of the pages that the large set misses are the indexes', which are {percent(of_data)} "
+        "of the data: they are asked for several times as often as pages of the table, so they stay cached. What moves to the SSD costs "
         "next to nothing there, so that the other relation's misses remain: were these all, indexes on SSD would gain "
         f"{number(1 / (1 - share))} and tables {number(1 / share) if share else 'without limit'}; found are {found or 'none'}. What is "
         "missing to that are the writes: commits, checkpoints, and pages that are written to make room."

@@ -165,11 +165,11 @@ def _load(windows: pl.DataFrame) -> str:
 def _bounds(size: str) -> dict[str, Bounds]:
     """Placement, in words -> published bounds of its ratio on the set of `size`."""
     return {
-        PLACEMENTS[state.select["placement"]]: claim.bounds
+        PLACEMENTS[case.select["placement"]]: claim.bounds
         for claim in load_claims().claims
         if claim.kind is Kind.RATIO and claim.bounds
-        for state in claim.states
-        if state.study == "pgbench_placement" and state.select["size"] == size
+        for case in claim.cases
+        if case.study == "pgbench_placement" and case.select["size"] == size
     }
 
 

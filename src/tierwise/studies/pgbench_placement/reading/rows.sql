@@ -122,7 +122,7 @@ left join pgbench_placement_windows as base
     and (base.run_id, base.pair, base.arm, base.size, base.clients, base.script, base.slowdown, base.memory, base.block)
       = (one.run_id, one.pair, one.arm, one.size, one.clients, one.script, one.slowdown, one.memory, one.block);
 
--- One row for each relation, `wal` and `other` in each phase: blocks that the server asked for and found (shared buffers), and the requests
+-- One row for each relation, `wal` and `other` in each phase: pages that the server asked for and found (shared buffers), and the requests
 -- that reached the emulated tiers, of which `sequential_reads` began where the one before ended.
 create temp view pgbench_placement_relations as
 with

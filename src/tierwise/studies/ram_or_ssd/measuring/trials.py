@@ -118,7 +118,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def simulate(trial: Trial[Cell], pair: Pair, seed: int) -> Iterator[Timing]:
-    """A row for every ten seconds, from dropped caches on."""
+    """Yield a row for every ten seconds, from dropped caches on."""
     cell = trial.cell
     return _rows(trial, _benchmark(pair, cell.tier, cell.dataset_gib, cell.scale), seed, _device(pair, cell.tier))
 

@@ -104,7 +104,7 @@ def outgrown(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of the Zipfian reads."""
+    """Write one paragraph for each claim of the Zipfian reads."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "R"))
 
 

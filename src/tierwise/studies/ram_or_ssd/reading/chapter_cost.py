@@ -47,7 +47,7 @@ class _Day:
 
 
 def devices(run: Run) -> Table:
-    """Every device with a price, those of today first, of either the cheapest I/O first."""
+    """Tabulate every device with a price, those of today first, of either the cheapest I/O first."""
     found = answer_of(run)
     rows = [
         [
@@ -73,7 +73,7 @@ def devices(run: Run) -> Table:
 
 
 def same_reads(run: Run) -> Table:
-    """One SSD, more memory and more disks for the same reads, then and now."""
+    """Tabulate one SSD, more memory and more disks for the same reads, then and now."""
     rows = [
         [
             f"{case.data_to_ram:g}",

@@ -121,7 +121,7 @@ def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
 
 
 def published_means() -> pl.DataFrame:
-    """The measured phase of the author's logs: tier, dataset_gib, reads_per_s."""
+    """Return the measured phase of the author's logs: tier, dataset_gib, reads_per_s."""
     measured = published_series(READ_BENCHMARK).filter(pl.col("end_s") > WARM_UP_S)
     return measured.group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
 

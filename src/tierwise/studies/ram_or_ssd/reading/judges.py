@@ -9,7 +9,7 @@ import duckdb
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement
 from tierwise.core.words import IoArm, Substrate
-from tierwise.costs.band import States, judge_band
+from tierwise.costs.band import Cases, judge_band
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
 from tierwise.costs.sensitivity import ratio_over_band
@@ -18,12 +18,12 @@ from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, 
 Connection = duckdb.DuckDBPyConnection
 
 
-def judge(found: Callable[[Connection | None], States], claim: Claim, on: Grounds) -> Judgement:
+def judge(found: Callable[[Connection | None], Cases], claim: Claim, on: Grounds) -> Judgement:
     """What the ratios that `found` has say of `claim`; its reads go through the page cache."""
     return judge_band(claim, on.pair, found(on.rows.connection if on.rows else None), arm=IoArm.BUFFERED)
 
 
-def replaces_memory(connection: Connection | None) -> States:
+def replaces_memory(connection: Connection | None) -> Cases:
     """R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory."""
     book, found = load_book(THEN), {}
     for case in cases(connection):
@@ -36,7 +36,7 @@ def replaces_memory(connection: Connection | None) -> States:
     return found
 
 
-def sequential(_: Connection | None) -> States:
+def sequential(_: Connection | None) -> Cases:
     """R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
     return {"lead in random over lead in sequential reads": (Substrate.SIMULATED, (ratio, ratio))}

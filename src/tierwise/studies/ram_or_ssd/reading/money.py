@@ -80,7 +80,7 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
 
 
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
-    """The same from the rows of `SERVED`."""
+    """Return the same from the rows of `SERVED`."""
     served = {
         (row["data_gib"], row["medium"]): Served(
             row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Substrate(row["substrate"])

@@ -50,9 +50,11 @@ class Clients:
         Raises:
             EvidenceError: one of them met what it should not have.
         """
+        lab.hold(True)
         self._pipe.send("go")
-        lab.sleep(seconds)
+        lab.sleep(seconds, hold=True)
         self._pipe.send("stop")
+        lab.hold(False)
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:

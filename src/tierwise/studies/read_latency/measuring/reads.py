@@ -39,7 +39,7 @@ SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
 SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
-"""What asks a server before version 16, which knows blocks alone, for its reads; a read is then one block."""
+"""What asks a server before version 16, which knows pages alone, for its reads; a read is then one page."""
 
 
 def mount_for(lab: Lab, arm: IoArm) -> None:

@@ -47,7 +47,7 @@ LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """The sizes, in bytes, of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source
 names no file system."""
 SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
-"""PostgreSQL 8.3 read one block a call, as every version before 17."""
+"""PostgreSQL 8.3 read one page a call, as every version before 17."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def tablespaces(lab: Lab) -> dict[str, str]:
-    """The tier of each tablespace, by the tablespace's name."""
+    """Return the tier of each tablespace, by the tablespace's name."""
     return {**{name: name for name in lab.tiers}, CACHED: AUX if AUX in lab.tiers else "hdd"}
 
 
@@ -134,7 +134,7 @@ def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the grid
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:  # noqa: ARG001 - nothing of it is needed later
-    """A table with its index in every tablespace, and the log on the ssd."""
+    """Make a table with its index in every tablespace, and put the log on the ssd."""
     mount_for(lab, trial.arm)
     place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
     with lab.loading({CACHED: lab.tiers[tablespaces(lab)[CACHED]].directory / CACHED}) as connection:

@@ -217,5 +217,5 @@ def _inside(space: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim of the latency study."""
+    """Write one paragraph for each claim of the latency study."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "L"))

@@ -12,7 +12,7 @@ LOGGED: Final = seconds(LOGGED_S)
 
 
 def x25e() -> Table:
-    """The mean read of the latency study's drive by queue depth."""
+    """Tabulate the mean read of the latency study's drive by queue depth."""
     rows = [[count(line["depth"]), seconds(line["one_drive_s"]), seconds(line["mirror_s"])] for line in validation.load()["x25e_reads"]]
     return Table(
         ["Reads outstanding", "One X25-E", "Mirror of two"],

@@ -113,7 +113,7 @@ def recorded(found: pl.DataFrame) -> int:
 
 
 def published() -> pl.DataFrame:
-    """The source's histograms by our names: tablespace, bucket, reads."""
+    """Return the source's histograms by our names: tablespace, bucket, reads."""
     return published_series(READ_HISTOGRAMS).select(
         pl.col("tablespace").replace_strict(PUBLISHED_NAMES),
         bucket=pl.col("from_ns").log(2).round().cast(pl.Int32),
@@ -139,12 +139,12 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """The reads of all buckets of the histogram together."""
+    """Return the reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 
 def middle_us(bucket: int) -> float:
-    """The middle of a bucket, by logarithms."""
+    """Return the middle of a bucket, by logarithms."""
     return float(2.0 ** (bucket + 0.5) / 1000)
 
 

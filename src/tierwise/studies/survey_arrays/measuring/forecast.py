@@ -16,7 +16,7 @@ class Constants(Measured):
     server_bytes: float = Field(gt=0, description="an empty server and its log")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
     load_row_s: float = Field(description="a row loaded and indexed, once a subsystem")
-    touched_s: float = Field(description="a statement run once to count its blocks")
+    touched_s: float = Field(description="a statement run once to count its pages")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
     real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by tier")
     hunt_s: float = Field(description="a request of each way of reading, simulated on every tier")
@@ -25,7 +25,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[study.Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`, with synthetic rows."""
+    """Return the forecast of the study on `prospect.pair`, with synthetic rows."""
     constants = load("survey_arrays", Constants)
     grid = study.grid(prospect.profile)
     rows = sky.ROWS * prospect.profile.fraction * sky.PROFILE_SHARE * grid.share

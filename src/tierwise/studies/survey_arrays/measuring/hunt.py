@@ -1,7 +1,7 @@
 """The survey's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
 
-Every arm changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight of them outstanding, in the order of the
-addresses. No arm's value is fitted: the steps were chosen before, and all of them are told.
+Every way changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight of them outstanding, in the order of the
+addresses. No way's value is fitted: the steps were chosen before, and all of them are told.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class Hunt(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query at the published size: blocks that the live plan reads of table and indexes, in proportion, and rows that it finds."""
+    """A query at the published size: pages that the live plan reads of table and indexes, in proportion, and rows that it finds."""
 
     name: str
     form: str
@@ -49,7 +49,7 @@ class Query:
 
 
 def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
-    """(name, what is read, one after the other), the first two of them no arm of the hunt: what this server does, and the ideal."""
+    """(name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
     ideal = whole(table_bytes, request_bytes=IDEAL_REQUEST_BYTES, depth=IDEAL_DEPTH)
     if query.scanned:
         yield OURS, [whole(table_bytes, request_bytes=OURS_REQUEST_BYTES)]
@@ -66,7 +66,7 @@ def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]
 
 
 def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
-    """Seconds of every query, arm and tier, by seed; the devices alone, unstretched, since the table is whole.
+    """Seconds of every query, way and tier, by seed; the devices alone, unstretched, since the table is whole.
 
     A real disk is left out, and a device that the table does not fit on.
     """

@@ -2,7 +2,7 @@
 
 A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
 are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,
-with the same statistics: a cold query must miss the very same blocks on all. At the published size, where nothing can be loaded, the
+with the same statistics: a cold query must miss the very same pages on all. At the published size, where nothing can be loaded, the
 devices are simulated (`published_size`).
 """
 
@@ -81,7 +81,7 @@ class State:
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -126,7 +126,7 @@ def queries(profile: Profile) -> list[tuple[str, Form]]:
 
 
 def statement(query: str, form: Form) -> str:
-    """The text of a query."""
+    """Return the text of a query."""
     return sky.load_queries().queries[query].form(form).statement
 
 
@@ -156,7 +156,7 @@ def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
 
 
 def schema_of(tier: str) -> str:
-    """The copy on `tier`."""
+    """Return the name of the schema with the copy on `tier`."""
     return f"on_{tier}"
 
 
@@ -199,7 +199,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, blocks and plans of every query; by query, what the devices take at the published size."""
+    """Sizes, pages and plans of every query; by query, what the devices take at the published size."""
     with lab.loading() as connection:
         load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)

@@ -18,9 +18,9 @@ from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN
 
 CLAIMS: Final = ("H1", "H2", "H3", "H8", "H12")
 ALIKE: Final = 1.25
-"""An arm reproduces each subsystem's published time that it is within this factor of, up or down (assumed, before any was simulated)."""
+"""A way of reading reproduces each published time that it is within this factor of, up or down (assumed, before any was simulated)."""
 FEW: Final = 3
-"""Arms that are named one by one."""
+"""The largest number of ways that are named one by one."""
 MB: Final = 1e6
 ARRAY: Final = "ssd_raid5"
 """The place of the array of SSDs."""
@@ -82,16 +82,16 @@ def one_or_six(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim."""
+    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 
 def reads(run: Run, pair: str) -> Table | Sentence:
-    """What each query reads: blocks, requests, bytes and their times, by subsystem."""
+    """What each query reads: pages, requests, bytes and their times, by subsystem."""
     rows = run.query(
         """
         select query, form, tier, count(*) as n, any_value(result_rows) as found,
-               median(heap_reads) as heap, median(index_reads) as index_blocks,
+               median(heap_reads) as heap, median(index_reads) as index_pages,
                median(requests) as requests, enough(if(flags = 'none', elapsed_s, null)) as told,
                if(told, median(read_bytes / elapsed_s) filter (flags = 'none'), null) as rate,
                if(told, median(elapsed_s) filter (flags = 'none'), null) as elapsed_s
@@ -107,14 +107,14 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         return nothing(run, ARRAYS, pair)
     first = {(query, form): tier for query, form, tier in reversed(keys)}
     return Table(
-        ["Query", "Subsystem", "Rows found", "Blocks of table", "of indexes", "Requests", "MB/s", "Median, s"],
+        ["Query", "Subsystem", "Rows found", "Pages of table", "of indexes", "Requests", "MB/s", "Median, s"],
         [
             [
                 f"{ARRAYS.queries[query]}, {ARRAYS.forms[form]}" if tier == first[query, form] else "",
                 ARRAYS.places[tier],
                 count(known[query, form, tier]["found"]),
                 count(round(known[query, form, tier]["heap"])),
-                count(round(known[query, form, tier]["index_blocks"])),
+                count(round(known[query, form, tier]["index_pages"])),
                 _or_dash(known[query, form, tier]["requests"], lambda value: count(round(value))),
                 _or_dash(known[query, form, tier]["rate"], lambda value: number(value / MB)),
                 _or_dash(known[query, form, tier]["elapsed_s"], number),
@@ -123,7 +123,7 @@ def reads(run: Run, pair: str) -> Table | Sentence:
         ],
         "What each query reads, from empty caches: medians over the blocks of the interleaving, times of clean ones "
         "alone, where there are enough. A query on "
-        "indexed columns finds its blocks by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
+        "indexed columns finds its pages by bitmaps of the indexes and reads them in their order; the one on non-indexed columns reads "
         "the table from end to end. "
         f"{run.note(pair, sum(known[key]['n'] for key in keys), 'queries', ARRAYS.query)}",
         align="llrrrrrr",
@@ -139,10 +139,10 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
     bars = ARRAYS.published_seconds()
     rows = []
     for (query, words), form in product(ARRAYS.queries.items(), ARRAYS.forms):
-        arms = hunted(run, pair, query, form)
-        places = {tier: place for tier, place in ARRAYS.places.items() if arms and tier in arms[0]["seconds"]}
+        ways = hunted(run, pair, query, form)
+        places = {tier: place for tier, place in ARRAYS.places.items() if ways and tier in ways[0]["seconds"]}
         for position, (tier, place) in enumerate(places.items()):
-            ours, ideal = (fmean(arm["seconds"][tier]) for arm in arms[:2])
+            ours, ideal = (fmean(way["seconds"][tier]) for way in ways[:2])
             bar = bars.get((query, tier))
             told = (number(bar), number(ours / bar)) if bar else (DASH, DASH)
             named = "" if position else f"{words}, {ARRAYS.forms[form]}"
@@ -154,7 +154,7 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
         ["Query", "Subsystem", "This server's reads, s", "Whole table, ideal, s", "Published, s", "Ours / published"],
         rows,
         f"At the published size (a table of {number(size_gb)}{NBSP}GB in this server's format), **simulated**: the devices' time for the "
-        "blocks that the live plan reads, in proportion, one request at a time; and for the whole table in large requests, many of them "
+        "pages that the live plan reads, in proportion, one request at a time; and for the whole table in large requests, many of them "
         "outstanding. The host takes no time. The published seconds are **inferred** from a chart: no verdict rests on them; they stand "
         f"beside both forms, of which he shows the printed one. {run.stamp}, pair `{pair}`, n = {len(rows)} cells; from the manifest's "
         "facts.",
@@ -163,70 +163,70 @@ def published_size(run: Run, pair: str) -> Table | Sentence:
 
 
 def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
-    """A query by every arm: simulated over published seconds."""
-    arms, bars = hunted(run, pair, query), _bars(query)
-    if not arms:
+    """Tabulate a query by every way of reading: simulated over published seconds."""
+    ways, bars = hunted(run, pair, query), _bars(query)
+    if not ways:
         return Sentence(NOT_HUNTED.format(pair))
-    tiers = [tier for tier in ARRAYS.places if tier in arms[0]["seconds"] and tier in bars]
+    tiers = [tier for tier in ARRAYS.places if tier in ways[0]["seconds"] and tier in bars]
     return Table(
         ["Way of reading", *(ARRAYS.places[tier] for tier in tiers), "RAID5 / RAID0", "Furthest off"],
         [
             [
-                arm["arm"],
-                *(f"{number(ratio)}" for ratio in (fmean(arm["seconds"][tier]) / bars[tier] for tier in tiers)),
-                _raid(arm) or DASH,
-                f"{number(furthest(arm, bars))}-fold",
+                way["arm"],
+                *(f"{number(ratio)}" for ratio in (fmean(way["seconds"][tier]) / bars[tier] for tier in tiers)),
+                _raid(way) or DASH,
+                f"{number(furthest(way, bars))}-fold",
             ]
-            for arm in arms
+            for way in ways
         ],
         f"{ARRAYS.queries[query]}, at the published size: **simulated** seconds over the **published** (inferred) ones, for each way of "
-        "reading. Each arm changes one thing of the ideal reading (the whole table in requests of 512 KiB, eight outstanding, in order); "
-        f"none was fitted. {run.stamp}, pair `{pair}`, n = {len(arms)} ways, means over the seeds "
-        f"({len(arms[0]['seconds'][tiers[0]])}); "
+        "reading. Each way changes one thing of the ideal reading (the whole table in requests of 512 KiB, eight outstanding, in order); "
+        f"none was fitted. {run.stamp}, pair `{pair}`, n = {len(ways)} ways, means over the seeds "
+        f"({len(ways[0]['seconds'][tiers[0]])}); "
         "from the manifest's facts.",
         align="l" + "r" * (len(tiers) + 2),
     )
 
 
 def hunt_found(run: Run, pair: str) -> Sentence:
-    """Which arm comes closest, and what none of them gives."""
-    arms, bars = [arm for arm in hunted(run, pair, SCAN) if arm["hunted"]], _bars(SCAN)
-    if not arms:
+    """Which way of reading comes closest, and what none of them gives."""
+    ways, bars = [way for way in hunted(run, pair, SCAN) if way["hunted"]], _bars(SCAN)
+    if not ways:
         return Sentence("")
-    near = min(arms, key=lambda arm: furthest(arm, bars))
-    within = [arm["arm"] for arm in arms if furthest(arm, bars) <= ALIKE]
+    near = min(ways, key=lambda way: furthest(way, bars))
+    within = [way["arm"] for way in ways if furthest(way, bars) <= ALIKE]
     rates = listed(f"{number(_published_bytes(run, pair) / seconds / MB)}" for seconds in bars.values())
     told = (
         f"Within {percent(ALIKE - 1)} of all four bars: {listed(f'*{name}*' for name in within)}."
         if within
-        else f"No arm comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['arm']}*, "
+        else f"No way of reading comes within {percent(ALIKE - 1)} of all four bars. The closest is *{near['arm']}*, "
         f"{number(furthest(near, bars))}-fold off at "
         f"the worst of them."
     )
     disks = ""
-    if {"hdd", "hdd_raid0"} <= bars.keys() and (spread := [value for arm in arms if (value := _raid_ratio(arm))]):
+    if {"hdd", "hdd_raid0"} <= bars.keys() and (spread := [value for way in ways if (value := _raid_ratio(way))]):
         disks = (
-            f" The two arrays of disks lie {number(bars['hdd'] / bars['hdd_raid0'])}-fold apart in the chart; over the arms it is "
+            f" The two arrays of disks lie {number(bars['hdd'] / bars['hdd_raid0'])}-fold apart in the chart; over the ways it is "
             f"{number(min(spread))} to {number(max(spread))}-fold, on seven drives each (how many the RAID0 had is not stated)."
         )
     return Sentence(
-        f"The published times mean {rates} MB/s for this table.{_one_drive(run, pair, bars)} {told} {_bar_by_bar(arms, bars)}{disks} "
-        "The arms were tried against the very numbers that they are held to: whichever comes closest is a candidate, and confirms nothing."
+        f"The published times mean {rates} MB/s for this table.{_one_drive(run, pair, bars)} {told} {_bar_by_bar(ways, bars)}{disks} "
+        "The ways were tried against the very numbers that they are held to: whichever comes closest is a candidate, and confirms nothing."
     )
 
 
-def _bar_by_bar(arms: Sequence[dict[str, Any]], bars: Mapping[str, float]) -> str:
-    """Which arms come near each subsystem's time, whatever they give for the others."""
+def _bar_by_bar(ways: Sequence[dict[str, Any]], bars: Mapping[str, float]) -> str:
+    """Which ways come near each subsystem's time, whatever they give for the others."""
     told = []
     for tier, place in ARRAYS.places.items():
-        ratios = {arm["arm"]: fmean(arm["seconds"][tier]) / bars[tier] for arm in arms if tier in arm["seconds"] and tier in bars}
+        ratios = {way["arm"]: fmean(way["seconds"][tier]) / bars[tier] for way in ways if tier in way["seconds"] and tier in bars}
         if not ratios:
             continue
         within = [f"*{name}*" for name, ratio in ratios.items() if 1 / ALIKE <= ratio <= ALIKE]
         near = min(ratios, key=lambda name: abs(math.log(ratios[name])))
         found = f"{count(len(within))} of them" if len(within) > FEW else listed(within)
         told.append(f"{place}: {found or f'none (nearest *{near}*, {number(ratios[near])})'}")
-    return f"Each bar for itself, the arms within {percent(ALIKE - 1)} are, {'; '.join(told)}." if told else ""
+    return f"Each bar for itself, the ways within {percent(ALIKE - 1)} are, {'; '.join(told)}." if told else ""
 
 
 def _one_drive(run: Run, pair: str, bars: Mapping[str, float]) -> str:
@@ -243,9 +243,9 @@ def _one_drive(run: Run, pair: str, bars: Mapping[str, float]) -> str:
     )
 
 
-def furthest(arm: dict[str, Any], bars: dict[str, float]) -> float:
-    """Factor, up or down, by which `arm` misses the bar that it misses most."""
-    ratios = [fmean(values) / bars[tier] for tier, values in arm["seconds"].items() if tier in bars]
+def furthest(way: dict[str, Any], bars: dict[str, float]) -> float:
+    """Factor, up or down, by which `way` misses the bar that it misses most."""
+    ratios = [fmean(values) / bars[tier] for tier, values in way["seconds"].items() if tier in bars]
     return math.exp(max(abs(math.log(ratio)) for ratio in ratios))
 
 
@@ -253,13 +253,13 @@ def _bars(query: str) -> dict[str, float]:
     return {place: seconds for (asked, place), seconds in ARRAYS.published_seconds().items() if asked == query}
 
 
-def _raid_ratio(arm: dict[str, Any]) -> float | None:
-    seconds = arm["seconds"]
+def _raid_ratio(way: dict[str, Any]) -> float | None:
+    seconds = way["seconds"]
     return fmean(seconds["hdd"]) / fmean(seconds["hdd_raid0"]) if {"hdd", "hdd_raid0"} <= seconds.keys() else None
 
 
-def _raid(arm: dict[str, Any]) -> str:
-    ratio = _raid_ratio(arm)
+def _raid(way: dict[str, Any]) -> str:
+    ratio = _raid_ratio(way)
     return number(ratio) if ratio else ""
 
 

@@ -131,8 +131,8 @@ def _seconds(run: Run, pair: str, shown: Shown, query: str) -> Iterator[tuple[st
     middle = medians(run, pair, shown, "elapsed_s")
     kinds = {str(run.substrate(pair)): {place: middle[query, place] for place in shown.places if (query, place) in middle}}
     if shown == ARRAYS:
-        arms = hunted(run, pair, query)
-        kinds[f"{Substrate.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in arms[0]["seconds"].items()} if arms else {}
+        ways = hunted(run, pair, query)
+        kinds[f"{Substrate.SIMULATED}, published size"] = {tier: fmean(of) for tier, of in ways[0]["seconds"].items()} if ways else {}
     bars = shown.published_seconds()
     if any(kinds.values()):
         kinds[str(Substrate.PUBLISHED)] = {place: bars[query, place] for place in shown.places if (query, place) in bars}

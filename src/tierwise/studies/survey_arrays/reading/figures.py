@@ -8,7 +8,7 @@ import polars as pl
 
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.figures.places import COLOURS, ROW_PX, log_range, simulated_arms
+from tierwise.report.figures.places import COLOURS, ROW_PX, log_range, simulated_ways
 from tierwise.report.run import Run
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SCAN, SURVEY
 
@@ -16,17 +16,17 @@ NOT_HUNTED: Final = "The published size was simulated with too few seeds for an 
 
 
 def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[str, Any]]:
-    """What was simulated of `query` in `form` at the published size, one entry an arm."""
-    return simulated_arms(run, pair, ARRAYS.study, query, form)
+    """What was simulated of `query` in `form` at the published size, one entry a way."""
+    return simulated_ways(run, pair, ARRAYS.study, query, form)
 
 
 def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
-    """Published seconds of `query` on each subsystem and simulated ones of each arm, means over the seeds: row (the arm), place, seconds,
-    how, seeds."""
+    """Published seconds of `query` on each subsystem and simulated ones of each way of reading, means over the seeds: row (the way), place,
+    seconds, how, seeds."""
     simulated = [
-        {"row": arm["arm"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
-        for arm in hunted(run, pair, query)
-        for tier, values in arm["seconds"].items()
+        {"row": way["arm"], "place": ARRAYS.places[tier], "seconds": fmean(values), "how": "simulated", "seeds": len(values)}
+        for way in hunted(run, pair, query)
+        for tier, values in way["seconds"].items()
     ]
     published = [
         {"row": "published", "place": ARRAYS.places[place], "seconds": seconds, "how": "published", "seeds": None}
@@ -37,7 +37,7 @@ def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
 
 
 def hunt(run: Run, pair: str, points: pl.DataFrame) -> Figure | Sentence:
-    """Simulated seconds of a query on each subsystem, by arm, beside the published ones; `points` as of `hunted_seconds`."""
+    """Simulated seconds of a query on each subsystem, by way, beside the published ones; `points` as of `hunted_seconds`."""
     if set(points["how"]) <= {"published"}:
         return Sentence(NOT_HUNTED.format(pair))
     order = points["row"].unique(maintain_order=True).to_list()
@@ -62,7 +62,7 @@ def hunt(run: Run, pair: str, points: pl.DataFrame) -> Figure | Sentence:
     ).properties(description="Seconds of the scan by way of reading, on four subsystems, simulated, beside the published ones.")
     caption = (
         "Seconds of the query on non-indexed columns at the published size: the devices **simulated** for each way of reading, means of "
-        f"the seeds; in the first row the **published** ones, inferred from a chart (`{SURVEY}`). Each arm changes one thing of the ideal "
+        f"the seeds; in the first row the **published** ones, inferred from a chart (`{SURVEY}`). Each way changes one thing of the ideal "
         f"reading. {run.stamp}, pair `{pair}`, n = {len(points)} points; from the manifest's facts."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, points)

@@ -96,7 +96,7 @@ def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) ->
     return todays(bill) if now else bill
 
 
-def states(_: duckdb.DuckDBPyConnection | None = None) -> Mapping[str, Band]:
+def cases(_: duckdb.DuckDBPyConnection | None = None) -> Mapping[str, Band]:
     """H13: holding the data on SSDs over on disks, at the source's prices."""
     return by_size(load_book(THEN))
 
@@ -111,7 +111,7 @@ def by_size(book: Book, *, now: bool = False) -> dict[str, Band]:
 
 
 def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -> dict[str, dict[str, Band]]:
-    """H13 by other measures and at other prices: arm -> state -> band; what has no rows, or too few for an interval, is left out."""
+    """H13 by other measures and at other prices: arm -> case -> band; what has no rows, or too few for an interval, is left out."""
     found = {"a terabyte, today's prices": by_size(today, now=True)}
     ratios = time_ratios(connection, pair) if connection is not None else {}
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):

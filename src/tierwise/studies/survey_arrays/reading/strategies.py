@@ -23,7 +23,7 @@ and not flagged and arm = (select max(arm) from survey_arrays where pair = $1)
 
 
 def strategies(connection: duckdb.DuckDBPyConnection, book: Book) -> dict[str, list[Strategy]]:
-    """The catalog's strategies, on its source's own pair."""
+    """Return the catalog's strategies, on its source's own pair."""
     return {CATALOG: of_catalog(connection, source_pair("H"), book)}
 
 

@@ -16,7 +16,7 @@ class Constants(Measured):
     server_bytes: float = Field(gt=0, description="an empty server and its log")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
     load_source_s: float = Field(description="a source with all its rows, generated, loaded and indexed")
-    touched_s: float = Field(description="a statement run once to count its blocks")
+    touched_s: float = Field(description="a statement run once to count its pages")
     prepare_s: float = Field(description="server started and stopped for a move")
     move_byte_s: float = Field(description="a byte moved to another tier")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
@@ -31,7 +31,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[study.Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants = load("survey_placement", Constants)
     grid = study.grid(prospect.profile)
     sources = survey.SOURCES * prospect.profile.fraction * grid.share

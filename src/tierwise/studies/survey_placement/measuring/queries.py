@@ -100,5 +100,5 @@ class Facts:
     match_deg: float = MATCH_DEG
 
     def statement(self, query: str) -> str:
-        """The text of a query."""
+        """Return the text of a query."""
         return QUERIES[query].text.format_map(asdict(self))

@@ -78,7 +78,7 @@ class State:
     touched: dict[str, Touched] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
-        """The text of a query."""
+        """Return the text of a query."""
         assert self.facts is not None, "the survey is loaded first"
         return self.facts.statement(query)
 
@@ -95,7 +95,7 @@ class Grid(Strict):
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -110,7 +110,7 @@ def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
+    """Return each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
@@ -179,7 +179,7 @@ def _find_touched(lab: Lab, state: State) -> None:
 
 
 def memory_bytes(lab: Lab, state: State) -> int:
-    """Enough that a block is read once: the profile's share of the data, and room."""
+    """Enough that a page is read once: the profile's share of the data, and room."""
     return round(lab.profile.memory_fraction * sum(state.size_bytes.values())) + ROOM_BYTES
 
 
@@ -218,7 +218,7 @@ def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Ob
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, statements, and the blocks that each query reads of each relation."""
+    """Sizes, statements, and the pages that each query reads of each relation."""
     with lab.loading() as connection:
         _load(connection, lab, state)
     _find_touched(lab, state)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.places import arm_of, medians, nothing, simulated_arms
+from tierwise.report.figures.places import arm_of, medians, nothing, simulated_ways
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number, percent, percents
 from tierwise.report.instead import answered
 from tierwise.report.run import Run
@@ -59,7 +59,7 @@ def finding(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """One paragraph a claim."""
+    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 
@@ -94,7 +94,7 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
 
 
 def whose_reads(run: Run, pair: str) -> Table | Sentence:
-    """Blocks and time of indexes, Source and Detection, with everything on the disks."""
+    """Pages and time of indexes, Source and Detection, with everything on the disks."""
     rows = run.query(
         """
         select query, count(*) as n, median(all_reads) as all_reads,
@@ -110,7 +110,7 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
     if not known:
         return nothing(run, PLACEMENT, pair)
     return Table(
-        ["Query", "Blocks read", *(f"of {words}" for words in PARTS.values()), *(f"Time for {words}" for words in PARTS.values())],
+        ["Query", "Pages read", *(f"of {words}" for words in PARTS.values()), *(f"Time for {words}" for words in PARTS.values())],
         [
             [
                 words,
@@ -124,7 +124,7 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
             for query, words in PLACEMENT.queries.items()
             if query in known
         ],
-        "Whose reads they are, with everything on the disks: blocks, and shares of the storage's time in clean queries (the rest are other "
+        "Whose reads they are, with everything on the disks: pages, and shares of the storage's time in clean queries (the rest are other "
         "tables). A placement can spare little more than the share of what it moves. "
         f"{run.note(pair, sum(row['n'] for row in rows), 'queries', PLACEMENT.query)}",
         align="lrrrrrrr",
@@ -133,13 +133,13 @@ def whose_reads(run: Run, pair: str) -> Table | Sentence:
 
 def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
     """Pairs of the same block by query, indexes on the SSDs over all on the disks: as measured (`cold`), and over the disks' time less
-    what the reads of its indexes took (`cached`); the share of those (`index_share`), and the blocks' counts."""
+    what the reads of its indexes took (`cached`); the share of those (`index_share`), and the counts of pages."""
     rows = run.query(
         """
         select query, list(one.ratio order by block) as cold,
                list(one.elapsed_s / (base.elapsed_s - base.index_io_s) order by block) as cached,
                median(base.index_io_s / base.elapsed_s) as index_share,
-               bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_blocks,
+               bool_and(one.index_reads = base.index_reads and one.all_reads = base.all_reads) as same_pages,
                max(base.index_reads) as index_reads, max(base.all_reads) as all_reads
         from survey_placement as one join survey_placement as base using (run_id, pair, arm, query, block)
         where pair = ? and arm = ? and one.placement = 'index_ssd' and base.placement = 'all_hdd' and not one.flagged
@@ -210,10 +210,10 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
     if not found:
         return nothing(run, PLACEMENT, pair)
     slower = [PLACEMENT.queries[query].lower() for query, row in found.items() if _low(row["cold"]) > 1]
-    blocks = (
-        "Both places are asked for the same blocks in every repeat, by one asserted plan"
-        if all(row["same_blocks"] for row in found.values())
-        else "The two places are not asked for the same blocks in every repeat"
+    asked = (
+        "Both places are asked for the same pages in every repeat, by one asserted plan"
+        if all(row["same_pages"] for row in found.values())
+        else "The two places are not asked for the same pages in every repeat"
     )
     few = [
         f"{PLACEMENT.queries[query].lower()} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
@@ -221,16 +221,16 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
         if query in bars and row["index_share"] is not None and _spared(row["cold"], bars[query]) > row["index_share"]
     ]
     caches = (
-        f"For the published order more must have been spared than the reads of indexes took in {listed(few)}: there, blocks of tables "
+        f"For the published order more must have been spared than the reads of indexes took in {listed(few)}: there, pages of tables "
         "must have been cached as well."
         if few
         else "For the published order less must have been spared than the reads of indexes took."
     )
     return Sentence(
-        f"Cold on both, the indexes on the SSDs are slower in {listed(slower) or 'none of the queries'}. {blocks}.\n\n"
+        f"Cold on both, the indexes on the SSDs are slower in {listed(slower) or 'none of the queries'}. {asked}.\n\n"
         f"{_in_sequence(run, pair)}\n\n"
         f"*Caches* turn the order, if only the disks had them: files that were just moved to the SSDs are cold, those that stayed are not. "
-        f"{caches} The source tells nothing of caches, so that this is what could explain it, not what did.{_few_index_blocks(run, pair)}"
+        f"{caches} The source tells nothing of caches, so that this is what could explain it, not what did.{_few_index_pages(run, pair)}"
     )
 
 
@@ -241,12 +241,12 @@ def _low(ratios: Sequence[float]) -> float:
 
 def _in_sequence(run: Run, pair: str) -> str:
     """The author's own guess, that disks are good at reading in sequence: the simulated ways of reading a whole table, disks over SSDs."""
-    arms = [arm for arm in simulated_arms(run, pair, *SCANNED) if {"hdd", "ssd"} <= arm["seconds"].keys()]
-    if not arms:
+    ways = [way for way in simulated_ways(run, pair, *SCANNED) if {"hdd", "ssd"} <= way["seconds"].keys()]
+    if not ways:
         return "*Reading in sequence*, the author's own guess, was not simulated."
     ahead = dict[str, str]()
     for place in ("ssd_raid5", "ssd"):
-        ratios = {arm["arm"]: fmean(arm["seconds"][place]) / fmean(arm["seconds"]["hdd"]) for arm in arms if place in arm["seconds"]}
+        ratios = {way["arm"]: fmean(way["seconds"][place]) / fmean(way["seconds"]["hdd"]) for way in ways if place in way["seconds"]}
         quicker = [f"*{name}* ({number(ratio)})" for name, ratio in ratios.items() if ratio > 1]
         ahead[place] = listed(quicker) if len(quicker) <= FEW else f"{count(len(quicker))} of them (up to {number(max(ratios.values()))})"
     meaning = (
@@ -256,21 +256,21 @@ def _in_sequence(run: Run, pair: str) -> str:
         else "The source put its indexes on that array, so that this explains nothing."
     )
     return (
-        f"*Reading in sequence*, the author's own guess: of the {count(len(arms))} ways to read a whole table that were simulated "
+        f"*Reading in sequence*, the author's own guess: of the {count(len(ways))} ways to read a whole table that were simulated "
         f"(@sec-survey-arrays-hunt; in brackets, the time of the SSDs over that of the disks), the disks are quicker than "
         f"{SUBSYSTEMS['ssd']} in {ahead['ssd'] or 'none'}, and than {SUBSYSTEMS['ssd_raid5']} in "
         f"{ahead['ssd_raid5'] or 'none'}. {meaning}"
     )
 
 
-def _few_index_blocks(run: Run, pair: str) -> str:
+def _few_index_pages(run: Run, pair: str) -> str:
     """What the gain of indexes rests on in the join that reads a whole table."""
     record = run.record(PLACEMENT.study, pair)
     reads = record.facts.get("touched", {}).get("join_single") if record else None
     if not reads or record is None:
         return ""
-    of_indexes = sum(blocks for name, blocks in reads.items() if name in record.facts["on_ssd"][INDEXES])
+    of_indexes = sum(pages for name, pages in reads.items() if name in record.facts["on_ssd"][INDEXES])
     return (
-        f"\n\nIn the join by a single index, {count(of_indexes)} of {count(sum(reads.values()))} blocks are of indexes. The larger the "
+        f"\n\nIn the join by a single index, {count(of_indexes)} of {count(sum(reads.values()))} pages are of indexes. The larger the "
         "tables, the less of the time they are, so that at the source's size their place can hardly matter to it."
     )

@@ -38,7 +38,7 @@ def answer(run: Run, pair: str) -> Sentence:
 
 
 def moves(run: Run, pair: str) -> Table | Sentence:
-    """Each timed move, beside the same move simulated."""
+    """Tabulate each timed move, beside the same move simulated."""
     found = moves_of(run.connection, pair)
     if not found:
         return _nothing(run, pair)
@@ -101,7 +101,7 @@ def break_evens(run: Run, pair: str) -> Table | Sentence:
 
 
 def published_size(run: Run, pair: str) -> Table | Sentence:
-    """The same at the published size: simulated copies, the source's bars."""
+    """Tabulate the same at the published size: simulated copies, the source's bars."""
     plans = published_plans(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
         return _nothing(run, pair)

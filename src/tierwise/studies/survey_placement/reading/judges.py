@@ -7,7 +7,7 @@ from tierwise.advisor.moving import MovePlan
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Outcome, StateVerdict, Verdict
+from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
@@ -25,45 +25,45 @@ def moves(claim: Claim, on: Grounds) -> Judgement:
         reason = f"fewer than {MINIMUM_REPEATS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
         few = Outcome(Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason)
         return Judgement(**dict(ruled(few, manifest, STUDY)), pair=on.pair, flagged=flagged)
-    outcome, states = outcome_of(plans, arm, claim.bounds)
-    decider = max(states, key=lambda state: state.low or 0.0, default=None)
+    outcome, cases = outcome_of(plans, arm, claim.bounds)
+    decider = max(cases, key=lambda case: case.low or 0.0, default=None)
     return Judgement(
         **dict(ruled(outcome, manifest, STUDY)),
         pair=on.pair,
         flagged=flagged,
         substrate=Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
-        states=states,
+        cases=cases,
         **(_decided_by(decider) if decider else {}),
     )
 
 
-def _decided_by(decider: StateVerdict) -> dict[str, Any]:
+def _decided_by(decider: CaseVerdict) -> dict[str, Any]:
     """The fields of a judgement that hangs on `decider`."""
     own = {name: getattr(decider, name) for name in ("estimate", "low", "high", "pairs")}
-    return {**own, "deciding_state": decider.state, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
+    return {**own, "deciding_case": decider.case, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
 
 
-def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[Outcome, tuple[StateVerdict, ...]]:
-    """The verdict, and the plans with an interval.
+def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[Outcome, tuple[CaseVerdict, ...]]:
+    """Return the verdict, and the plans with an interval.
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """
-    states = tuple(_state(key, plan, arm, bounds) for key, plan in plans.items() if plan.low is not None and plan.high is not None)
-    if any(state.verdict is Verdict.CONFIRMED for state in states):
-        return Outcome(Verdict.CONFIRMED), states
+    cases = tuple(_case(key, plan, arm, bounds) for key, plan in plans.items() if plan.low is not None and plan.high is not None)
+    if any(case.verdict is Verdict.CONFIRMED for case in cases):
+        return Outcome(Verdict.CONFIRMED), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
-        return Outcome(Verdict.CONTRADICTED), states
+        return Outcome(Verdict.CONTRADICTED), cases
     reason = "no move is shown to need more than one job, nor all to need no more"
-    return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, reason), states
+    return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
 
 
-def _state(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> StateVerdict:
+def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> CaseVerdict:
     assert plan.low is not None, "the plan has an interval"
     assert plan.high is not None, "the plan has an interval"
     placement, query = key
     inside, outside = bounds.contain(plan.low, plan.high), bounds.exclude(plan.low, plan.high)
-    return StateVerdict(
-        state=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
+    return CaseVerdict(
+        case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
         arm=arm,
         substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
         estimate=plan.break_even_jobs,

@@ -1,7 +1,7 @@
 -- The survey's second question: which files of a survey's database gain most on SSDs?
 -- Reads the view `timings`. Every row is a query from empty caches on one placement.
 
--- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Blocks and the storage's time by what
+-- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Pages and the storage's time by what
 -- a placement moves. `substrate` and `flagged` speak of both observations behind the ratio.
 create temp view survey_placement as
 with

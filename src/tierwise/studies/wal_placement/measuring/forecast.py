@@ -20,7 +20,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants, asked = load(study.NAME, Constants), study.grid(prospect.profile)
     if not prospect.trials:
         return Forecast(0.0, 0.0, 0.0, {})

@@ -92,7 +92,7 @@ class State:
 
 
 def grid(profile: Profile) -> Grid:
-    """The study's table of `profile`."""
+    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
@@ -120,7 +120,7 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """The state of a run that has looked at nothing yet."""
+    """What a run knows that has looked at nothing yet."""
     return State()
 
 
@@ -164,11 +164,12 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
         window = Window(lab, connection, pgbench.relations(), {name: name for name in lab.tiers})
-        started = lab.started_by(clock)
-        with pgbench.Load(
-            lab.cluster, LOAD, clients=cell.clients, seed=lab.seed + 1, scale=SCALE, accounts=ACCOUNTS, within=started
-        ) as load:
-            lab.sleep(asked.settle_s)
+        load = pgbench.Load(
+            lab.cluster, LOAD, clients=cell.clients, seed=lab.seed + 1, scale=SCALE, accounts=ACCOUNTS, within=lab.started_by(clock)
+        )
+        lab.hold(True)
+        with load, window:
+            lab.sleep(asked.settle_s, hold=True)
             with window.phase(PHASE):
                 lab.sleep(asked.window_s[cell.wal], hold=True)
         transactions = window.by_clock(load.transactions)

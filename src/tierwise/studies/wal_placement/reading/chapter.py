@@ -63,7 +63,7 @@ def _delay(run: Run, pair: str) -> str:
 
 
 def clients_of(clients: int) -> str:
-    """The number of clients in words: ``8 clients``."""
+    """Return the number of clients in words: ``8 clients``."""
     return f"{count(clients)} client{'s' if clients > 1 else ''}"
 
 

@@ -82,7 +82,7 @@ def schema_of(tier: str) -> str:
 
 
 def measure(trial: Trial[Search], lab: Lab, state: None, recorder: Recorder) -> Observed:
-    """The search, cold: it must miss the very blocks that it reads where memory holds them all."""
+    """The search, cold: it must miss the very pages that it reads where memory holds them all."""
     path = f"SET search_path = {schema_of(trial.cell.tier)}"
     with lab.loading() as connection:
         connection.execute(path)

@@ -4,6 +4,7 @@ from functools import partial
 from typing import Final
 
 import altair as alt
+import polars as pl
 
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
@@ -34,13 +35,15 @@ def _answer(run: Run, pair: str) -> str:
     return f"On flash the search takes {percent(known['ssd']['ratio'])} of the time." if known.keys() >= PLACES.keys() else ""
 
 
-def times(run: Run, pair: str) -> Figure | Sentence:
-    """Every observation, by tier."""
-    rows = run.query("select tier, block + 1 as block, elapsed_s, flagged from toy_x where pair = ?", [pair])
-    if rows.is_empty():
+def times(run: Run, pair: str, searches: pl.DataFrame) -> Figure | Sentence:
+    """Every observation, by tier.
+
+    `searches`: tier, block, elapsed_s and flagged of each.
+    """
+    if searches.is_empty():
         return in_place(run, STUDY, pair)
     chart = (
-        alt.Chart(rows, width=parts.PLOT_PX, description="Times of the search by tier")
+        alt.Chart(searches, width=parts.PLOT_PX, description="Times of the search by tier")
         .mark_circle(size=40, color=theme.BLUE)
         .encode(
             x=alt.X("elapsed_s:Q", title="seconds", scale=alt.Scale(type="log")),
@@ -48,7 +51,7 @@ def times(run: Run, pair: str) -> Figure | Sentence:
             tooltip=["tier:N", "block:Q", "elapsed_s:Q"],
         )
     )
-    return Figure(chart, f"Seconds of every search. {run.note(pair, len(rows), 'searches', _query())}", parts.BESIDE_PX, rows)
+    return Figure(chart, f"Seconds of every search. {run.note(pair, len(searches), 'searches', _query())}", parts.BESIDE_PX, searches)
 
 
 def seconds(run: Run, pair: str) -> Table | Sentence:
