@@ -34,7 +34,7 @@ BELOW_PX: Final = 15
 
 
 def judged(run: Run) -> pl.DataFrame:
-    """List every published statement of `run`: source (its name), place (from 1, within it), claim, statement, found, substrate, verdict."""
+    """List every statement of `run`: source (its name), place (from 1, within it), claim, statement, found, substrate, verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
     for claim in run.verdicts:
