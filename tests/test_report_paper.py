@@ -130,11 +130,10 @@ def test_a_title_is_the_finding_or_else_the_question() -> None:
 def titles(executed: Mapping[str, nbformat.NotebookNode]) -> dict[str, str]:
     """Chapter -> the first line of what its cell with a title shows."""
     return {
-        stem: output.data["text/markdown"].splitlines()[0]
+        stem: cell.outputs[0].data["text/markdown"].splitlines()[0]
         for stem, notebook in executed.items()
         for cell in notebook.cells
         if cell.cell_type == "code" and cell.source.startswith("titled(")
-        for output in cell.outputs
     }
 
 
