@@ -60,7 +60,7 @@ def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> It
     page.set_default_timeout(PATIENCE_MS)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
+    page.on("request", lambda request: None if request.url.startswith((url, "data:", "blob:")) else outside.append(request.url))
     yield page
     page.close()
     assert (complaints, outside) == ([], [])

@@ -14,7 +14,7 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.notebooks import LEFT_OUT
+from tierwise.report.made import LEFT_OUT
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 OBSERVED = {"tbl-read-conserved", "tbl-overshoot"}

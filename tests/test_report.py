@@ -40,7 +40,19 @@ def test_the_site_stands_under_its_version_and_latest_names_it(built: Built) -> 
     assert re.fullmatch(rf"\d{{4}}-\d\d-\d\d-.+-{RUN_ID}", built.site.name)
     assert (built.root / "_site" / "latest").resolve() == built.site
     assert sorted(path.name for path in built.site.iterdir()) == [
-        *("assets", "facts.json", "figures", "index.html", "notebooks", "rows", "sql", "tierwise-annex.pdf", "tierwise.pdf")
+        *(
+            "assets",
+            "citation.bib",
+            "facts.json",
+            "figures",
+            "index.html",
+            "notebooks",
+            "queries",
+            "rows",
+            "sql",
+            "tierwise-annex.pdf",
+            "tierwise.pdf",
+        )
     ]
 
 

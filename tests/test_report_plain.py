@@ -11,6 +11,7 @@ import pytest
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.report import asked, display, quarto
+from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME, Figure, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
@@ -67,7 +68,6 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     ("text", "field", "value"),
     [
         ("> A quote.", "element", "BlockQuote"),
-        ("    code", "element", "CodeBlock"),
         ("A note.[^1]\n\n[^1]: Here.", "element", "Note"),
         ("![A picture](x.png)", "element", "Image"),
         ("~~struck~~", "element", "Strikeout"),
@@ -95,8 +95,7 @@ def test_what_the_list_names_is_read(source: Path) -> None:
     text = (
         '# One {#sec-one}\n\n## Two\n\n### Three\n\nSee @sec-one, [@martin2008], *this*, **that**, `code`, "quoted", $r = 1$ and [there](https://example.org).\n\n'
         "- a\n- b\n\n1. c\n\n| x |\n|---|\n| 1 |\n\n::: {.callout-tip}\n## Title\n\nText.\n:::\n\n```{=typst}\n#v(1cm)\n```\n\n"
-        + FIGURE
-        % "a"
+        "```\ncode\n```\n\n" + FIGURE % "a"
     )
     assert "<h3" in page(source, one=text)
 
@@ -159,19 +158,20 @@ def shown(data: dict[str, object]) -> nbformat.NotebookNode:
     return output
 
 
-CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,time_s\nFL,1.5\n"})
+CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,elapsed_s\nFL,1.5\n"})
+STAMP = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
 TEXT = shown({"text/markdown": "It is *so*."})
 
 
 def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
-    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path)
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path, STAMP)
     assert made.startswith("::: {#fig-x}")
     assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
     assert made.count("</script>") == 1
     assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
     assert '#image("figures/fig-x.svg", width: 100%)' in made
     assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
-    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,time_s\nFL,1.5\n"
+    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,elapsed_s\nFL,1.5\n"
 
 
 def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() -> None:
@@ -181,7 +181,7 @@ def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() 
 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path) == "It is *so*.\n"
+    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path, STAMP) == "It is *so*.\n"
 
 
 def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +194,7 @@ def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_
     sql = "-- with 'ram_or_ssd', 'source-r'\nselect\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?;"
     assert bundles[-1][SQL_MIME] == sql, "and nothing of the stamp, which every caption has"
     assert f"<summary>Query</summary>\n\n```sql\n{sql}" in str(bundles[-1]["text/markdown"])
-    text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path)
+    text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
     assert text.endswith(" Query: `analysis/none.sql`. Asked: `asked/tbl-x.sql`.\n\n:::\n")
     assert "summary" not in text
     assert (tmp_path / "sql" / "asked" / "tbl-x.sql.txt").read_text() == f"{sql}\n"
@@ -203,7 +203,7 @@ def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_
 
 
 def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path) == "\n"
+    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path, STAMP) == "\n"
 
 
 @pytest.mark.parametrize(
@@ -219,10 +219,10 @@ def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
 )
 def test_a_notebook_that_is_no_chapter_is_refused(tmp_path: Path, source: str, outputs: list[nbformat.NotebookNode], rule: str) -> None:
     with pytest.raises(InputError, match=r"show-x\.ipynb") as caught:
-        chapter(executed(tmp_path, source, *outputs), tmp_path)
+        chapter(executed(tmp_path, source, *outputs), tmp_path, STAMP)
     assert rule in str(caught.value)
 
 
 def test_a_chapter_that_was_not_executed_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="chapter show-x"):
-        chapter(tmp_path / "show-x.ipynb", tmp_path)
+        chapter(tmp_path / "show-x.ipynb", tmp_path, STAMP)

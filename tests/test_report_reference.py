@@ -84,7 +84,6 @@ def check_stamps(page: BeautifulSoup) -> None:
     assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in told
 
 
-@pytest.mark.slow
 def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
     page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
     check_stamps(page)
@@ -105,7 +104,6 @@ def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> Non
     assert len(page_images(shown / PDFS["paper"])) <= 12
 
 
-@pytest.mark.slow
 def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:
     assert "nothing changed since this version was built" in command(checkout, "report", "--engine", "plain")
     command(checkout, "publish", str(checkout / "public"))
@@ -115,7 +113,6 @@ def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None
     assert "reference run" in (shown.parent / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_quarto_shows_it_as_well(checkout: Path, shown: Path) -> None:
     if not quarto.usable():
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")

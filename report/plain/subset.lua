@@ -1,7 +1,8 @@
 -- First filter of the plain engine, which Quarto's route runs too: refuses what the list in README.md does not name,
 -- because only that list reads alike in both engines.
 
-local BLOCKS = { Para = true, Plain = true, BulletList = true, OrderedList = true, Table = true, Header = true, Div = true, RawBlock = true }
+local BLOCKS = { Para = true, Plain = true, BulletList = true, OrderedList = true, Table = true, Header = true, Div = true, RawBlock = true,
+  CodeBlock = true }
 local INLINES = { Str = true, Space = true, SoftBreak = true, Emph = true, Strong = true, Code = true, Link = true, Cite = true,
   Math = true, Quoted = true }
 local CALLOUTS = { "callout-note", "callout-tip", "callout-warning", "callout-important", "callout-caution" }

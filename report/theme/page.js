@@ -35,7 +35,7 @@
   function index() {
     return [...document.querySelectorAll("main section[id]")].map((section) => {
       const own = section.cloneNode(true);
-      own.querySelectorAll("section, .vl-chart, .picked, annotation").forEach((part) => part.remove());
+      own.querySelectorAll("section, .vl-chart, .figure-menu, .picked, annotation").forEach((part) => part.remove());
       own.querySelectorAll("td, th, p, li, figcaption, h1, h2, h3").forEach((part) => part.append(" "));
       const heading = own.querySelector("h1, h2, h3");
       const title = heading.textContent.trim();

@@ -33,12 +33,24 @@
     const spec = JSON.parse(source);
     if (spec.usermeta?.chrome_px) fit(spec, Math.max(LEAST_PLOT_PX, place.clientWidth - spec.usermeta.chrome_px));
     paint(spec.config);
-    const actions = { export: { svg: true, png: true }, source: false, compiled: false, editor: false };
     place.classList.remove("drawn");
-    const made = await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark() ? "dark" : "light" } });
+    const made = await vegaEmbed(place, spec, { renderer: "svg", actions: false, tooltip: { theme: dark() ? "dark" : "light" } });
     await join(place, made.view, spec);
+    offer(place, made.view);
     place.dataset.scheme = dark() ? "dark" : "light";
     place.classList.add("drawn");
+  }
+
+  // PNG is drawn when it is asked for, on the page's ground; all else in a figure's menu is a file.
+  function offer(place, view) {
+    const button = place.parentNode.querySelector(":scope > .figure-menu .png");
+    button.hidden = false;
+    button.onclick = async () => {
+      await view.background(colour("--ground")).runAsync();
+      const link = Object.assign(document.createElement("a"), { href: await view.toImageURL("png", 2), download: button.dataset.file });
+      await view.background("transparent").runAsync();
+      link.click();
+    };
   }
 
   // Selections on the same field are one selection, in every figure of the page.

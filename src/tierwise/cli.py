@@ -150,12 +150,19 @@ def diff(before: str, after: Annotated[str, typer.Argument()] = "latest", form: 
 
 @app.command()
 def publish(
-    to: Annotated[Path, typer.Argument(help="a new or an empty folder", envvar="TO")],
+    to: Annotated[Path | None, typer.Argument(help="a new or an empty folder", envvar="TO")] = None,
     version: Annotated[str, typer.Option(help="latest, or a part of a version's name that is its own")] = "latest",
+    one: Annotated[Path | None, typer.Option(help="in place of the folder, one file .html that opens from a disk", envvar="ONE")] = None,
 ) -> None:
-    """Write a built report with its rows, manifest and checksums into a folder to give away."""
+    """Write a built report with its rows, manifest and checksums into a folder to give away, or its page alone into one file."""
+    from tierwise.report.one import write_one  # noqa: PLC0415
     from tierwise.report.publish import publish as write  # noqa: PLC0415
 
+    if one:
+        say(f"published one file: {write_one(one, version)}")
+        return
+    if to is None:
+        raise InputError("TO", rule="names no folder to publish into", remedy="make publish TO=dir, or ONE=report.html for one file")
     made = write(to, version)
     say(f"published {made.facts.version}: {made.files} files in {to}")
     if made.dirty:

@@ -115,13 +115,21 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
         return workload_of(connection, raw / chosen, study=study, pair=pair, name=name)
 
 
-def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, study: str = "", pair: str = "", name: str = "") -> Workload:
-    """`read_workload` where the run of `connection` is open already."""
+def workload_of(
+    connection: duckdb.DuckDBPyConnection,
+    run_folder: Path,
+    *,
+    study: str = "",
+    pair: str = "",
+    name: str = "",
+    rows: pl.DataFrame | None = None,
+) -> Workload:
+    """`read_workload` where the run of `connection` is open already, and its heat of `study` on `pair` perhaps too: `rows`."""
     run_id = run_folder.name
     there = {one: heat.pairs_of(connection, one) for one in heat.placeable()}
     study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)
     pair = _one_of("--pair", pair, there[study], run_id)
-    rows = heat.heat_of(connection, study, pair)
+    rows = heat.heat_of(connection, study, pair) if rows is None else rows
     if rows.is_empty():
         raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)

@@ -10,7 +10,8 @@ from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind, load_claims
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.views import open_views
+from tierwise.analysis.views import ROWS, open_views
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import manifests
@@ -76,6 +77,8 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
         yield None
         return
     with open_views(raw, run_id) as connection:
+        for study in studies.having(ROWS):  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+            connection.execute(f"create temp table judged as from {study}; drop view {study}; alter table judged rename to {study}")
         yield Rows(connection, load_manifest(raw / run_id))
 
 

@@ -16,7 +16,7 @@ from tierwise.core.files import write_whole
 from tierwise.report import site
 from tierwise.timings.references import MANIFEST, taken
 
-CODE: Final = (".py", ".sql")
+CODE: Final = (".py", ".sql", ".toml")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
 KEYS: Final = ".keys"
 

@@ -12,7 +12,7 @@ import typst
 
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.report.project import BESIDE, Book
-from tierwise.report.site import ANNEX, PAPER
+from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120
@@ -29,19 +29,24 @@ class PlainEngine:
 
     def build(self, book: Book, site: Path) -> None:
         """Write ``index.html`` with its assets, and the annex's PDF, into `site`."""
+        self.page(book, site)
+        _typeset(book, site / f"{ANNEX}.pdf")
+
+    def typeset(self, paper: Book, site: Path) -> None:
+        """Write the PDF of the `paper` into `site`."""
+        _typeset(paper, site / f"{PAPER}.pdf")
+
+    def page(self, book: Book, site: Path) -> None:
+        """Write the page with its assets alone into `site`."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
         shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts")
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
+        shutil.copy(book.folder / BIBTEX, site)
         page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
         (site / "index.html").write_text(page, encoding="utf-8")
-        _typeset(book, site / f"{ANNEX}.pdf")
-
-    def typeset(self, paper: Book, site: Path) -> None:
-        """Write the PDF of the `paper` into `site`."""
-        _typeset(paper, site / f"{PAPER}.pdf")
 
 
 def _typeset(book: Book, pdf: Path) -> None:

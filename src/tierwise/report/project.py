@@ -14,7 +14,8 @@ import yaml
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
-from tierwise.report.site import PAPER
+from tierwise.report.cite import Stamp
+from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL
 from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
@@ -39,7 +40,7 @@ CONTENTS: Final = """```{=typst}
 ```
 """
 """The contents stand on a page of their own behind the answer, on paper; a page of the site has them at its side."""
-BESIDE: Final = (notebooks.QUERIES, notebooks.FIGURES, notebooks.ROWS)
+BESIDE: Final = (SQL, FIGURES, ROWS, QUERIES)
 """Folders that a page links to."""
 
 
@@ -66,29 +67,31 @@ class Engine(Protocol):
     def typeset(self, paper: Book, site: Path) -> None: ...
 
 
-def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
 
-    `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
+    `stamp` is on all that a reader takes away. `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
         MissingError: a notebook was not executed.
     """
     told = _copy(folder)["book"]
-    texts = {name: made.get(name) or _chapter(folder, executed, name) for name in told["chapters"]}
-    chapters = {name: expand(text, variables, name) for name, text in texts.items()}
+    (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
+    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
+    texts = {name: made.get(name) or _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
         (folder / name).mkdir(exist_ok=True)
-    _copy_queries(folder / notebooks.QUERIES)
+    _copy_queries(folder / SQL)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
     return Book(folder, told["title"], told["subtitle"], chapters, variables)
 
 
-def assemble_paper(folder: Path, executed: Path, book: Book) -> Book:
+def assemble_paper(folder: Path, executed: Path, stamp: Stamp, book: Book) -> Book:
     """The paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
 
     What it refers to and has not itself is told as the annex's chapter.
@@ -97,7 +100,7 @@ def assemble_paper(folder: Path, executed: Path, book: Book) -> Book:
     """
     told = _copy(folder)
     name = f"{PAPER}.qmd"
-    text = f"{notebooks.chapter(executed / f'{PAPER_NOTEBOOK}.ipynb', folder)}\n{(folder / REFERENCES).read_text(encoding='utf-8')}"
+    text = f"{notebooks.chapter(executed / f'{PAPER_NOTEBOOK}.ipynb', folder, stamp)}\n{(folder / REFERENCES).read_text(encoding='utf-8')}"
     text = elsewhere(expand(text, book.variables, name), book.chapters)
     (folder / name).write_text(text, encoding="utf-8")
     project = {"type": "default", "output-dir": told["project"]["output-dir"], "render": [name]}
@@ -135,12 +138,12 @@ def _copy(folder: Path) -> dict[str, Any]:
     return told
 
 
-def _chapter(folder: Path, executed: Path, name: str) -> str:
+def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
     if name == FRONT_PAGE:
-        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder)}\n{CONTENTS}"
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp)}\n{CONTENTS}"
     if name.startswith("show-"):
-        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder)
+        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp)
     if not (folder / name).is_file():
         raise InputError("report/_quarto.yml", field="chapters", value=name, rule="no such file in report/")
     return (folder / name).read_text(encoding="utf-8")

@@ -16,6 +16,18 @@ LATEST: Final = "latest"
 PAPER, ANNEX = "tierwise", "tierwise-annex"
 """Stems of a version's two PDFs: the paper, which stands alone and is read first, and every chapter of the site for print."""
 PDFS: Final = {"paper": f"{PAPER}.pdf", "annex": f"{ANNEX}.pdf"}
+UNVERSIONED: Final = "unversioned"
+NOTEBOOKS: Final = "notebooks"
+"""Folder beside the pages: every notebook as it was executed."""
+FIGURES: Final = "figures"
+ROWS: Final = "rows"
+QUERIES: Final = "queries"
+"""Folders beside the pages: every chart for print, the rows behind it, and the query that makes them by itself."""
+SQL: Final = "sql"
+ASKED: Final = "asked"
+"""Folder beside the pages of the queries that captions name, and in it that of the queries of each table."""
+BIBTEX: Final = "citation.bib"
+"""File beside the pages: the report's entry for BibTeX."""
 
 
 def names() -> list[str]:
@@ -44,14 +56,24 @@ def version_of(run_id: str) -> str:
     return f"{today()}-{code_version()}-{run_id}"
 
 
+def date_of(version: str) -> str:
+    """The date with which the name of `version` begins."""
+    return version[: len("2026-01-01")]
+
+
+def code_of(version: str, run_id: str) -> str:
+    """The `code_version` in the name of `version`, which shows `run_id`."""
+    return version[len("2026-01-01-") :].removesuffix(f"-{run_id}")
+
+
 def code_version() -> str:
-    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
+    """``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return "unversioned"
-    return done.stdout.strip() or "unversioned"
+        return UNVERSIONED
+    return done.stdout.strip() or UNVERSIONED
 
 
 def quarto_program() -> str | None:

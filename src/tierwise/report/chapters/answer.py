@@ -139,19 +139,21 @@ def answer(run: Run) -> Sentence:
     return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, told))}" for head, told in paragraphs.items()))
 
 
-def shares(run: Run) -> pl.DataFrame:
+def answering(run: Run) -> Run:
+    """`run`; the reference run where no workload of `run` has an answer."""
+    return run if run.is_reference or compared(gather(run)) else open_reference() or run
+
+
+def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
     """What each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
 
-    Where no workload of `run` has an answer, the rows are the reference run's. Columns: run, substrate, workload, placement, block (from
-    1) and share (time over that with everything on disks; 1: nothing gained).
+    `asked`: the rows of `heat.every` in `run`. Columns: run, substrate, workload, placement, block (from 1) and share (time over that with
+    everything on disks; 1: nothing gained).
     """
-    shown, every = run, compared(gather(run))
-    if not every and not run.is_reference and (reference := open_reference()):
-        shown, every = reference, compared(gather(reference))
     return pl.DataFrame(
         [
-            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
-            for one in every
+            (run.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
+            for one in compared(gather(run, asked))
             for gain in one.gains
             for block, ratio in gain.ratios.items()
         ],

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import polars as pl
+
 from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
@@ -49,17 +51,16 @@ class Found:
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
-def gather(run: Run) -> Found:
-    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's."""
+def gather(run: Run, asked: pl.DataFrame | None = None) -> Found:
+    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's; `asked`: the rows of `heat.every`."""
+    every = run.query(heat.every()) if asked is None else asked
     found = []
-    for study in heat.placeable():
-        for pair in heat.pairs_of(run.connection, study):
-            rows = heat.heat_of(run.connection, study, pair)
-            for name in sorted(rows["workload"].unique()):
-                try:
-                    found.append(workload_of(run.connection, run.folder, study=study, pair=pair, name=name))
-                except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
-                    continue
+    for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
+        for name in sorted(rows["workload"].unique()):
+            try:
+                found.append(workload_of(run.connection, run.folder, study=str(study), pair=str(pair), name=name, rows=rows))
+            except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
+                continue
     return Found(run, found, [_times(workload) for workload in found])
 
 

@@ -34,7 +34,7 @@ BELOW_PX: Final = 15
 
 
 def judged(run: Run) -> pl.DataFrame:
-    """List every statement of `run`: source (its name), place (from 1, within it), claim, statement, found, substrate, verdict."""
+    """List every statement of `run`: source (its name), position (from 1, within it), claim, statement, found, substrate, verdict."""
     sources, places = load_claims().sources, Counter[str]()
     rows = []
     for claim in run.verdicts:
@@ -42,7 +42,7 @@ def judged(run: Run) -> pl.DataFrame:
         rows.append(
             {
                 "source": sources[claim.source].name.removeprefix("the "),
-                "place": places[claim.source],
+                "position": places[claim.source],
                 "claim": claim.id,
                 "statement": claim.statement,
                 "found": estimated(claim),
@@ -70,9 +70,9 @@ def strip(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     sources = rows["source"].unique(maintain_order=True).to_list()
     looks = {word.mark: look for word, look in LOOKS.items() if word.mark in set(rows["verdict"])}
     width_px = parts.label_px(sources)
-    scale = alt.Scale(domain=[0.4, rows["place"].to_numpy().max() + 0.6], nice=False)
+    scale = alt.Scale(domain=[0.4, rows["position"].to_numpy().max() + 0.6], nice=False)
     base = alt.Chart(rows).encode(
-        x=alt.X("place:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
+        x=alt.X("position:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
     )
     tips = [alt.Tooltip(f"{name}:N") for name in ("claim", "statement", "found", "substrate", "verdict")]
     marks = base.mark_point(filled=True, size=150, opacity=1).encode(
