@@ -16,7 +16,7 @@ export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
 BIN := $(ENV)/bin
 
-# Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
+# Measure what is not measured yet, then build report/_site/latest (site, paper and data annex)
 report: $(ENV)/.ready
 	$(BIN)/tierwise report --yes
 

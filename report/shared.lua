@@ -1,4 +1,4 @@
--- Filter of both engines: a verdict or a substrate in bold becomes a mark, the name of a query or of a file of rows a link to it,
+-- Filter of both engines: a verdict or a substrate in bold becomes a mark, the name of a query, of a file of rows or of a PDF a link to it,
 -- and the first use of a glossary's word in a chapter explains it.
 
 local VERDICTS = { confirmed = true, contradicted = true, undecided = true, reported = true, ["not testable"] = true,
@@ -18,7 +18,7 @@ end
 
 function Code(code)
   local query = code.text:match("^studies/.+%.sql$") or code.text:match("^analysis/.+%.sql$") or code.text:match("^asked/.+%.sql$")
-  local target = query and "sql/" .. query .. ".txt" or code.text:match("^rows/[%w_-]+%.csv$")
+  local target = query and "sql/" .. query .. ".txt" or code.text:match("^rows/[%w_-]+%.csv$") or code.text:match("^tierwise[%w-]*%.pdf$")
   if target and FORMAT:match("html") then
     return pandoc.Link({ pandoc.Code(code.text) }, target)
   end

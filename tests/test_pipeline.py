@@ -18,6 +18,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
+from tierwise.report.site import PDFS
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
 
@@ -162,7 +163,7 @@ def test_the_report_has_its_page_and_its_pdf(smoke_home: Home, smoke: Manifest) 
     page = BeautifulSoup((latest / "index.html").read_bytes(), "html.parser")
     assert smoke.run_id in page.get_text()
     assert [cell.get_text() for cell in page.select("td, th") if "|" in cell.get_text()] == []  # a table that came apart
-    assert (latest / "tierwise.pdf").read_bytes().startswith(b"%PDF")
+    assert all((latest / name).read_bytes().startswith(b"%PDF") for name in PDFS.values())
 
 
 def test_called_again_it_measures_nothing_and_renders(smoke_home: Home, smoke: Manifest, rows: pl.DataFrame) -> None:

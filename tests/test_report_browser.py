@@ -14,6 +14,7 @@ from playwright.sync_api import Error
 from browsing import SCROLLED, Scheme, browsing, hosting, hover, look
 from report_built import Built, check_pages
 from tierwise.core import paths
+from tierwise.report.site import PDFS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -176,6 +177,7 @@ def test_quarto_s_search_finds_from_a_file_what_it_finds_on_a_server(chromium: "
     page.close()
 
 
-def test_no_page_of_the_pdf_is_empty_or_overfull(built: Built) -> None:
+@pytest.mark.parametrize("name", PDFS.values())
+def test_no_page_of_a_pdf_is_empty_or_overfull(built: Built, name: str) -> None:
     """Ink between header and footer, and none in the margins."""
-    check_pages(built.site / "tierwise.pdf")
+    check_pages(built.site / name)

@@ -24,6 +24,7 @@ from tierwise.report.cite import commit_of
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
+from tierwise.report.site import PDFS
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
 
@@ -46,8 +47,8 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     assert (made.dirty, made.facts.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
     folder = home / "public"
     documents = "CITATION.cff citation.bib DICTIONARY.md LICENSE README.md artifact.md"
-    wanted = f"index.html tierwise.pdf facts.json run/manifest.json run/timings.parquet {documents}"
-    assert [name for name in wanted.split() if not (folder / name).is_file()] == []
+    wanted = f"index.html facts.json run/manifest.json run/timings.parquet {documents}"
+    assert [name for name in (*wanted.split(), *PDFS.values()) if not (folder / name).is_file()] == []
     assert dead_links(folder) == []
     assert not [path for path in folder.rglob("*") if path.is_symlink()]
     said = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,7 @@ from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
 from browsing import SCROLLED, Scheme, browsing, look, violations
-from report_built import Built, bare, check_pages, pdf_text, placed, unstamped
+from report_built import Built, bare, check_pages, page_images, pdf_text, placed, unstamped
 from report_run import RUN_ID, rich_run
 from test_report import check_first_page
 from test_report_browser import dead_links
@@ -26,6 +26,7 @@ from tierwise.core import paths
 from tierwise.report import quarto
 from tierwise.report.reference import compare
 from tierwise.report.run import open_run
+from tierwise.report.site import PDFS
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 
@@ -92,8 +93,9 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
     assert len(figures) >= 8
     for caption in figures:
         assert f"Reference run {FOLDER.name} ({ORIGIN})" in " ".join(caption.get_text().split())
-    assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown)
-    check_pages(shown / "tierwise.pdf")
+    for name in PDFS.values():
+        assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown, name=name)
+        check_pages(shown / name)
     with browsing(chromium, "file:", 1280, "light") as browser:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 
@@ -114,6 +116,10 @@ def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromi
     with browsing(chromium, "file:", 390, "light") as browser:
         look(browser, (shown / "index.html").as_uri(), 390)
         assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
+
+
+def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> None:
+    assert len(page_images(shown / PDFS["paper"])) <= 12
 
 
 def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:

@@ -193,7 +193,7 @@ def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout
 
 def test_the_page_lies_beside_its_pdf_and_its_query(checkout: Checkout, page: BeautifulSoup) -> None:
     site = checkout.home.folder / "site"
-    assert (site / "tierwise.pdf").stat().st_size > 10_000
+    assert (site / "tierwise-annex.pdf").stat().st_size > 10_000
     assert (site / "sql" / "studies" / NAME / "reading" / "rows.sql.txt").is_file()
     told = yaml.safe_load((checkout.folder / "report" / "_quarto.yml").read_text(encoding="utf-8"))
     assert CHAPTER in told["book"]["chapters"]

@@ -19,6 +19,7 @@ from tierwise.core.asking import YesOption, asking
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
+from tierwise.report.site import PDFS
 from tierwise.simulate.cli import predict_scan, simulating, validating
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -111,7 +112,8 @@ def report(
     asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=asking(yes=yes))
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
-    say(f"pdf:    {site / 'tierwise.pdf'}")
+    for name, file in PDFS.items():
+        say(f"{name}:  {site / file}")
 
 
 @app.command("run")

@@ -13,7 +13,7 @@ import typst
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.report import glossary
 from tierwise.report.project import BESIDE, Book
-from tierwise.report.site import BIBTEX
+from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120
@@ -30,11 +30,13 @@ class PlainEngine:
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 
     def build(self, book: Book, site: Path) -> None:
-        """Write ``index.html`` with its assets, and ``tierwise.pdf``, into `site`."""
+        """Write ``index.html`` with its assets, and the annex's PDF, into `site`."""
         self.page(book, site)
-        main = book.folder / "main.typ"
-        main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
-        _typeset(main, site / "tierwise.pdf")
+        _typeset(book, site / f"{ANNEX}.pdf")
+
+    def typeset(self, paper: Book, site: Path) -> None:
+        """Write the PDF of the `paper` into `site`."""
+        _typeset(paper, site / f"{PAPER}.pdf")
 
     def page(self, book: Book, site: Path) -> None:
         """Write the page with its assets alone into `site`."""
@@ -49,8 +51,10 @@ class PlainEngine:
         (site / "index.html").write_text(page, encoding="utf-8")
 
 
-def _typeset(main: Path, pdf: Path) -> None:
+def _typeset(book: Book, pdf: Path) -> None:
     """Byte-stable for the same source: no system font, no time of day. A warning (a missing glyph, a font) is an error."""
+    main = book.folder / "main.typ"
+    main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
     root, fonts = str(main.parent), font_folder()
     compiler = typst.Compiler(str(main), root=root, font_paths=[fonts], ignore_system_fonts=True)
     _, warnings = compiler.compile_with_warnings(output=str(pdf), timestamp=0)
@@ -66,7 +70,8 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
         TierwiseError: Pandoc warns or fails, with what it says.
     """
     metadata = book.folder / "metadata.json"
-    metadata.write_text(json.dumps({"title": book.title, "subtitle": book.subtitle, "lang": "en", **book.variables}), encoding="utf-8")
+    told = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
+    metadata.write_text(json.dumps(told), encoding="utf-8")
     (book.folder / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
     command = [
         pypandoc.get_pandoc_path(),

@@ -1,4 +1,4 @@
-"""A built version as a folder to give away: site, PDF, rows, manifest, checksums, citation, and nothing of the machine."""
+"""A built version as a folder to give away: site, PDFs, rows, manifest, checksums, citation, and nothing of the machine."""
 
 import hashlib
 import re
@@ -28,12 +28,13 @@ DICTIONARY: Final = "DICTIONARY.md"
 
 README: Final = """# {version}
 
-A report of tierwise: open `index.html`, or `tierwise.pdf`. Nothing here needs a network or an installation.
+A report of tierwise: read `tierwise.pdf`, a paper of a few pages, or open `index.html`. Nothing here needs a network or an installation.
 
 | file | what it is |
 |---|---|
 | {pages} | the report, every chart, query, and the rows behind each chart |
-| `tierwise.pdf` | the same report for print |
+| `tierwise.pdf` | the paper: answer, method, findings, costs, verdicts, limits |
+| `tierwise-annex.pdf` | the data annex: every chapter for print |
 | `notebooks/` | every notebook as it was executed: queries, the frames that they gave, charts |
 | `run/manifest.json`, `run/timings.parquet`, `run/traces/` | run `{run_id}`: what was asked, on what, the raw rows |
 | `DICTIONARY.md` | what every column of `run/` and `rows/` means, with its type and unit |

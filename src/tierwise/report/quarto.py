@@ -15,7 +15,7 @@ from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.progress import INTERVAL_S, Progress
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book
-from tierwise.report.site import QUARTO, quarto_program
+from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 
 QUARTO_S: Final = 600
 BEGUN: Final = re.compile(r"\[ *(\d+)/(\d+)\] (.+)")
@@ -60,12 +60,22 @@ class QuartoEngine:
     def build(self, book: Book, site: Path) -> None:
         """All formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
         pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
-        said = _rendered(book)
-        made = book.folder / "_book"
-        if "Unable to resolve crossref" in said or not (made / "tierwise.pdf").is_file():
-            raise TierwiseError(f"quarto render: {said.strip()}")
-        shutil.move(made, site)
+        shutil.move(_made(book, f"{ANNEX}.pdf"), site)
         search_from_files(site)
+
+    def typeset(self, paper: Book, site: Path) -> None:
+        """A project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
+        pandoc(paper, "typst", "--to=typst")
+        shutil.move(_made(paper, f"{PAPER}.pdf") / f"{PAPER}.pdf", site)
+
+
+def _made(book: Book, pdf: str) -> Path:
+    """The folder of what Quarto renders of `book`, with its `pdf`."""
+    said = _rendered(book)
+    made = book.folder / "_book"
+    if "Unable to resolve crossref" in said or not (made / pdf).is_file():
+        raise TierwiseError(f"quarto render: {said.strip()}")
+    return made
 
 
 def search_from_files(site: Path) -> None:

@@ -10,7 +10,7 @@ from tierwise.report.changes import as_chapter, compare
 from tierwise.report.cite import stamp_of
 from tierwise.report.facts import Facts, gather
 from tierwise.report.plain import PlainEngine
-from tierwise.report.project import Book, Engine, assemble
+from tierwise.report.project import Book, Engine, assemble, assemble_paper
 from tierwise.report.run import Run, open_run
 
 ENGINES = ("auto", "quarto", "plain")
@@ -19,8 +19,8 @@ ENGINES = ("auto", "quarto", "plain")
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
 
-    The folder holds ``index.html`` and ``tierwise.pdf`` and needs no network. A version that is built again is
-    replaced once the new one is whole.
+    The folder holds ``index.html``, the paper ``tierwise.pdf`` and ``tierwise-annex.pdf``, and needs no network. A version that is
+    built again is replaced once the new one is whole.
 
     Raises:
         InputError: unknown engine, label, variable or chapter; names chapter and label.
@@ -31,7 +31,10 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     version = site.version_of(run.run_id, chosen.suffix)
     facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
     with scratch_folder("build-", within=_beside()) as build:
-        chosen.build(_book(build / "book", run, executed, facts, chosen), build / "site")
+        book = _book(build / "book", run, executed, facts, chosen)
+        chosen.build(book, build / "site")
+        paper = assemble_paper(build / "paper", executed, stamp_of(run, version), book)
+        chosen.typeset(paper, build / "site")
         notebooks.give_away(executed, build / "site" / site.NOTEBOOKS)
         facts.save(build / "site")
         return _put(build / "site", version, build / "old")

@@ -13,6 +13,9 @@ from tierwise.core import paths
 FACTS: Final = "facts.json"
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
+PAPER, ANNEX = "tierwise", "tierwise-annex"
+"""Stems of a version's two PDFs: the paper, which stands alone and is read first, and every chapter of the site for print."""
+PDFS: Final = {"paper": f"{PAPER}.pdf", "annex": f"{ANNEX}.pdf"}
 UNVERSIONED: Final = "unversioned"
 NOTEBOOKS: Final = "notebooks"
 """Folder beside the pages: every notebook as it was executed."""

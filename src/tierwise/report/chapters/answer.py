@@ -20,10 +20,10 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_es
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
 from tierwise.core.words import Substrate
-from tierwise.costs import volumes as rented
 from tierwise.report import rooms, theme
+from tierwise.report.chapters import volumes
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.chapters.conclusion_evidence import Found, gather, name_of
+from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed, number, percent
@@ -39,8 +39,6 @@ DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
-EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
-"""What the rented storage is priced for: an example, not a need that was measured."""
 
 
 @dataclass(frozen=True)
@@ -252,28 +250,17 @@ def _advice(every: Sequence[Compared]) -> str:
 
 def _cheapest(found: Found) -> str:
     """Which placement makes a job cheapest, over all workloads with a ranking."""
-    cheapest = Counter(
-        min(priced, key=lambda one: one[0])[1]
-        for strategies in found.strategies.values()
-        if len(priced := [(one.cost_per_million, one.name) for one in strategies if one.cost_per_million is not None]) > 1
-    )
-    if not cheapest:
-        return "Cost of a job: no answer yet."
-    flash = sum(times for name, times in cheapest.items() if name != DISKS)
-    return f"Cheapest with an SSD: {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+    flash, every = cheapest_with_flash(found)
+    return f"Cheapest with an SSD: {count(flash)} of {count(every)} workloads (@sec-cost)." if every else "Cost of a job: no answer yet."
 
 
 def _cloud(run: Run) -> str:
     """The cheapest rented volume for the example."""
-    book = book_of(run)
-    offers = [offer for offer in rented.volumes(book, EXAMPLE).offers if offer.per_month is not None]
-    if not offers:
+    priced = volumes.priced(run)
+    if not priced:
         return "Cloud: no price is known."
-    cheapest = min(offers, key=lambda offer: offer.per_month or 0.0)
-    return (
-        f"Cloud, published prices: {EXAMPLE.gib:g} GiB with {count(int(EXAMPLE.iops))} IOPS from {number(cheapest.per_month or 0.0)} "
-        f"{book.currency} a month (`{cheapest.volume}`)."
-    )
+    offer, per_month = priced[0]
+    return f"Cloud, published prices: {volumes.told()} from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:

@@ -15,6 +15,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
+from tierwise.costs.hardware import medium
 from tierwise.report import rooms
 from tierwise.report.chapters.advice import NAMES
 from tierwise.report.formats import listed, number, percent
@@ -109,6 +110,13 @@ def costs_of_strategies(found: Found) -> str:
         if costs:
             told.append(f"{name}: a job costs least with *{places()[min(costs, key=lambda one: costs[one])]}*")
     return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
+
+
+def cheapest_with_flash(found: Found) -> tuple[int, int]:
+    """Count the workloads of which a job costs least on a placement with flash, and those that have two priced placements."""
+    priced = ([one for one in every if one.cost_per_million is not None] for every in found.strategies.values())
+    cheapest = [min(every, key=lambda one: one.cost_per_million or 0.0) for every in priced if len(every) > 1]
+    return sum(any(medium(device) == "ssd" for device in one.devices) for one in cheapest), len(cheapest)
 
 
 TELLING: Final[Mapping[str, Callable[[Found], str]]] = {

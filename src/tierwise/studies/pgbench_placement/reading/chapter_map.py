@@ -52,7 +52,7 @@ def who_wins(run: Run, pair: str) -> Sentence:
     every = len(by["tables"]) + len(by["indexes"])
     if not every:
         return NONE
-    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the map"
+    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the {Substrate.SIMULATED} map"
     if not by["indexes"]:
         return Sentence(f"{told}, and indexes first at none: whatever an index misses, its table misses more.")
     layouts = listed(sorted({LAYOUTS[point["layout"]] for point in by["indexes"]}))
