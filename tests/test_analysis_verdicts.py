@@ -12,7 +12,8 @@ from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
 from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, newest_run, tally_lines
+from tierwise.analysis.runs import newest_run
+from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
@@ -161,8 +162,12 @@ def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) ->
 def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tmp_path: Path) -> None:
     rows = make_rows(ratios=AS_PUBLISHED)
     save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
-    lines = tally_lines(judge(tmp_path))
-    assert lines[0].startswith("claims: ")
+    verdicts = judge(tmp_path)
+    lines = tally_lines(verdicts)
+    decided = sum(claim.verdict in DECIDED for claim in verdicts)
+    assert lines[0].startswith(f"claims: {decided} of {len(verdicts)} decided")
+    undecided = sum(claim.verdict is Verdict.UNDECIDED for claim in verdicts)
+    assert f" {undecided} undecided" in lines[0]
     assert any("M1" in line and "observations were rejected (needs RETRY=1 or a quieter machine)" in line for line in lines)
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 

@@ -11,10 +11,11 @@ from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
 from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.views import open_views
+from tierwise.analysis.runs import newest_run
+from tierwise.analysis.views import ROWS, open_views
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 JSON_VERSION: Final = 4
@@ -49,16 +50,6 @@ class ClaimVerdict(Judgement):
     here: Judgement | None = None
 
 
-def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`.
-
-    A run of some of a study's trials is none of them.
-    """
-    known = [run for run in manifests(raw).values() if not run.chosen]
-    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
-    return max(finished)[2] if finished else None
-
-
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
     """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
 
@@ -84,6 +75,8 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
         yield None
         return
     with open_views(raw, run_id) as connection:
+        for study in studies.having(ROWS):  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+            connection.execute(f"create temp table judged as from {study}; drop view {study}; alter table judged rename to {study}")
         yield Rows(connection, load_manifest(raw / run_id))
 
 
@@ -115,7 +108,9 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     words = Counter(claim.verdict for claim in decided)
     simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
     told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
-    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "")]
+    others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
+    rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
+    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "") + (f"; {rest}" if rest else "")]
     still: dict[tuple[str, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:

@@ -44,7 +44,8 @@ class Changes:
             lines += [f"{title}:"] if found else []
             for change in found:
                 lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
-        return "\n".join([*lines, *([] if any(self.effects.values()) else ["Nothing that the report says differs."])])
+        differing = [f"{count(len(found))} of the {kind}" for kind, found in self.effects.items() if found]
+        return "\n".join([*lines, f"differing: {listed(differing)}" if differing else "Nothing that the report says differs."])
 
     def cause(self) -> str:
         """Which input caused the differences, as far as that can be told."""

@@ -96,18 +96,28 @@ def scaled(run: Run, pair: str) -> Sentence:
     )
 
 
+def finding(run: Run, pair: str) -> str:
+    """How many times fewer reads either drive gives once the data outgrow the RAM, as a chapter's title; empty without enough seeds."""
+    told = [f"{number(most / least)} times fewer with {words}" for words, (most, least) in _outgrown(run, pair).items()]
+    return f"over data larger than the RAM, reads are {listed(told)} ({run.substrate(pair)})" if told else ""
+
+
+def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
+    """Drive -> its most reads a second, and those over the largest data."""
+    rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
+    means = {words: {size: reads for name, size, reads in rows if name == tier} for tier, words in TIERS.items()}
+    return {words: (max(found.values()), found[max(found)]) for words, found in means.items() if len(found) > 1}
+
+
 def outgrown(run: Run, pair: str) -> Sentence:
     """What leaving the RAM costs on either drive."""
-    rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
-    told = []
-    for tier, words in TIERS.items():
-        means = {size: reads for name, size, reads in rows if name == tier}
-        if len(means) > 1:
-            most, least = max(means.values()), means[max(means)]
-            told.append(f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer")
+    told = [
+        f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer"
+        for words, (most, least) in _outgrown(run, pair).items()
+    ]
     if not told:
         return nothing(pair)
-    return Sentence(f"From the smallest data to the largest: {'; '.join(told)}.")
+    return Sentence(f"From the smallest data to the largest: {'; '.join(told)} ({run.substrate(pair)}).")
 
 
 def verdicts(run: Run) -> Sentence:
