@@ -16,7 +16,6 @@ from support import shared
 from survey_rows import array_rows, placement_rows
 from tierwise.analysis.claims import Bounds, Claim, Claims, Kind, load_claims
 from tierwise.analysis.published import published_series
-from tierwise.analysis.questions import load_questions
 from tierwise.analysis.views import open_views
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
@@ -144,11 +143,6 @@ def test_the_method_argues_for_every_claim_that_is_only_reported() -> None:
     argued = method.split("{#sec-unjudged}")[1].split("\n## ")[0]
     named = {name for group in re.findall(r"\*\* \(([^)]*)\)", argued) for name in group.split(", ")}
     assert named == {claim.id for claim in load_claims().claims if claim.unjudged}
-
-
-def test_every_statement_answers_a_question() -> None:
-    asked = {claim for question in load_questions().questions for claim in question.claims}
-    assert asked == {claim.id for claim in load_claims().claims}
 
 
 def test_the_logged_fall_is_that_of_the_author_s_series() -> None:

@@ -178,9 +178,9 @@ def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
 
 def test_every_published_statement_answers_a_question() -> None:
     answered = {claim for question in load_questions().questions for claim in question.claims}
-    assert {claim.id for claim in load_claims().claims} <= answered
+    assert answered == {claim.id for claim in load_claims().claims}
     table = shared("published-figures.md").read_text(encoding="utf-8")
-    assert answered == set(re.findall(r"^\| ([LMVHR]\d+) \|", table, re.MULTILINE))
+    assert answered >= set(re.findall(r"^\| ([LMVHR]\d+) \|", table, re.MULTILINE))
 
 
 def test_no_number_is_typed_by_hand() -> None:
