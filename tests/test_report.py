@@ -191,6 +191,10 @@ def test_the_claims_table_shows_every_verdict_of_the_run(built: Built) -> None:
         "M4": "confirmed",
         "M5": "confirmed",
         "M6": "reported",
+        "M7": "confirmed",
+        "M8": "reported",
+        "M9": "reported",
+        "M10": "reported",
         "R10": "confirmed",
         "R11": "confirmed",
     }
