@@ -1,5 +1,5 @@
 # The one entrance: `make` lists what there is. Options are variables, which reach the programs through the environment:
-#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (a run id, or reference)   TO (publish's folder)
+#   PROFILE (smoke, quick, full)   TIERS (a file of data/tiers)   SEED   FRESH=1   RUN (latest, reference or a run id)   TO, ONE (publish's folder, or its one file)
 #   RETRY=1 (adds whole blocks, once, for what was rejected; the earlier rows stay)
 #   CENSUS (synthetic, download, file:PATH)   SKY (the same, or download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX in degrees, or download:psc_aaa,...)
 #   ENGINE (auto, quarto, plain)   PG_BIN (a PostgreSQL of your own)   PYTHON (the interpreter that .venv is made with)
@@ -10,32 +10,32 @@ MAKEFLAGS += --no-print-directory
 .PHONY: report plan publish reference test check lab bench soak quarto clean help
 
 PROFILE ?= quick
-export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO PG_BIN PYTHON
+export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON
 
 # Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
 BIN := $(ENV)/bin
 
-# Measure what is not measured yet, then build report/_site/latest (HTML and PDF)
+# Measure what is not measured yet, then build report/_site/latest (site, paper and data annex)
 report: $(ENV)/.ready
-	$(BIN)/tierwise report
+	$(BIN)/tierwise report --yes
 
 # Say what a report would measure, how long it takes and what disk it needs
 plan: $(ENV)/.ready
 	$(BIN)/tierwise plan
 
-# Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir
+# Write the newest report, its rows, manifest and checksums into a new folder: make publish TO=dir; or its page alone: make publish ONE=report.html
 publish: $(ENV)/.ready
 	$(BIN)/tierwise publish
 
 # Measure the run that ships in data/reference, for a commit of its own
 reference: $(ENV)/.ready
-	$(BIN)/tierwise reference
+	$(BIN)/tierwise reference --yes
 
-# Run the tests, those that measure by themselves (about 35 minutes on two cores)
+# Run the tests, those that measure by themselves (README.md says how long)
 test: $(ENV)/.ready
-	failed=0; $(BIN)/python -m pytest -m "not slow and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
-	$(BIN)/python -m pytest -m "slow and not soak" && exit $$failed
+	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=2 --dist=loadfile || failed=1; \
+	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
 # Check format, lint, types, imports between packages, docstrings, stripped notebooks
 check: $(ENV)/.ready

@@ -1,10 +1,13 @@
 """Look at a built report in a headless browser."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Final, Literal
@@ -19,6 +22,13 @@ BROWSERS: Final = ("chromium", "chromium-browser", "google-chrome", "google-chro
 OFFLINE: Final = ("--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking")
 DRAWN: Final = "[...document.querySelectorAll('.vl-chart')].every((place) => place.classList.contains('drawn'))"
 TOO_WIDE: Final = "[...document.querySelectorAll('.vl-chart')].filter((at) => at.querySelector('svg.marks').scrollWidth > at.clientWidth)"
+
+AXE: Final = "axe_playwright_python"
+"""The package that carries axe-core's script."""
+SCROLLED: Final = """[...document.querySelectorAll('main *')].filter((at) => at.scrollWidth > at.clientWidth + 1
+    && ['auto', 'scroll'].includes(getComputedStyle(at).overflowX)).map((at) => [at.closest('figure')?.id ?? at.tagName,
+        Boolean(at.querySelector('table:not(.cards)')), at.tabIndex])"""
+"""What scrolls sideways: where, whether it is a table that is no list of cards, and its place in the order of the tab key."""
 
 Scheme = Literal["light", "dark"]
 
@@ -60,7 +70,7 @@ def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> It
     page.set_default_timeout(PATIENCE_MS)
     page.on("console", lambda message: complaints.append(message.text))
     page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: None if request.url.startswith((url, "data:")) else outside.append(request.url))
+    page.on("request", lambda request: None if request.url.startswith((url, "data:", "blob:")) else outside.append(request.url))
     yield page
     page.close()
     assert (complaints, outside) == ([], [])
@@ -82,3 +92,12 @@ def hover(page: "Page") -> None:
     page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()
+
+
+def violations(page: "Page") -> list[str]:
+    """What axe-core finds wrong on the open page, by any of its rules: rule, how often, and the first place."""
+    if find_spec(AXE) is None:
+        pytest.skip(f"{AXE} is not in this environment, so accessibility is not looked at (it is among the pins: make .venv/.ready)")
+    page.evaluate((files(AXE) / "axe.min.js").read_text(encoding="utf-8"))
+    found = json.loads(page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"))
+    return [f"{one['id']} ({len(one['nodes'])}): {one['nodes'][0]['target']}" for one in found]

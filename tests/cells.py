@@ -1,6 +1,8 @@
 """What a chapter's notebook draws of a run that is open already: its cells, executed in this process."""
 
 import ast
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import nbformat
@@ -33,8 +35,8 @@ def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, 
     names: dict[str, Any] = {}
     found: dict[str, Figure | Sentence] = {}
 
-    def opened(*_: object, **__: object) -> Run:
-        return run
+    def opened(*_: object, prices: Mapping[str, float] | None = None) -> Run:
+        return replace(run, prices=prices or run.prices)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("tierwise.report.run.open_run", opened)

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,25 +11,65 @@ from xdist.scheduler import LoadFileScheduling
 
 from browsing import chromium
 from report_built import built, by_quarto, in_place
+from smoke_run import killed, smoke, smoke_home
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
 
-__all__ = ["built", "by_quarto", "chromium", "in_place"]
+__all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smoke_home"]
 
 
-class FileByFile(LoadFileScheduling):
-    """Where tests run in two processes, one runs all of a file, and one all of the report's files: what takes long is made once."""
+TOGETHER = {"tests/test_report": "report", "tests/test_pipeline": "smoke", "tests/test_replay_study": "smoke"}
+"""How the names of files begin that share what takes long: one process makes it once and runs them all."""
+PASSED = "tierwise/passed"
+LONGEST = ("smoke", "report")
+"""What takes a minute and more, the longest first, so that both processes end at the same time."""
+
+
+def unit(nodeid: str) -> str:
+    """The file of a test, or what its file shares with others: what one process runs whole."""
+    file = nodeid.split("::", 1)[0]
+    return next((shared for start, shared in TOGETHER.items() if file.startswith(start)), file)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--resume", action="store_true", help="leave out what passed before: go on where a run's time ended")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    last = len(LONGEST)
+    items.sort(key=lambda item: LONGEST.index(name) if (name := unit(item.nodeid)) in LONGEST else last)
+    if config.getoption("resume"):
+        passed = kept(config)
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in passed])
+        items[:] = [item for item in items if item.nodeid not in passed]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if item.config.getoption("resume") and report.when == "call" and report.passed and item.config.cache:
+        item.config.cache.set(PASSED, sorted({*kept(item.config), item.nodeid}))  # at once: nobody says when the time ends
+    return report
+
+
+def kept(config: pytest.Config) -> set[str]:
+    """The tests that passed in this run and in those that it resumes."""
+    return set(config.cache.get(PASSED, [])) if config.cache else set()
+
+
+class UnitByUnit(LoadFileScheduling):
+    """Where tests run in two processes, each takes the next unit, in the order of the tests."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file: str = super()._split_scope(nodeid)
-        return "report" if file.startswith("tests/test_report") else file
+        return unit(nodeid)
 
 
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileByFile:
-    return FileByFile(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> UnitByUnit:
+    config.option.loadscopereorder = False
+    return UnitByUnit(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """A fabricated run that has everything a report can show, for tests of the report."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +12,11 @@ from rows import CROSS, ELAPSED_S, PLACEMENTS, TABLE_ON_SSD, make_manifest, make
 from tierwise.core import paths
 from tierwise.core.toml import read_table
 from tierwise.core.words import IoArm, Substrate
+from tierwise.report.cite import Stamp
 
 RUN_ID: Final = "20260102-030405-quick-abcdef"
+STAMP: Final = Stamp("r1", "2026-01-01T00:00:00Z", "abc1234", {"cores": 2}, "v1", "abc1234", "2026-01-01")
+"""Where a figure's numbers come from."""
 RATIOS: Final = {("hot", "FL"): 0.78, ("hot", "PR"): 0.80, ("hot", "NV"): 0.03}
 VARIANTS: Final[list[dict[str, Any]]] = [
     {"variant": "published", "ratios": RATIOS},
@@ -80,6 +82,18 @@ FACTS: Final[dict[str, Any]] = {
     },
     "predictions": PREDICTIONS,
 }
+EXECUTE: Final = """
+import json, sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+import tierwise.report  # first: it spares papermill a second of imports
+from papermill.execute import execute_notebook
+folder, parameters, *notebooks = sys.argv[1:]
+def execute(notebook):
+    execute_notebook(notebook, Path(folder) / Path(notebook).name, json.loads(parameters), kernel_name="python3", progress_bar=False)
+with ThreadPoolExecutor(2) as two:
+    list(two.map(execute, notebooks))
+"""
 PROVENANCE: Final = {
     "source": "synthetic",
     "what": "synthetic rows drawn from distilled facts of the real file; no row is a real person's",
@@ -115,22 +129,18 @@ def rich_run(
     return folder
 
 
-def execute(notebook: Path, folder: Path, **parameters: Any) -> subprocess.CompletedProcess[str]:
-    """Run `notebook` by papermill, in a process of its own (several may run at once); the executed copy lies in `folder`."""
-    options = ["-y", json.dumps(parameters)] if parameters else []
-    command = [
-        sys.executable,
-        "-m",
-        "papermill",
-        "--no-progress-bar",
-        "-k",
-        "python3",
-        *options,
-        str(notebook),
-        str(folder / notebook.name),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(paths.home() / "src")}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+def execute(folder: Path, *notebooks: Path, **parameters: Any) -> None:
+    """Run `notebooks` by papermill, two at once, each in a kernel of its own; the executed copies lie in `folder`, whole or not.
+
+    In a process apart, which leaves no event loop behind.
+
+    Raises:
+        RuntimeError: a cell failed, with what papermill says of it.
+    """
+    command = [sys.executable, "-c", EXECUTE, str(folder), json.dumps(parameters), *map(str, notebooks)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
 
 
 def pair_as_recorded(name: str) -> dict[str, Any]:

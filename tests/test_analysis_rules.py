@@ -15,7 +15,8 @@ CASE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
 
 
 def claim(kind: str = "ratio", **fields: Any) -> Claim:
-    table = {"id": "M9", "statement": "so it is", "kind": kind, "how": "stated", "where": "p. 1", "cases": [CASE], **fields}
+    told = {"statement": "so it is", "how": "stated", "where": "p. 1", "quotation": "so it is"}
+    table = {"id": "M9", "kind": kind, **told, "cases": [CASE], **fields}
     return Claim.model_validate(table)
 
 
@@ -114,6 +115,14 @@ def test_an_order_needs_the_ratio_above_one(greater: float, than: float, verdict
 def test_an_order_of_equals_is_undecided() -> None:
     order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
     assert judge_series(order, order_series(series([0.1] * 5), series([0.1] * 5))).verdict is UNDECIDED
+
+
+def test_an_order_may_have_bounds_of_its_own() -> None:
+    sharp = claim(
+        "order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}], bounds={"lower": 2}, bounds_how="assumed"
+    )
+    told = [judge_series(sharp, order_series(series(around(ratio)), series([1.0] * 5, case="y"))).verdict for ratio in (3, 1.5, 2)]
+    assert told == [CONFIRMED, CONTRADICTED, UNDECIDED]
 
 
 def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both() -> None:

@@ -12,7 +12,8 @@ from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
 from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, newest_run, tally_lines
+from tierwise.analysis.runs import newest_run
+from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
@@ -32,6 +33,10 @@ AS_PUBLISHED = {
     ("hot", "PR"): 0.78,
     ("hot", "NV"): 0.025,
 }
+
+ARGUED = {"M8", "M9"}
+"""The claims that are reported, and of which a run has no facts either."""
+REPORTED = {"M6", "M10", *ARGUED}
 
 DISAGREE = "undecided (the ways of I/O disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
@@ -62,7 +67,10 @@ ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/start=FL/table=hdd", lite
 
 def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
-    assert words(judge(tmp_path)) == {**dict.fromkeys(["M1", "M2", "M3", "M4", "M5"], Verdict.CONFIRMED), "M6": Verdict.REPORTED}
+    assert words(judge(tmp_path)) == {
+        **dict.fromkeys(["M1", "M2", "M3", "M4", "M5", "M7"], Verdict.CONFIRMED),
+        **dict.fromkeys(REPORTED, Verdict.REPORTED),
+    }
 
 
 def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
@@ -154,8 +162,12 @@ def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) ->
 def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tmp_path: Path) -> None:
     rows = make_rows(ratios=AS_PUBLISHED)
     save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
-    lines = tally_lines(judge(tmp_path))
-    assert lines[0].startswith("claims: ")
+    verdicts = judge(tmp_path)
+    lines = tally_lines(verdicts)
+    decided = sum(claim.verdict in DECIDED for claim in verdicts)
+    assert lines[0].startswith(f"claims: {decided} of {len(verdicts)} decided")
+    undecided = sum(claim.verdict is Verdict.UNDECIDED for claim in verdicts)
+    assert f" {undecided} undecided" in lines[0]
     assert any("M1" in line and "observations were rejected (needs RETRY=1 or a quieter machine)" in line for line in lines)
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
@@ -217,12 +229,12 @@ def test_without_a_run_nothing_is_measured(tmp_path: Path) -> None:
 def test_a_missing_study_is_not_measured(tmp_path: Path) -> None:
     rows = make_rows().with_columns(study=pl.lit("another"))
     save_run(tmp_path, rows)
-    assert {word for name, word in words(judge(tmp_path)).items() if name != "M6"} == {Verdict.NOT_MEASURED}
+    assert {word for name, word in words(judge(tmp_path)).items() if name not in REPORTED} == {Verdict.NOT_MEASURED}
 
 
 def test_a_verdict_comes_from_the_source_s_own_pair(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED, pair="elsewhere")
-    assert set(words(judge(tmp_path)).values()) == {Verdict.NOT_MEASURED}
+    assert {word for name, word in words(judge(tmp_path)).items() if name not in ARGUED} == {Verdict.NOT_MEASURED}
 
 
 def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> None:
@@ -239,7 +251,7 @@ def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> 
 
 def test_without_a_reader_s_pair_there_is_no_here(tmp_path: Path) -> None:
     make_run(tmp_path)
-    assert [verdict.here for verdict in of_m(judge(tmp_path))] == [None] * 6
+    assert [verdict.here for verdict in of_m(judge(tmp_path))] == [None] * 10
 
 
 def test_the_reader_s_pair_is_judged_by_the_same_rules_in_its_own_column(tmp_path: Path) -> None:
@@ -256,6 +268,8 @@ def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_pa
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), here]), reader_pair="mine")
     for verdict in of_m(judge(tmp_path)):
         assert verdict.here is not None
+        if verdict.id in ARGUED:
+            continue
         assert verdict.here.verdict is Verdict.MIXED
         assert verdict.here.evidence is not None or verdict.here.high is not None
 
@@ -305,13 +319,23 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     assert told.keys() == {"version", "claims"}
     assert told["version"] == 4
     objects = told["claims"]
-    assert [one["id"] for one in objects] == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
-        assert one["substrate"] == "emulated"
+        assert {"quotation", "unjudged", "fitted", "flip"} <= one.keys()
+        assert one["substrate"] == (None if one["id"] in ARGUED else "emulated")
         assert all(case["substrate"] == "emulated" for case in one["cases"])
-    assert [one["bounds"] for one in objects] == [[0.03, 0.1], [1.0, None], [None, 0.2], [0.7, 0.85], [None, 0.05], None]
-    assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", None]
+    assert [one["bounds"] for one in objects] == [
+        [0.03, 0.1],
+        [1.0, None],
+        [None, 0.2],
+        [0.7, 0.85],
+        [None, 0.05],
+        None,
+        [1.0, None],
+        *[None] * 3,
+    ]
+    assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", *[None] * 5]
 
 
 def test_json_has_the_verdict_s_word_and_beside_it_reason_cause_and_cure(tmp_path: Path) -> None:
@@ -336,6 +360,46 @@ def test_the_text_shows_failing_claims_with_their_numbers(tmp_path: Path) -> Non
     assert "M1  contradicted" in text
     assert "published 0.03 to 0.1; found " in text
     assert "on source-m, direct, emulated; 5 repeats" in text
+
+
+def test_the_text_quotes_and_says_what_assumed_bounds_decide(tmp_path: Path) -> None:
+    make_run(tmp_path, ratios=AS_PUBLISHED)
+    text = as_text(judge(tmp_path))
+    assert "    quoted “the SSD-based index took only 5 milliseconds" in text
+    assert "published at most 0.05*; found 0.02" in text
+    assert "; bounds moved by half: stays (confirmed by at most 0.0354, confirmed by at most 0.0707)" in text
+    assert "    fitted both page caches (14.49 and 12.1 GiB)" in text
+
+
+# whether a verdict hangs on a bound that is ours
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "nearer", "farther"),
+    [
+        (0.025, "confirmed", "confirmed", "confirmed"),
+        (0.043, "confirmed", "contradicted", "confirmed"),
+        (0.060, "contradicted", "contradicted", "confirmed"),
+        (0.200, "contradicted", "contradicted", "contradicted"),
+    ],
+)
+def test_an_assumed_bound_moves_by_half_its_distance_from_the_text_s_figure(
+    tmp_path: Path, ratio: float, verdict: str, nearer: str, farther: str
+) -> None:
+    make_run(tmp_path, ratios={**AS_PUBLISHED, ("hot", "NV"): ratio})
+    found = by_id(judge(tmp_path))["M5"]
+    assert found.flip is not None
+    assert [str(one) for one in (found.verdict, found.flip.nearer.verdict, found.flip.farther.verdict)] == [verdict, nearer, farther]
+    assert found.flip.flips == (len({verdict, nearer, farther}) > 1)
+    assert [found.flip.nearer.bounds[1], found.flip.farther.bounds[1]] == pytest.approx([0.025 * 2**0.5, 0.025 * 2**1.5])
+
+
+def test_what_has_no_bound_to_move_or_no_interval_does_not_flip(tmp_path: Path) -> None:
+    save_run(tmp_path, make_rows(ratios=AS_PUBLISHED, blocks=4))
+    few = by_id(judge(tmp_path))
+    assert few["M5"].flip is None, "four repeats give no interval"
+    make_run(tmp_path, run_id="whole", ratios=AS_PUBLISHED)
+    assert {verdict.id for verdict in of_m(judge(tmp_path, "whole")) if verdict.flip} == {"M5"}, "the others' bounds are the text's"
 
 
 # the views beneath

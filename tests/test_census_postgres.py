@@ -12,7 +12,6 @@ from tierwise.postgres.settings import Connection
 FRACTION = 0.05
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)
 def test_table_and_index_have_the_published_sizes_and_correlation(conn: Connection, tmp_path: Path) -> None:
     data = census.acquire("synthetic", fraction=FRACTION, seed=1, folder=tmp_path)

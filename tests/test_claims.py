@@ -1,6 +1,8 @@
 """The published claims are data, typed and complete; each can be looked up in the views that it names."""
 
 import re
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,10 @@ from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import make_rows, save_run
 from support import shared
 from survey_rows import array_rows, placement_rows
-from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
+from tierwise.analysis.claims import Bounds, Claim, Claims, Kind, load_claims
+from tierwise.analysis.published import published_series
 from tierwise.analysis.views import open_views
-from tierwise.core import studies
+from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from zipf_run import zipf_run
@@ -26,6 +29,7 @@ RATIO = {
     "kind": "ratio",
     "how": "stated",
     "where": "p. 1",
+    "quotation": "so it is",
     "bounds": {"lower": 0.03, "upper": 0.10},
     "bounds_how": "stated",
     "cases": [CASE],
@@ -37,21 +41,25 @@ def without(field: str) -> dict[str, Any]:
 
 
 def test_source_m_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "M"] == ["M1", "M2", "M3", "M4", "M5", "M6"]
+    assert [claim.id for claim in load_claims().claims if claim.source == "M"] == [f"M{number}" for number in range(1, 11)]
 
 
 def test_source_r_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "R"] == [f"R{number}" for number in range(1, 12)]
+    assert [claim.id for claim in load_claims().claims if claim.source == "R"] == [f"R{number}" for number in range(1, 17)]
 
 
 def test_source_v_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "V"] == ["V1", "V2", "V3", "V4", "V5", "V6"]
+    assert [claim.id for claim in load_claims().claims if claim.source == "V"] == [f"V{number}" for number in range(1, 9)]
 
 
 def test_bounds_are_those_of_the_published_figures() -> None:
     table = shared("published-figures.md").read_text(encoding="utf-8")
+    listed = {line.split("|")[1].strip(): line for line in table.splitlines() if re.match(r"\| [A-Z]\d+ ", line)}
+    assert listed.keys() <= {claim.id for claim in load_claims().claims}
     for claim in load_claims().claims:
-        (line,) = [line for line in table.splitlines() if line.startswith(f"| {claim.id} |")]
+        if claim.id not in listed:
+            continue  # found in the texts later
+        line = listed[claim.id]
         bounds, how = (cell.strip() for cell in line.strip("|").split("|")[-2:])
         assert how.startswith({"chart": ("chart", "numbers certain")}.get(claim.how, claim.how))
         if claim.kind is not Kind.RATIO:
@@ -65,6 +73,86 @@ def test_bounds_are_those_of_the_published_figures() -> None:
             bool(claim.bounds.lower),
             bool(claim.bounds.upper),
         )
+
+
+SEEDS = dict(zip("MLVHR", range(5), strict=True))
+"""Letter of a source -> the number that its text begins with."""
+
+
+def seed(source: str) -> str:
+    (found,) = shared("seeds").glob(f"{SEEDS[source]:03}_*.txt")
+    return " ".join(found.read_text(encoding="utf-8").split())
+
+
+def test_every_quotation_stands_in_its_text_in_its_order() -> None:
+    for claim in load_claims().claims:
+        text, start = seed(claim.source), 0
+        for part in claim.quotation.split(" … "):
+            found = re.compile(rf"(?<!\w){re.escape(' '.join(part.split()))}(?!\w)").search(text, start)
+            assert found, f"{claim.id}: {part!r} does not follow"
+            start = found.end()
+
+
+def test_the_numbers_of_a_chart_are_quoted_or_the_claim_is_called_inferred() -> None:
+    """The time of a query in a statement, and the least rate of an axis."""
+    charts = [claim for claim in load_claims().claims if claim.how in {"chart", "inferred"}]
+    assert charts
+    for claim in charts:
+        numbers = set(re.findall(r"(?<![\w.])\d+(?= s\b| transactions)", claim.statement))
+        assert claim.how == "inferred" or numbers - {"20"} <= set(re.findall(r"\d+", claim.quotation)), claim.id
+        assert claim.how == "inferred" or claim.id == "V6" or "inferred" in claim.statement or "no more of it is certain" in claim.statement
+
+
+def fitted_leaves() -> dict[float, str]:
+    """Value -> what it was fitted on, of every parameter of a device or a machine that is fitted on a claim."""
+
+    def leaves(record: object) -> Iterator[tuple[float, str]]:
+        if isinstance(record, dict):
+            if CLAIM.search(str(record.get("fitted_on", ""))):
+                yield float(record["value"]), record["fitted_on"]
+            for below in record.values():
+                yield from leaves(below)
+
+    files = [path for folder in ("devices", "machines") for path in (paths.data() / folder).glob("*.toml")]
+    return dict(leaf for path in files for leaf in leaves(tomllib.loads(path.read_text(encoding="utf-8"))))
+
+
+CLAIM = re.compile(r"\b[A-Z]\d+\b")
+
+
+def test_what_is_fitted_is_said_with_its_value_at_every_claim_that_rests_on_it() -> None:
+    fitted, claims = fitted_leaves(), load_claims().claims
+    values = {f"{value:,g}" for value in fitted}
+    judged = {claim.id for claim in claims if claim.source == "R" and claim.kind is not Kind.SHAPE}
+    assert {claim.id for claim in claims if claim.fitted} == judged
+    for claim in claims:
+        if claim.fitted:
+            told = set(re.findall(r"\d[\d,.]*\d", claim.fitted.parameter))
+            assert told, claim.id
+            assert told <= values, claim.id
+            ours = {one for value, on in fitted.items() if f"{value:,g}" in told for one in CLAIM.findall(on)}
+            if not (claim.id in ours and claim.fitted.left.startswith("nothing")):
+                assert ours == set(CLAIM.findall(claim.fitted.on)), claim.id
+    assert {claim.id for claim in claims if claim.fitted and claim.fitted.left.startswith("nothing")} == set(
+        CLAIM.findall(" ".join(fitted.values()))
+    )
+
+
+def test_the_method_argues_for_every_claim_that_is_only_reported() -> None:
+    method = (paths.home() / "report" / "method.qmd").read_text(encoding="utf-8")
+    argued = method.split("{#sec-unjudged}")[1].split("\n## ")[0]
+    named = {name for group in re.findall(r"\*\* \(([^)]*)\)", argued) for name in group.split(", ")}
+    assert named == {claim.id for claim in load_claims().claims if claim.unjudged}
+
+
+def test_the_logged_fall_is_that_of_the_author_s_series() -> None:
+    told = {(tier, size): reads for tier, size, reads in published_series("data/published/ram_or_ssd_means.csv").iter_rows()}
+    series = pl.read_csv(shared("realdata", "read_benchmark", "reads_per_s.csv"))
+    tier, size, phase, _, reads = series.columns
+    means = series.filter((pl.col(phase) == "measured") & (pl.col(size) == 16)).group_by(tier).agg(pl.col(reads).mean())
+    assert dict(means.iter_rows()) == pytest.approx({name: told[name, 16] for name in ("ssd", "hdd")}, rel=1e-3)
+    known = shared("realdata", "README.md").read_text(encoding="utf-8")
+    assert f"24 GiB have {told['ssd', 24]:,} reads/s on the SSD and {told['hdd', 24]} on the HDD" in known
 
 
 def test_every_source_pair_is_named_once() -> None:
@@ -119,7 +207,11 @@ def test_every_state_selects_rows_of_its_view(tmp_path: Path, monkeypatch: pytes
             "orders name cases that the claim has not: ['PR']",
         ),
         ({**RATIO, "kind": "presence"}, "of kind presence has no bounds"),
-        ({**RATIO, "kind": "shape", "bounds": None, "bounds_how": None, "cases": ()}, "of kind shape needs facts"),
+        ({**RATIO, "kind": "shape", "bounds": None, "bounds_how": None, "cases": ()}, "of kind shape needs unjudged"),
+        ({**RATIO, "unjudged": "it is a guess"}, "of kind ratio has no unjudged"),
+        (without("quotation"), "quotation: Field required"),
+        ({**RATIO, "quotation": "x" * 251}, "quotation is"),
+        ({**RATIO, "fitted": {"parameter": "p", "on": "o"}}, "fitted.left: Field required"),
     ],
 )
 def test_a_claim_that_breaks_a_rule_is_refused(table: dict[str, Any], rule: str) -> None:
@@ -134,6 +226,13 @@ def test_ids_are_unique_and_sources_described() -> None:
         validate({"sources": {"M": source}, "claims": [RATIO, RATIO]}, Claims, where="claims.toml")
     with pytest.raises(InputError, match="sources that are not described"):
         validate({"sources": {"L": source}, "claims": [RATIO]}, Claims, where="claims.toml")
+
+
+def test_a_bound_moves_from_1_and_one_around_a_figure_from_that() -> None:
+    assert validate({"lower": 2.0}, Bounds, where="x").moved(0.5).lower == pytest.approx(2**0.5)
+    assert validate({"upper": 0.05}, Bounds, where="x").moved(1.5).upper == pytest.approx(0.05**1.5)
+    nearer = validate({"lower": 5.0, "upper": 20.0, "around": 10.0}, Bounds, where="x").moved(0.5)
+    assert [nearer.lower, nearer.upper] == pytest.approx([50**0.5, 200**0.5])
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_cost_is_its_source_s_and_is_not_judged_on_the_reader_s_pair() -> None
     assert (found.verdict, found.pair, found.estimate) == (Verdict.NOT_MEASURED, "mine", None)
 
 
-def test_the_claims_bounds_are_marked_as_ours() -> None:
+def test_both_claims_ask_for_a_direction_and_that_of_money_is_marked_as_ours() -> None:
     mine = {claim.id: claim for claim in load_claims().claims if claim.id in {"R10", "R11"}}
-    assert {claim.bounds_how for claim in mine.values()} == {"assumed"}
-    assert mine["R10"].bounds == Bounds(lower=1.0, strict=True)
+    assert {name: claim.bounds_how for name, claim in mine.items()} == {"R10": "assumed", "R11": "stated"}
+    assert {claim.bounds for claim in mine.values()} == {Bounds(lower=1.0, strict=True)}

@@ -4,15 +4,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tierwise import doctor
+from tierwise.core import quiet
 from tierwise.core.paths import home
 from tierwise.doctor import Finding, Status
 
 Examine = Callable[[], dict[str, Finding]]
+LISTENING_S = 0.1
 
 
 @pytest.fixture
@@ -26,7 +29,8 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Examine this machine with a work folder of the test's own; the findings by name."""
+    """Examine this machine with a work folder of the test's own, listening for a moment only; the findings by name."""
+    monkeypatch.setattr(quiet, "listen", partial(quiet.listen, LISTENING_S))
     monkeypatch.setenv("TIERWISE_WORK", str(open_folder / "work"))
     monkeypatch.delenv("PG_BIN", raising=False)
     monkeypatch.delenv("PROFILE", raising=False)

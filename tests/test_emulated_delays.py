@@ -60,7 +60,7 @@ def tier(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Emulated]:
         yield mounted
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_reads_take_what_the_model_intends(tier: Emulated) -> None:
     tier.delays(True)
     took_s = read_at_random(tier.directory / "data", 150)

@@ -66,7 +66,6 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so(florida: None) -> None:
     asked = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
@@ -89,7 +88,6 @@ def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say
     assert {io["io_basis"] for row in rows["relation_io"] for io in row if io["tier"] == "hdd"} == {EMULATED}
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_a_server_without_direct_io_is_measured_through_the_page_cache(
     debians_15: Path, florida: None, monkeypatch: pytest.MonkeyPatch
@@ -110,7 +108,6 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
     assert requests < misses  # read-ahead: the kernel asks for more than a page at a time
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor_alone(workspace: Path) -> None:
     asked = gather_inputs(profile="full", tiers="", seed=1, census="synthetic")

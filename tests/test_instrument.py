@@ -40,10 +40,16 @@ def instrument() -> list[str]:
     )
 
 
+FORMATS = {("tiers/meter.py", "V7")}
+"""Literals that look like a claim's id and are NumPy's: seven bytes of padding."""
+
+
 def test_no_literal_of_the_instrument_names_a_study_a_source_or_a_claim() -> None:
     pattern = known()
-    naming = {file for file in instrument() for text in literals((PACKAGE / file).read_text(encoding="utf-8")) if pattern.search(text)}
-    assert naming == set()
+    naming = {
+        (file, text) for file in instrument() for text in literals((PACKAGE / file).read_text(encoding="utf-8")) if pattern.search(text)
+    }
+    assert naming == FORMATS
 
 
 def imported(source: str) -> Iterator[str]:

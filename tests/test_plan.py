@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -33,6 +34,7 @@ STATES = list(census.STATES)
 QUIET = Noise(steal=0.0, late_s=1e-4, latest_s=1e-3)
 
 
+@cache
 def inputs(profile: str = "quick", tiers: str = "") -> Inputs:
     return gather_inputs(profile=profile, tiers=tiers, seed=1, census="synthetic")
 

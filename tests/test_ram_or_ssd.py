@@ -111,8 +111,10 @@ def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
     assert {name: verdict.verdict for name, verdict in verdicts.items() if name in {"R1", "R3", "R5"}} == dict.fromkeys(
         ("R1", "R3", "R5"), Verdict.INPUT
     )
-    assert {str(verdict.substrate) for verdict in verdicts.values()} == {"simulated"}
-    assert verdicts["R7"].verdict is Verdict.CONFIRMED
+    assert {str(verdict.substrate) for verdict in verdicts.values() if verdict.estimate or verdict.evidence} == {"simulated"}
+    assert verdicts["R7"].verdict is verdicts["R12"].verdict is Verdict.CONFIRMED
+    assert verdicts["R1"].flip is None, "what is an input has no verdict to flip"
+    assert verdicts["R12"].flip is not None
     assert {verdicts["R8"].verdict, verdicts["R9"].verdict} == {Verdict.REPORTED}
     assert all(verdicts[name].estimate for name in ("R2", "R4", "R6"))
 
@@ -133,5 +135,8 @@ def test_the_chapter_shows_it(raw: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert "R2" in chapter.verdicts(run).text
     assert f"1/{SCALE}" in chapter.scaled(run, "source-r").text
     assert "apart on average" in chapter.agreement(run, "source-r").text
+    fall = chapter.fall(run).text
+    assert "fall 4.02-fold on the SSD and 2.33-fold on the disk" in fall
+    assert "not measured" not in fall
     assert "reads a second" in chapter.outgrown(run, "source-r").text
     assert isinstance(figures.throughput(run, "source-m", *2 * [figures.clean_seeds(run, "source-m")]), Sentence)

@@ -14,7 +14,7 @@ from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.notebooks import LEFT_OUT
+from tierwise.report.made import LEFT_OUT
 
 CHAPTERS = sorted((paths.home() / "notebooks").glob("show-*.ipynb"))
 OBSERVED = {"tbl-read-conserved", "tbl-overshoot"}
@@ -103,13 +103,11 @@ def test_nothing_reads_nan_or_none(report: Shown) -> None:
 
 def test_first_screens_say_why_and_what_the_reference_found(report: Shown) -> None:
     texts = {source.splitlines()[-1]: text_of(value) for (_, source), value in report.items()}
-    for first in ("index_placement.answer(run, pair)", 'pgbench_placement.answer(run, source_pair("V"))'):
+    for first in ("summary.answer(run, pair)", 'pgbench.answer(run, source_pair("V"))'):
         assert texts[first].startswith("**No answer yet** from this run")
         assert "are rejected:" in texts[first]
         assert "The reference run `" in texts[first]
-    assert re.search(
-        r"profile `smoke`, 2.00\s% of the published rows, says instead: From a cold cache", texts["index_placement.answer(run, pair)"]
-    )
+    assert re.search(r"profile `smoke`, 2.00\s% of the published rows, says instead: From a cold cache", texts["summary.answer(run, pair)"])
     for screen in (source for source in texts if source.endswith(".answer(run, pair)") and not source.startswith("moves.")):
         assert "No answer yet" in texts[screen], screen
 

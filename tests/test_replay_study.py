@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -11,46 +10,39 @@ from statistics import median
 import polars as pl
 import pytest
 
-from tierwise.bench.loop import gather_inputs, measure_study
-from tierwise.bench.runs import begin_run, complete
+from checkout import Home
 from tierwise.report.display import Table
 from tierwise.report.run import open_run
 from tierwise.studies.index_placement.reading import chapter
-from tierwise.timings.manifest import Manifest
+from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated"),
-]
+pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
 
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run on the census study's pair."""
+    """A run, with its rows of the census study."""
 
     raw: Path
     manifest: Manifest
     rows: pl.DataFrame
 
+    @property
+    def study(self) -> StudyRecord:
+        return next(record for record in self.manifest.studies if record.name == "index_placement")
+
 
 @pytest.fixture(scope="module")
-def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulated]:
-    raw = tmp_path_factory.mktemp("replay") / "raw"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_WORK", str(workspace))
-        patch.setenv("TIERWISE_RAW", str(raw))
-        asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-        begun = begin_run(asked, fresh=True)
-        measure_study("index_placement", asked, raw / begun.run_id)
-        yield Emulated(raw, complete(begun.run_id), without_checks(read_rows(raw / begun.run_id)))
+def run(smoke_home: Home, smoke: Manifest) -> Emulated:
+    raw = smoke_home.folder / "raw"
+    return Emulated(raw, smoke, without_checks(read_rows(raw / smoke.run_id)).filter(study="index_placement"))
 
 
 def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run: Emulated) -> None:
-    (study,) = run.manifest.studies
-    assert study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
-    for trial in study.trials:
+    assert run.study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
+    for trial in run.study.trials:
         trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
         assert trace is not None
         timed = run.rows.filter(trial=trial, block=0).sort("step")
@@ -69,8 +61,8 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
     """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
     emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
-    predictions = run.manifest.studies[0].facts["predictions"]
-    published = {trial for trial in run.manifest.studies[0].trials if trial.endswith("variant=published")}
+    predictions = run.study.facts["predictions"]
+    published = {trial for trial in run.study.trials if trial.endswith("variant=published")}
     assert {one["trial"] for one in predictions} == published, "variants have no trial with both on ssd"
     whole, devices = {}, {}
     for one in predictions:
@@ -91,7 +83,7 @@ def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> N
 
     From the drive's buffer it would take 0.08 ms.
     """
-    for trial in run.manifest.studies[0].trials:
+    for trial in run.study.trials:
         trace = read_trace(run.raw / run.manifest.run_id, TraceKey("index_placement", "source-m", trial))
         assert trace is not None
         cold = trace.filter(tier="hdd", step=0)
@@ -113,4 +105,4 @@ def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.M
     assert {row[-2] for row in table.rows if row[2] == "both on SSD"} == {"recorded"}
     assert "are within 10.0" in table.caption
     assert run.manifest.run_id in table.caption
-    assert {one["substrate"] for one in run.manifest.studies[0].facts["predictions"]} == {"simulated"}
+    assert {one["substrate"] for one in run.study.facts["predictions"]} == {"simulated"}

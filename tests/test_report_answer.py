@@ -4,10 +4,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from rejected_run import RUN_ID, rejected_run
 from tierwise.advisor.workload import Workload
+from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.report.chapters import answer
@@ -23,6 +25,11 @@ HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
 @pytest.fixture(scope="module")
 def reference() -> Run:
     return open_run(raw=paths.reference())
+
+
+def shares(run: Run) -> pl.DataFrame:
+    """The rows of the chart."""
+    return answer.shares(run, run.query(heat.every()))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +96,7 @@ def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Ru
 def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(reference: Run) -> None:
     every = compared(gather(reference))
     assert every
-    shown = answer.gains(reference, answer.shares(reference))
+    shown = answer.gains(reference, shares(reference))
     assert isinstance(shown, Figure)
     assert shown.chart.title == finding(every)
     assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
@@ -102,7 +109,7 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
 
 
 def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:
-    rows = answer.shares(reference)
+    rows = shares(reference)
     one = compared(gather(reference))[0]
     shown = answer.gains(reference, rows.filter(workload=rows["workload"][0]))
     assert isinstance(shown, Figure)
@@ -116,7 +123,7 @@ def test_a_run_in_which_nearly_all_is_rejected_says_so_and_shows_the_reference_r
     assert "no answer yet, since no workload has 5 clean repeats" in text
     assert "rows are rejected" in text
     assert "No advice yet" in text
-    shown = answer.gains(rejected, answer.shares(rejected))
+    shown = answer.gains(rejected, shares(answer.answering(rejected)))
     assert not isinstance(shown, Sentence)
     assert str(shown.chart.title).startswith("No answer yet; the reference run: on the SSD")
     assert reference.run_id in shown.caption

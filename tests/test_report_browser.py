@@ -11,8 +11,10 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Error
 
-from browsing import Scheme, browsing, hosting, hover, look
+from browsing import SCROLLED, Scheme, browsing, hosting, hover, look
 from report_built import Built, check_pages
+from tierwise.core import paths
+from tierwise.report.site import PDFS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -98,6 +100,39 @@ def test_a_reader_chooses_light_or_dark_and_what_is_picked_stays(opened: "Page")
     assert faded(opened, "#fig-times") == before > 0
 
 
+def test_on_a_phone_nothing_but_a_matrix_is_scrolled_sideways_and_keys_reach_it(chromium: "Browser", built: Built) -> None:
+    with browsing(chromium, "file:", 390, "light") as page:
+        look(page, (built.site / "index.html").as_uri(), 390)
+        scrolled = page.evaluate(SCROLLED)
+        assert scrolled
+        assert [place for place, matrix, _ in scrolled if not matrix] == []
+        assert {tab for _, _, tab in scrolled} == {0}
+        cells = page.locator("#tbl-claims tbody tr").first.locator("td")
+        assert {cells.nth(at).get_attribute("data-column") for at in range(cells.count())} >= {"Claim", "Verdict"}
+        assert page.locator("#tbl-claims tbody tr").first.evaluate("(row) => getComputedStyle(row).display") == "block"
+
+
+def test_a_word_of_the_glossary_is_explained_to_the_pointer_and_to_the_keyboard(opened: "Page") -> None:
+    word = opened.locator("#sec-tiers dfn").first
+    told = "(at) => getComputedStyle(at, '::after').content"
+    assert word.evaluate(told) == "none"
+    word.focus()
+    assert "directory" in word.evaluate(told)
+    opened.locator("#search").focus()
+    assert word.evaluate(told) == "none"
+    word.hover()
+    assert "directory" in word.evaluate(told)
+
+
+def test_a_long_address_is_broken_by_the_sheet_that_both_engines_have(chromium: "Browser", tmp_path: Path) -> None:
+    sheet = (paths.home() / "report" / "theme" / "report.css").read_text(encoding="utf-8")
+    entry = f'<div class="csl-entry">Title. <a href="#">https://example.org/{"a" * 300}</a></div>'
+    (tmp_path / "index.html").write_text(f"<style>{sheet}</style><main style='display: grid'>{entry}</main>", encoding="utf-8")
+    with browsing(chromium, "file:", 390, "light") as page:
+        page.goto((tmp_path / "index.html").as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def dead_links(site: Path) -> list[str]:
     """Every link of every page that leads to no file of the site, or to no place in one; outside links must say https."""
     pages = {path: BeautifulSoup(path.read_bytes(), "html.parser") for path in sorted(site.glob("*.html"))}
@@ -134,6 +169,15 @@ def test_a_browser_draws_every_chart_of_quarto_s_pages(
         hover(page)
 
 
-def test_no_page_of_the_pdf_is_empty_or_overfull(built: Built) -> None:
+def test_quarto_s_search_finds_from_a_file_what_it_finds_on_a_server(chromium: "Browser", by_quarto: Built) -> None:
+    page = chromium.new_page()  # whose console complains of Quarto's modules, which a file may not load
+    page.goto((by_quarto.site / "index.html").as_uri())
+    page.fill(".aa-Input", "platter")
+    page.wait_for_selector("#quarto-search-results a[href*='method.html']")
+    page.close()
+
+
+@pytest.mark.parametrize("name", PDFS.values())
+def test_no_page_of_a_pdf_is_empty_or_overfull(built: Built, name: str) -> None:
     """Ink between header and footer, and none in the margins."""
-    check_pages(built.site / "tierwise.pdf")
+    check_pages(built.site / name)

@@ -117,17 +117,15 @@ def test_source_rs_statements_are_judged_in_words_and_numbers(run: Run) -> None:
 
 
 def test_stale_prices_are_marked_old(run: Run) -> None:
-    dates = {row[0]: row[3] for row in chapter.prices(run).rows}
-    assert dates["`ssd-m4-128gb`"] == "2011, old"
-    assert dates["`ram`"] == "2026-01"
     assert "older than a year" in chapter.reservations(run).text
+    assert "ssd-m4-128gb (2011)" in chapter.reservations(run).text
+    assert "ram (2026-01)" not in chapter.reservations(run).text
 
 
 def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
     table = chapter.tiers(run, "source-m")
     assert [row[1] for row in table.rows] == ["`sata-7k2-x6`", "`mtron-3025`"]
-    assert "R10" not in chapter.summary(run).text
-    assert "@sec-cost" in chapter.summary(run).text
+    assert chapter.finding(run) in chapter.today(run)
 
 
 def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path, chromium: "Browser") -> None:

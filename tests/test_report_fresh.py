@@ -52,6 +52,17 @@ def test_when_nothing_changed_nothing_is_made(home: Path) -> None:
     assert fresh.built(run(), "plain") == paths.site() / site.version_of(RUN_ID)
 
 
+def test_a_version_by_the_other_engine_has_a_folder_of_its_own(home: Path) -> None:
+    other = paths.site() / site.version_of(RUN_ID, site.QUARTO)
+    other.mkdir()
+    (paths.site() / site.LATEST).unlink()
+    (paths.site() / site.LATEST).symlink_to(other.name)
+    assert fresh.built(run(), "plain") is None
+    fresh.keep_built(other, run(), "quarto")
+    assert fresh.built(run(), "quarto") == other
+    assert (paths.site() / site.version_of(RUN_ID)).is_dir()
+
+
 def test_a_line_of_prose_needs_no_notebook_but_a_new_build(home: Path) -> None:
     touch(home / "report" / "method.qmd")
     assert stale() == []

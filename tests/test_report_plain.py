@@ -7,7 +7,9 @@ import altair as alt
 import nbformat
 import polars as pl
 import pytest
+from bs4 import BeautifulSoup
 
+from report_run import STAMP
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.report import asked, display, quarto
@@ -67,9 +69,9 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     ("text", "field", "value"),
     [
         ("> A quote.", "element", "BlockQuote"),
-        ("    code", "element", "CodeBlock"),
         ("A note.[^1]\n\n[^1]: Here.", "element", "Note"),
-        ("![A picture](x.png)", "element", "Image"),
+        ("![A picture](x.png)", "picture", "x.png"),
+        ("![](pictures/tiers.svg) Without a text.", "picture", "pictures/tiers.svg"),
         ("~~struck~~", "element", "Strikeout"),
         ("[text]{.wide}", "element", "Span"),
         ("Term\n:   What it is.", "element", "DefinitionList"),
@@ -86,7 +88,7 @@ def test_an_error_names_chapter_label_and_rule(source: Path, text: str, field: s
     ids=lambda value: value[:12] if isinstance(value, str) else None,
 )
 def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, text: str, field: str, value: str) -> None:
-    with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin") as caught:
+    with pytest.raises(InputError, match=r"report/README\.md|levels 1 to 3|must begin|must be a file") as caught:
         page(source, first="# First\n\nFine.", second=f"# Second\n\n{text}")
     assert (caught.value.where, caught.value.field, caught.value.value) == ("second.qmd", field, value)
 
@@ -95,10 +97,19 @@ def test_what_the_list_names_is_read(source: Path) -> None:
     text = (
         '# One {#sec-one}\n\n## Two\n\n### Three\n\nSee @sec-one, [@martin2008], *this*, **that**, `code`, "quoted", $r = 1$ and [there](https://example.org).\n\n'
         "- a\n- b\n\n1. c\n\n| x |\n|---|\n| 1 |\n\n::: {.callout-tip}\n## Title\n\nText.\n:::\n\n```{=typst}\n#v(1cm)\n```\n\n"
-        + FIGURE
-        % "a"
+        "```\ncode\n```\n\n" + FIGURE % "a"
     )
     assert "<h3" in page(source, one=text)
+    assert "<img" in page(source, one="# One\n\n![Tiers.](pictures/tiers.svg){width=75%} Two tiers.")
+
+
+def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(source: Path) -> None:
+    text = "The reads run on tiers: a run, (this counted time), another tier.\n\n- An arm.\n\n| verdict |\n|---|\n| claim |\n"
+    made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
+    words = ["tiers", "run", "counted time", "arm"]
+    assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
+    assert "a run, (this counted time), another tier." in made.get_text()
+    assert made.select("dfn")[1]["aria-description"] == "all that one make report measures, a folder of data/raw"
 
 
 def test_quarto_names_the_chapter_of_an_unknown_label_too(source: Path, tmp_path: Path) -> None:
@@ -159,19 +170,19 @@ def shown(data: dict[str, object]) -> nbformat.NotebookNode:
     return output
 
 
-CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,time_s\nFL,1.5\n"})
+CHART = shown({VEGA_MIME: {"description": 'a </script> "b"'}, "image/svg+xml": "<svg/>", ROWS_MIME: "state,elapsed_s\nFL,1.5\n"})
 TEXT = shown({"text/markdown": "It is *so*."})
 
 
 def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_path: Path) -> None:
-    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path)
+    made = chapter(executed(tmp_path, "#| label: fig-x\nshow()", CHART, TEXT), tmp_path, STAMP)
     assert made.startswith("::: {#fig-x}")
     assert made.endswith("It is *so*. Rows: `rows/fig-x.csv`.\n\n:::\n")
     assert made.count("</script>") == 1
     assert 'aria-label="a &lt;/script&gt; &quot;b&quot;"' in made
     assert '#image("figures/fig-x.svg", width: 100%)' in made
     assert (tmp_path / "figures" / "fig-x.svg").read_text() == "<svg/>"
-    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,time_s\nFL,1.5\n"
+    assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,elapsed_s\nFL,1.5\n"
 
 
 def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() -> None:
@@ -181,7 +192,7 @@ def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() 
 
 
 def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path) == "It is *so*.\n"
+    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path, STAMP) == "It is *so*.\n"
 
 
 def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +205,7 @@ def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_
     sql = "-- with 'ram_or_ssd', 'source-r'\nselect\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?;"
     assert bundles[-1][SQL_MIME] == sql, "and nothing of the stamp, which every caption has"
     assert f"<summary>Query</summary>\n\n```sql\n{sql}" in str(bundles[-1]["text/markdown"])
-    text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path)
+    text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
     assert text.endswith(" Query: `analysis/none.sql`. Asked: `asked/tbl-x.sql`.\n\n:::\n")
     assert "summary" not in text
     assert (tmp_path / "sql" / "asked" / "tbl-x.sql.txt").read_text() == f"{sql}\n"
@@ -203,7 +214,7 @@ def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_
 
 
 def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path) == "\n"
+    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path, STAMP) == "\n"
 
 
 @pytest.mark.parametrize(
@@ -219,10 +230,10 @@ def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
 )
 def test_a_notebook_that_is_no_chapter_is_refused(tmp_path: Path, source: str, outputs: list[nbformat.NotebookNode], rule: str) -> None:
     with pytest.raises(InputError, match=r"show-x\.ipynb") as caught:
-        chapter(executed(tmp_path, source, *outputs), tmp_path)
+        chapter(executed(tmp_path, source, *outputs), tmp_path, STAMP)
     assert rule in str(caught.value)
 
 
 def test_a_chapter_that_was_not_executed_is_named(tmp_path: Path) -> None:
     with pytest.raises(MissingError, match="chapter show-x"):
-        chapter(tmp_path / "show-x.ipynb", tmp_path)
+        chapter(tmp_path / "show-x.ipynb", tmp_path, STAMP)

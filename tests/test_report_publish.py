@@ -20,9 +20,11 @@ from test_report_browser import dead_links
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
+from tierwise.report.cite import commit_of
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
+from tierwise.report.site import PDFS
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
 
@@ -44,14 +46,28 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     made = publish(home / "public")
     assert (made.dirty, made.facts.version) == (False, f"2026-01-01-abc1234-{RUN_ID}")
     folder = home / "public"
-    wanted = "index.html tierwise.pdf facts.json run/manifest.json run/timings.parquet CITATION.cff LICENSE README.md artifact.md"
-    assert [name for name in wanted.split() if not (folder / name).is_file()] == []
+    documents = "CITATION.cff citation.bib DICTIONARY.md LICENSE README.md artifact.md"
+    wanted = f"index.html facts.json run/manifest.json run/timings.parquet {documents}"
+    assert [name for name in (*wanted.split(), *PDFS.values()) if not (folder / name).is_file()] == []
     assert dead_links(folder) == []
     assert not [path for path in folder.rglob("*") if path.is_symlink()]
     said = subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=folder, capture_output=True, text=True, check=True).stdout
     assert len(said.splitlines()) == len([path for path in folder.rglob("*") if path.is_file()]) - 1
     assert len(read_rows(folder.joinpath("run").rename(folder / RUN_ID))) > 100  # rows as the store reads them
     assert not list(home.glob(".publish-*"))
+
+
+def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> None:
+    publish(home / "public")
+    assert "| `index.html`, `assets/`, `figures/`, `pictures/`, `rows/`, `sql/` |" in (home / "public" / "README.md").read_text(
+        encoding="utf-8"
+    )
+    site = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}"
+    (site / "assets").rename(site / "site_libs")  # as Quarto has it
+    (site / "method.html").touch()
+    publish(home / "other")
+    told = (home / "other" / "README.md").read_text(encoding="utf-8")
+    assert "| `index.html`, `*.html`, `figures/`, `pictures/`, `rows/`, `site_libs/`, `sql/` |" in told
 
 
 def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:
@@ -68,7 +84,7 @@ def test_every_executed_notebook_is_published_with_its_queries_frames_and_charts
     assert set(copies) == {path.name for path in built.executed.glob("*.ipynb")}
     cells = {cell.id: cell for cell in copies["show-index_placement.ipynb"].cells if cell.cell_type == "code"}
     assert "from index_placement_observations" in cells["observed-times"].source
-    assert "text/html" in cells["observed-times"].outputs[0].data
+    assert "text/html" in cells["observed-times"].outputs[-1].data
     (figure,) = (cell for cell in cells.values() if "label: fig-times" in cell.source)
     assert VEGA_MIME in figure.outputs[0].data
     assert not [copy for copy in copies.values() if "papermill" in str(copy.metadata)]
@@ -141,7 +157,32 @@ def test_the_workflow_publishes_what_make_makes() -> None:
 def test_the_citation_has_the_version_of_the_package() -> None:
     citation = yaml.safe_load((paths.home() / "CITATION.cff").read_text(encoding="utf-8"))
     assert f'version = "{citation["version"]}"' in (paths.home() / "pyproject.toml").read_text(encoding="utf-8")
-    assert {"cff-version", "message", "title", "authors", "license"} <= citation.keys()
+    assert {"cff-version", "message", "title", "authors", "license", "date-released"} <= citation.keys()
+
+
+def test_a_published_citation_has_the_date_and_the_commit_of_the_report(home: Path) -> None:
+    publish(home / "public")
+    told = yaml.safe_load((home / "public" / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (str(told["date-released"]), told["commit"]) == ("2026-01-01", "abc1234")
+
+
+def test_the_commit_is_told_as_a_whole_where_the_checkout_knows_it() -> None:
+    known = subprocess.run(["git", "-C", str(paths.home()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    assert commit_of(f"2026-01-01-{known[:9]}-{RUN_ID}", RUN_ID) == known
+    assert commit_of(f"2026-01-01-{known[:9]}-dirty-{RUN_ID}", RUN_ID) == f"{known}-dirty"
+
+
+def test_the_page_says_how_to_cite_it_with_run_commit_and_bibtex(built: Built) -> None:
+    section = built.page.select_one("#sec-cite")
+    assert section is not None
+    entry = (built.site / "citation.bib").read_text(encoding="utf-8")
+    assert section.select_one("pre").get_text().strip() == entry.strip()  # type: ignore[union-attr]
+    commit = commit_of(built.site.name, RUN_ID)
+    for told in (section.get_text(), entry):
+        assert RUN_ID in told
+        assert commit in told
+    assert entry.count("{") == entry.count("}")
+    assert built.page.select_one("#contents a[href='#sec-cite']") is not None
 
 
 def test_the_full_disclosure_has_every_parameter_package_and_price(built: Built) -> None:

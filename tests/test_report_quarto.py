@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tierwise.core.paths import home
 from tierwise.report import quarto
 from tierwise.report.project import OUTPUTS, Book
 from tierwise.report.render import choose
+from tierwise.report.site import PDFS
 
 Program = Callable[[str], Path]
 
@@ -69,7 +71,8 @@ def test_one_that_does_not_run_is_none(program: Program) -> None:
 
 RENDERS = """
 printf '\\r[1/2] index.qmd\\n' >&2; printf '\\r[2/2] method.qmd\\n' >&2
-mkdir "$2/_book"; echo a page > "$2/_book/index.html"; echo a PDF > "$2/_book/tierwise.pdf"
+mkdir "$2/_book"; echo '<body>a page</body>' > "$2/_book/index.html"; echo '[{"text": "a page"}]' > "$2/_book/search.json"
+[ -f "$2/tierwise.qmd" ] && pdf=tierwise || pdf=tierwise-annex; echo "$pdf" > "$2/_book/$pdf.pdf"
 """
 
 
@@ -84,9 +87,40 @@ def test_while_it_renders_the_time_left_is_told_by_chapters(
     monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
     monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
     program(f"1.10.18{RENDERS}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
-    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
-    assert (tmp_path / "site" / "tierwise.pdf").read_text(encoding="utf-8") == "a PDF\n"
+    engine, book = choose("quarto"), book_of(tmp_path / "book")
+    engine.build(book, tmp_path / "site")
     assert re.fullmatch(r"rendering:   7%, \d+:\d\d left \(method\.qmd\)\n", capsys.readouterr().err), "at the first nothing was done"
+    paper = replace(book_of(tmp_path / "paper"), chapters={"tierwise.qmd": "# One\n"}, paper=True)
+    (paper.folder / "tierwise.qmd").write_text("# One\n", encoding="utf-8")
+    engine.typeset(paper, tmp_path / "site")
+    assert {name: (tmp_path / "site" / file).read_text(encoding="utf-8") for name, file in PDFS.items()} == {
+        "paper": "tierwise\n",
+        "annex": "tierwise-annex\n",
+    }
+
+
+def test_while_the_pdf_is_made_the_time_left_is_still_told(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
+    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
+    monkeypatch.setattr(quarto, "SILENCE_S", 0.1)
+    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.5; printf '\\r[2/2]").replace("echo a PDF", "sleep 1; echo a PDF")
+    program(f"1.10.18{slow}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
+    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
+    told = re.findall(r"rendering: +(\d+)%, \d+:\d\d left \((.*)\)", capsys.readouterr().err)
+    silent = [int(share) for share, note in told if note == "the last chapter and the PDF"]
+    assert len(silent) >= 3
+    assert silent == sorted(silent)
+    assert silent[-1] < 100
+
+
+def test_quarto_s_search_gets_its_index_as_a_script_where_nothing_may_be_fetched(tmp_path: Path) -> None:
+    (tmp_path / "search.json").write_text('[{"text": "a turn"}]\n', encoding="utf-8")
+    (tmp_path / "index.html").write_text("<html><body><p>Text</p>\n</body></html>", encoding="utf-8")
+    quarto.search_from_files(tmp_path)
+    assert (tmp_path / "index.html").read_text(encoding="utf-8").endswith('<script src="search.js"></script>\n</body></html>')
+    assert 'fuseIndex = new Fuse([{"text": "a turn"}], kFuseIndexOptions);' in (tmp_path / "search.js").read_text(encoding="utf-8")
 
 
 def test_what_fails_says_what_quarto_said(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,7 +137,7 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
     assert len(rows) == 5
     assert {row[5] for row in rows} == {"+0.00 %"}
     assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
-    assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 7))
+    assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 11))
 
 
 def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

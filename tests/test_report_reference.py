@@ -14,9 +14,10 @@ import pytest
 from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
-from browsing import browsing, look
-from report_built import Built, bare, check_pages, pdf_text, placed, unstamped
+from browsing import SCROLLED, Scheme, browsing, look, violations
+from report_built import Built, bare, check_pages, page_images, pdf_text, placed, unstamped
 from report_run import RUN_ID, rich_run
+from test_report import check_first_page
 from test_report_browser import dead_links
 from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
@@ -25,6 +26,7 @@ from tierwise.core import paths
 from tierwise.report import quarto
 from tierwise.report.reference import compare
 from tierwise.report.run import open_run
+from tierwise.report.site import PDFS
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 
@@ -83,7 +85,6 @@ def check_stamps(page: BeautifulSoup) -> None:
     assert f"Those of the reference run , which ships with tierwise: of {ORIGIN}. Nothing was measured for this report." in told
 
 
-@pytest.mark.slow
 def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown: Path, chromium: "Browser") -> None:
     page = BeautifulSoup((shown / "index.html").read_bytes(), "html.parser")
     check_stamps(page)
@@ -92,13 +93,35 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
     assert len(figures) >= 8
     for caption in figures:
         assert f"Reference run {FOLDER.name} ({ORIGIN})" in " ".join(caption.get_text().split())
-    assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown)
-    check_pages(shown / "tierwise.pdf")
+    for name in PDFS.values():
+        assert bare(f"{FOLDER.name} (reference run)") in pdf_text(shown, name=name)
+        check_pages(shown / name)
     with browsing(chromium, "file:", 1280, "light") as browser:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
+    with browsing(chromium, "file:", width_px, scheme) as browser:
+        for page in (shown / "index.html", shown.parent / "index.html"):
+            look(browser, page.as_uri(), width_px)
+            assert violations(browser) == [], page.parent.name
+
+
+def test_its_first_page_is_small(shown: Path) -> None:
+    check_first_page(shown)
+
+
+def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromium: "Browser") -> None:
+    with browsing(chromium, "file:", 390, "light") as browser:
+        look(browser, (shown / "index.html").as_uri(), 390)
+        assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
+
+
+def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> None:
+    assert len(page_images(shown / PDFS["paper"])) <= 12
+
+
 def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None:
     assert "nothing changed since this version was built" in command(checkout, "report", "--engine", "plain")
     command(checkout, "publish", str(checkout / "public"))
@@ -108,7 +131,6 @@ def test_it_is_published_as_a_workflow_does(checkout: Path, shown: Path) -> None
     assert "reference run" in (shown.parent / "index.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
 def test_quarto_shows_it_as_well(checkout: Path, shown: Path) -> None:
     if not quarto.usable():
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")

@@ -137,6 +137,8 @@ def test_the_index_of_versions_lists_them_newest_first(second: Path) -> None:
 def test_two_versions_are_named_by_any_part_that_is_their_own(built: Built, second: Path) -> None:
     with placed(built.root, second.parent):
         assert versions.differing("2000", "latest") == versions.differing("v0", second.name)
+        with pytest.raises(InputError, match="no version; there are"):
+            versions.find("reference")  # none was built of the run that ships
         with pytest.raises(InputError, match="several versions"):
             versions.find(RUN_ID)
         with pytest.raises(InputError, match="no version; there are: 2000-01-01"):

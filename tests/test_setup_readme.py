@@ -2,6 +2,9 @@
 
 import os
 import re
+import runpy
+import subprocess
+import sys
 import tomllib
 
 from tierwise.core.errors import InputError
@@ -52,3 +55,14 @@ def test_the_pairs_that_it_names_exist() -> None:
 def test_it_says_that_the_conda_route_was_not_run() -> None:
     route = next(line for line in README.splitlines() if "conda env create" in line)
     assert "not run" in route
+
+
+def test_the_times_that_the_documents_tell_are_the_plan_s() -> None:
+    assert re.findall(r"<!-- minutes (\w+) -->\d+<!-- end --> minutes", README) == ["smoke", "quick", "full", "tests"]
+    done = subprocess.run([sys.executable, "scripts/tell_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_a_time_that_is_another_one_would_be_seen() -> None:
+    script = runpy.run_path(str(home() / "scripts" / "tell_times.py"))
+    assert script["filled"]("<!-- minutes full -->70<!-- end -->", {"full": 59}) == "<!-- minutes full -->59<!-- end -->"

@@ -13,7 +13,6 @@ from tierwise.postgres.settings import Connection
 FRACTION = 0.0002
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)
 def test_the_sky_is_loaded_and_answers_the_printed_queries(conn: Connection, tmp_path: Path) -> None:
     data = sky.acquire("synthetic", fraction=FRACTION, seed=1, folder=tmp_path)
@@ -38,7 +37,6 @@ def test_the_sky_is_loaded_and_answers_the_printed_queries(conn: Connection, tmp
     assert 290 < float(width) < 345, "README_dvd: some 152 GB for the whole catalog in PostgreSQL are 323 bytes a row, indexes included"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["cluster18"], indirect=True)
 def test_the_survey_is_loaded_and_a_light_curve_is_found_by_its_keys(conn: Connection, tmp_path: Path) -> None:
     made = survey.acquire(fraction=0.003, seed=1, folder=tmp_path)

@@ -142,7 +142,7 @@ def _chapters() -> dict[str, str]:
     found = conclusion.gather(run)
     shown: dict[str, Table | Sentence] = {
         "strategies": conclusion.strategies(found),
-        "claims": conclusion.claims(run),
+        "claims": conclusion.questions(run),
         "meetings": conclusion.meetings(found),
         "arrays": survey_cost.queries(run, PAIR),
         "placements": survey_cost.queries(run, PAIR, PLACEMENT, ("all_hdd", "detection_ssd")),

@@ -53,7 +53,6 @@ def cells(rows: pl.DataFrame) -> list[dict[str, str]]:
     return [json.loads(cell) for cell in rows["cell"]]
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = load_pair("source-h")
@@ -79,7 +78,6 @@ def test_the_printed_queries_are_cold_on_every_subsystem(workspace: Path, tmp_pa
     assert all(len(arm["seconds"]["ssd"]) == 2 and arm["substrate"] == "simulated" for arm in facts["indexed"])
 
 
-@pytest.mark.slow
 @needs_fuse
 def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     manifest, rows = measured("survey_placement", load_pair("source-h"), workspace, tmp_path, monkeypatch)

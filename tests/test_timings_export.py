@@ -10,8 +10,10 @@ import pytest
 from report_run import RUN_ID, rich_run
 from tierwise.analysis.claims import Kind
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.runs import find_run
+from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.pipeline import named_run, rows_of
+from tierwise.pipeline import complete_run, runs_in
 from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
 from tierwise.timings.export import SAMPLE, export
@@ -109,16 +111,28 @@ def test_the_run_that_ships_is_found_by_its_name(run: Path, tmp_path: Path, monk
     export(run, tmp_path / "data" / "reference")
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     monkeypatch.delenv("TIERWISE_RAW", raising=False)
-    with rows_of("reference"):
-        assert named_run("reference").run_id == RUN_ID
-    with pytest.raises(InputError, match="no such run"):
-        named_run(RUN_ID)  # it lies in data/reference, not in data/raw
+    folder = find_run("reference")
+    assert folder == find_run(RUN_ID) == tmp_path / "data" / "reference" / RUN_ID, "by its id too"
+    with runs_in(folder.parent):
+        assert paths.raw() == paths.reference()
+        assert complete_run(find_run("latest")).run_id == RUN_ID
+    assert paths.raw() != paths.reference()
+    with pytest.raises(InputError, match="'nonesuch': no such run; there are: reference"):
+        find_run("nonesuch")
+    with pytest.raises(InputError, match=r"'latest': no complete run lies in data/raw.*reference is the run that ships"):
+        find_run("latest")
 
 
 def test_without_a_run_that_ships_the_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match="data/reference must hold one run; there are: none"), rows_of("reference"):
-        named_run("reference")
+    with pytest.raises(InputError, match="data/reference must hold one run; there are: none"):
+        find_run("reference")
+
+
+def test_a_run_that_is_not_complete_is_not_reported(run: Path) -> None:
+    load_manifest(run).model_copy(update={"status": "running"}).save(run)
+    with pytest.raises(InputError, match=r"is not complete\. Remedy: make report"):
+        complete_run(run)
 
 
 def test_every_row_of_the_schema_survives(run: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rows import STARTED, make_manifest, make_rows, save_run
-from tierwise.analysis.verdicts import newest_run
+from tierwise.analysis.runs import newest_run
 from tierwise.core.errors import InputError
 from tierwise.report.chapters.provenance import run_table
 from tierwise.report.run import Run

@@ -19,12 +19,9 @@ from tierwise.report.formats import number
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.store import connect
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
-    ),
-]
+pytestmark = pytest.mark.skipif(
+    not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: /dev/fuse cannot be opened, nothing can be emulated"
+)
 TOY = Path(__file__).parent / "toy_study"
 NAME, PAIR, BLOCKS = "toy_x", "toy-x", 5
 CHAPTER = "show-toy_x.qmd"
@@ -57,6 +54,7 @@ from pathlib import Path
 import yaml
 from tierwise.core import paths
 from tierwise.pipeline import execute
+from tierwise.report.cite import stamp_of
 from tierwise.report.plain import PlainEngine
 from tierwise.report.project import assemble
 from tierwise.report.run import open_run
@@ -64,8 +62,9 @@ run_id, folder = sys.argv[1], Path(sys.argv[2])
 execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id, {"RUN_ID": run_id})
 told = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
 others = {name: f"# {name}" for name in told if name != "show-toy_x.qmd"}
-variables = {**open_run(run_id).facts(), "engine": "plain", "date": "today", "version": "toy"}
-book = assemble(folder / "book", paths.raw() / run_id / "notebooks", variables, others)
+run = open_run(run_id)
+variables = {**run.facts(), "engine": "plain", "date": "today", "version": "toy"}
+book = assemble(folder / "book", paths.raw() / run_id / "notebooks", stamp_of(run, "toy"), variables, others)
 PlainEngine().build(book, folder / "site")
 """
 
@@ -194,7 +193,7 @@ def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout
 
 def test_the_page_lies_beside_its_pdf_and_its_query(checkout: Checkout, page: BeautifulSoup) -> None:
     site = checkout.home.folder / "site"
-    assert (site / "tierwise.pdf").stat().st_size > 10_000
+    assert (site / "tierwise-annex.pdf").stat().st_size > 10_000
     assert (site / "sql" / "studies" / NAME / "reading" / "rows.sql.txt").is_file()
     told = yaml.safe_load((checkout.folder / "report" / "_quarto.yml").read_text(encoding="utf-8"))
     assert CHAPTER in told["book"]["chapters"]

@@ -100,7 +100,7 @@ BOOK = Book(
 )
 
 
-@pytest.mark.slow  # it is waited for, so nothing may run beside it
+@pytest.mark.alone
 @pytest.mark.parametrize("rule", RULES)
 def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
     """By the daemon's log: when requests came, and when it meant to answer."""

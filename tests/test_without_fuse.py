@@ -70,7 +70,6 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         yield Simulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
 
 
-@pytest.mark.slow
 def test_every_row_and_every_tier_of_it_is_simulated(run: Simulated) -> None:
     assert len(run.rows) == 14 * BLOCKS * 3
     assert run.rows["substrate"].unique().to_list() == ["simulated"]
@@ -84,7 +83,6 @@ def test_every_row_and_every_tier_of_it_is_simulated(run: Simulated) -> None:
     assert {tier["kind"] for tier in run.manifest.pairs["source-m"]["tiers"].values()} == {"simulated"}
 
 
-@pytest.mark.slow
 def test_cold_is_still_proved_and_the_models_see_what_the_server_missed(run: Simulated) -> None:
     for text, relations, tiers in run.rows.filter(cache="cold").select("proof", "relation_io", "tier_io").iter_rows():
         proof = json.loads(text)
@@ -95,7 +93,6 @@ def test_cold_is_still_proved_and_the_models_see_what_the_server_missed(run: Sim
             assert tier["reads"] == sum(io["reads"] for io in relations if io["tier"] == tier["tier"])
 
 
-@pytest.mark.slow
 def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
     for text, elapsed_s, relations, tiers in run.rows.select("proof", "elapsed_s", "relation_io", "tier_io").iter_rows():
         measured = json.loads(text)["replayed"]
@@ -108,7 +105,6 @@ def test_the_time_is_the_models_and_the_hosts(run: Simulated) -> None:
     assert run.cold("hdd", "hdd")["elapsed_s"].n_unique() == 3 * BLOCKS, "a block is a seed"
 
 
-@pytest.mark.slow
 def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
     (study,) = run.manifest.studies
     assert study.facts["traces"] == {"recorded": 14, "missing": 0, "why": None}
@@ -119,10 +115,9 @@ def test_the_sequence_is_kept_once_for_each_trial(run: Simulated) -> None:
     assert trace["actual_s"].null_count() == len(trace), "what strace disturbs is not kept"
 
 
-@pytest.mark.slow
 def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
     verdicts = {claim.id: claim for claim in judge_all(run.raw, run.manifest.run_id) if claim.source == "M"}
-    assert {claim.substrate for claim in verdicts.values()} == {Substrate.SIMULATED}
+    assert {claim.substrate for claim in verdicts.values() if claim.evidence or not claim.unjudged} == {Substrate.SIMULATED}
     assert verdicts["M1"].pairs == BLOCKS
     assert verdicts["M1"].verdict is Verdict.UNDECIDED, "two blocks are too few for any verdict"
     assert verdicts["M6"].verdict is Verdict.REPORTED

@@ -1,4 +1,4 @@
-"""Do short counted windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [BLOCKS]``, about ten minutes.
+"""Do short counted windows of pgbench say what long ones say?  ``python benchmarks/by_name/window_length.py [BLOCKS]``, a minute each.
 
 Each placement of the profile `quick` is measured in windows of its own length and in windows five times as long, alternating, each with a
 whole checkpoint inside. What is compared is the gain over everything on disks: its geometric mean over the blocks, short over long, with
@@ -45,7 +45,7 @@ def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, state: Any, profil
 
 
 def main() -> None:
-    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    blocks = int(sys.argv[1]) if len(sys.argv) > 1 else 10
     inputs = gather_inputs(profile="quick", tiers="", seed=2, census="synthetic")
     study = load_study(NAME)
     assert isinstance(study, Study)

@@ -9,6 +9,7 @@ local texts = {} -- label -> text of a reference to it
 local counts = {} -- numbers of the headings above the current block, by level
 local tally = {} -- kind -> figures or tables so far in this chapter
 local numbered = false -- is the current chapter?
+local paper = false -- one document, whose figures are counted through?
 
 -- One line that the caller turns into an error: where, what, its value, the rule.
 local function fail(where, field, value, rule)
@@ -25,7 +26,7 @@ end
 
 local function number_heading(heading, where)
   if heading.level == 1 then
-    tally, numbered = {}, not heading.classes:includes("unnumbered")
+    tally, numbered = paper and tally or {}, not heading.classes:includes("unnumbered")
   end
   if not numbered then
     heading.classes:insert("unnumbered")
@@ -40,7 +41,7 @@ local function number_heading(heading, where)
   end
   if heading.identifier:match("^sec%-") then
     local number = numbered and table.concat(counts, ".", 1, heading.level) or pandoc.utils.stringify(heading)
-    register(heading.identifier, (heading.level == 1 and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
+    register(heading.identifier, (heading.level == 1 and not paper and "Chapter\u{a0}" or "Section\u{a0}") .. number, where)
   end
   return heading
 end
@@ -60,7 +61,7 @@ local function build_float(div, where)
     fail(where, "label", div.identifier, "needs a body and then a paragraph with its caption")
   end
   tally[kind] = (tally[kind] or 0) + 1
-  local name = NAMES[kind] .. "\u{a0}" .. counts[1] .. "." .. tally[kind]
+  local name = NAMES[kind] .. "\u{a0}" .. (paper and "" or counts[1] .. ".") .. tally[kind]
   register(div.identifier, name, where)
   div.content:remove()
   local line = pandoc.Inlines({ pandoc.Strong(name .. "."), pandoc.Space() }) .. caption.content
@@ -133,6 +134,7 @@ end
 -- The caller wraps each chapter in a div that names its file.
 function Pandoc(doc)
   local blocks, places = pandoc.Blocks({}), {}
+  paper = doc.meta.paper or false
   for _, chapter in ipairs(doc.blocks) do
     for _, block in ipairs(chapter.content) do
       for _, built in ipairs(build(block, chapter.attributes.file)) do

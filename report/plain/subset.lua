@@ -1,9 +1,10 @@
 -- First filter of the plain engine, which Quarto's route runs too: refuses what the list in README.md does not name,
 -- because only that list reads alike in both engines.
 
-local BLOCKS = { Para = true, Plain = true, BulletList = true, OrderedList = true, Table = true, Header = true, Div = true, RawBlock = true }
+local BLOCKS = { Para = true, Plain = true, BulletList = true, OrderedList = true, Table = true, Header = true, Div = true, RawBlock = true,
+  CodeBlock = true }
 local INLINES = { Str = true, Space = true, SoftBreak = true, Emph = true, Strong = true, Code = true, Link = true, Cite = true,
-  Math = true, Quoted = true }
+  Math = true, Quoted = true, Image = true }
 local CALLOUTS = { "callout-note", "callout-tip", "callout-warning", "callout-important", "callout-caution" }
 local RULE = "is not of the subset that both engines read (report/README.md lists it)"
 
@@ -45,6 +46,12 @@ local function check_link(link, where)
   end
 end
 
+local function check_image(image, where)
+  if not image.src:match("^pictures/[%w_-]+%.svg$") or #image.caption == 0 then
+    fail(where, "picture", image.src, "must be a file pictures/NAME.svg, with a text for who does not see it")
+  end
+end
+
 -- A chart's HTML stands in its figure only; raw Typst is for print alone.
 local function check_raw(raw, where, in_figure)
   if raw.format ~= "typst" and not (raw.format == "html" and in_figure) then
@@ -75,6 +82,8 @@ local function check(chapter, where, in_figure)
         fail(where, "element", inline.t)
       elseif inline.t == "Link" then
         check_link(inline, where)
+      elseif inline.t == "Image" then
+        check_image(inline, where)
       end
     end,
   })

@@ -10,7 +10,7 @@
   function contents() {
     const nav = document.getElementById("contents");
     nav.open = matchMedia("(min-width: 66rem)").matches;
-    const links = new Map([...nav.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]));
+    const links = new Map([...nav.querySelectorAll("nav a[href^='#']")].map((link) => [link.hash.slice(1), link]));
     const seen = new IntersectionObserver((entries) => {
       for (const entry of entries.filter((each) => each.isIntersecting)) {
         links.forEach((link, id) => link.classList.toggle("here", id === entry.target.id));
@@ -35,7 +35,7 @@
   function index() {
     return [...document.querySelectorAll("main section[id]")].map((section) => {
       const own = section.cloneNode(true);
-      own.querySelectorAll("section, .vl-chart, .picked, annotation").forEach((part) => part.remove());
+      own.querySelectorAll("section, .vl-chart, .figure-menu, .picked, annotation").forEach((part) => part.remove());
       own.querySelectorAll("td, th, p, li, figcaption, h1, h2, h3").forEach((part) => part.append(" "));
       const heading = own.querySelector("h1, h2, h3");
       const title = heading.textContent.trim();

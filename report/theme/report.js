@@ -33,12 +33,49 @@
     const spec = JSON.parse(source);
     if (spec.usermeta?.chrome_px) fit(spec, Math.max(LEAST_PLOT_PX, place.clientWidth - spec.usermeta.chrome_px));
     paint(spec.config);
-    const actions = { export: { svg: true, png: true }, source: false, compiled: false, editor: false };
     place.classList.remove("drawn");
-    const made = await vegaEmbed(place, spec, { renderer: "svg", actions, tooltip: { theme: dark() ? "dark" : "light" } });
+    const made = await vegaEmbed(place, spec, { renderer: "svg", actions: false, tooltip: { theme: dark() ? "dark" : "light" } });
+    accessible(place);
     await join(place, made.view, spec);
+    offer(place, made.view);
     place.dataset.scheme = dark() ? "dark" : "light";
     place.classList.add("drawn");
+  }
+
+  // PNG is drawn when it is asked for, on the page's ground; all else in a figure's menu is a file.
+  function offer(place, view) {
+    const button = place.parentNode.querySelector(":scope > .figure-menu .png");
+    button.hidden = false;
+    button.onclick = async () => {
+      await view.background(colour("--ground")).runAsync();
+      const link = Object.assign(document.createElement("a"), { href: await view.toImageURL("png", 2), download: button.dataset.file });
+      await view.background("transparent").runAsync();
+      link.click();
+    };
+  }
+
+  // The drawing has its own text for who does not see it; a group without marks has none, and is none.
+  function accessible(place) {
+    for (const name of ["role", "aria-label"]) place.removeAttribute(name);
+    place.querySelectorAll("g[role='graphics-symbol']:empty").forEach((group) => group.removeAttribute("role"));
+  }
+
+  // On a phone a row of a table becomes a card, each cell under its column's name; a matrix, whose columns but the first are numbers, scrolls.
+  function cards() {
+    for (const table of document.querySelectorAll("main table")) {
+      const heads = [...table.querySelectorAll("thead th")];
+      if (heads.length < 4 || heads.slice(1).every((head) => head.style.textAlign === "right")) continue;
+      table.classList.add("cards");
+      for (const row of table.querySelectorAll("tbody tr")) [...row.cells].forEach((cell, at) => { cell.dataset.column = heads[at].textContent; });
+    }
+  }
+
+  // What scrolls sideways can be reached, and then scrolled, by keys.
+  function reachable() {
+    for (const box of document.querySelectorAll(".table-box, figure.quarto-float > div, math[display='block'], pre")) {
+      if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+      else box.removeAttribute("tabindex");
+    }
   }
 
   // Selections on the same field are one selection, in every figure of the page.
@@ -93,6 +130,8 @@
   }
 
   async function start() {
+    cards();
+    reachable();
     await document.fonts.ready;
     await Promise.allSettled(["400 11px Inter", "600 12px Inter"].map((font) => document.fonts.load(font)));
     const places = [...document.querySelectorAll(".vl-chart")];
@@ -110,6 +149,7 @@
     addEventListener("resize", () => {
       if (innerWidth !== width) places.forEach(draw);
       width = innerWidth;
+      reachable();
     });
   }
 

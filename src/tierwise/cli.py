@@ -5,21 +5,25 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
-from tierwise.advisor.cli import advise, move_plan
-from tierwise.core import data_sets, paths
+from tierwise import __version__
+from tierwise.advisor.cli import RunOption, advise, move_plan
+from tierwise.core import completion, data_sets, paths, studies
 from tierwise.core.answers import Format, FormatOption
+from tierwise.core.asking import YesOption, asking
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
+from tierwise.report.site import PDFS
 from tierwise.simulate.cli import predict_scan, simulating, validating
 
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(pretty_exceptions_enable=False)
 app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
 
@@ -47,50 +51,93 @@ def sourced(command: Callable[..., None]) -> Callable[..., None]:
     return with_sources
 
 
-@app.callback()
-def tierwise() -> None:
-    """Which tables, indexes and logs belong on which storage, and what does each I/O cost there?"""
+ProfileOption = Annotated[
+    str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE", autocompletion=completion.profiles)
+]
+TiersOption = Annotated[
+    str,
+    typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS", autocompletion=completion.pairs),
+]
+SeedOption = Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")]
+
+
+def _version(wanted: bool) -> None:
+    """Print the version, and the commit where there is one."""
+    if wanted:
+        from tierwise.report.site import UNVERSIONED, code_version  # noqa: PLC0415  the heavy libraries load only where they are needed
+
+        commit = code_version()
+        print(f"tierwise {__version__}" + ("" if commit == UNVERSIONED else f" ({commit})"))
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def tierwise(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="print version and commit")] = False,  # noqa: ARG001
+) -> None:
+    """Which tables, indexes and logs belong on which storage, and what does each I/O cost there?
+
+    Without a command: the newest answer, and what to type next.
+    """
+    if context.invoked_subcommand is None:
+        from tierwise.report.newest import newest_answer  # noqa: PLC0415
+
+        print(newest_answer())
 
 
 @app.command()
 @sourced
 def report(
-    profile: Annotated[str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE")] = "quick",
-    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS")] = "",
-    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    profile: ProfileOption = "quick",
+    tiers: TiersOption = "",
+    seed: SeedOption = 1,
     *,
     sources: dict[str, str],
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
-    engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE")] = "auto",
-    run: Annotated[str, typer.Option(help="render this complete run (reference: the one that ships), measure nothing", envvar="RUN")] = "",
+    engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE", autocompletion=completion.engines)] = "auto",
+    run: Annotated[
+        str,
+        typer.Option(
+            help="render this complete run (latest, reference: the one that ships, or a run id), measure nothing",
+            envvar="RUN",
+            autocompletion=completion.runs,
+        ),
+    ] = "",
+    yes: YesOption = False,
 ) -> None:
-    """Measure what is missing and build the report."""
-    from tierwise.pipeline import Asked, make_report  # noqa: PLC0415  the heavy libraries load only where they are needed
+    """Measure what is missing and build the report. On a terminal it asks before it measures."""
+    from tierwise.pipeline import Asked, make_report  # noqa: PLC0415
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=asking(yes=yes))
     site = make_report(asked, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
-    say(f"pdf:    {site / 'tierwise.pdf'}")
+    for name, file in PDFS.items():
+        say(f"{name}:  {site / file}")
 
 
 @app.command("run")
 @sourced
 def run_study(
-    study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies")],
-    profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
-    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
-    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies", autocompletion=studies.names)],
+    profile: ProfileOption = "quick",
+    tiers: TiersOption = "",
+    seed: SeedOption = 1,
     *,
     sources: dict[str, str],
     trials: Annotated[
         str, typer.Option(help="parts of a trial's key, as 'wal=ssd clients=8': these alone, in a run that stays partial")
     ] = "",
+    yes: YesOption = False,
 ) -> None:
-    """Measure one study by its notebooks; a later report of the same inputs goes on with its run, unless it is one of chosen trials."""
+    """Measure one study by its notebooks; a later report of the same inputs goes on with its run, unless it is one of chosen trials.
+
+    On a terminal it asks before it measures.
+    """
     from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources)
+    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, agree=asking(yes=yes))
     run = run_one(asked, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
@@ -99,9 +146,9 @@ def run_study(
 @app.command()
 @sourced
 def plan(
-    profile: Annotated[str, typer.Option(help="smoke, quick or full", envvar="PROFILE")] = "quick",
-    tiers: Annotated[str, typer.Option(help="your own pair, data/tiers/NAME.toml", envvar="TIERS")] = "",
-    seed: Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")] = 1,
+    profile: ProfileOption = "quick",
+    tiers: TiersOption = "",
+    seed: SeedOption = 1,
     *,
     sources: dict[str, str],
     form: FormatOption = Format.TABLE,
@@ -115,14 +162,16 @@ def plan(
 
 @app.command()
 def claims(
-    run: Annotated[str, typer.Option(help="run id; the newest complete one by default")] = "",
+    run: RunOption = "",
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say of each published claim whether it holds here."""
+    from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.analysis.verdicts import as_json, as_text  # noqa: PLC0415
     from tierwise.report.rooms import judge_all  # noqa: PLC0415
 
-    verdicts = judge_all(paths.raw(), run or None)
+    folder = find_run(run) if run else None
+    verdicts = judge_all(folder.parent, folder.name) if folder else judge_all(paths.raw())
     print(json.dumps(as_json(verdicts), indent=2) if form is Format.JSON else as_text(verdicts))
 
 
@@ -134,27 +183,46 @@ app.command("predict-scan")(predict_scan)
 
 
 @app.command()
-def diff(before: str, after: Annotated[str, typer.Argument()] = "latest", form: FormatOption = Format.TABLE) -> None:
+def diff(
+    before: Annotated[str, typer.Argument(autocompletion=completion.versions)],
+    after: Annotated[str, typer.Argument(autocompletion=completion.versions)] = "latest",
+    form: FormatOption = Format.TABLE,
+) -> None:
     """Say what differs between two versions of the report (a part of a version's name that is its own, or latest), and why.
 
-    With `reference` for the first, the run of the second (or a run id) is held against the run that ships, cell by cell, claim by claim.
+    With `reference` for one of them, the other, a run (latest, or its id) or the run of a version, is held against the run that ships,
+    cell by cell, claim by claim.
     """
+    from tierwise.analysis.runs import REFERENCE  # noqa: PLC0415
     from tierwise.report.changes import Changes  # noqa: PLC0415
-    from tierwise.report.reference import REFERENCE, Beside, compare  # noqa: PLC0415
+    from tierwise.report.reference import Beside, compare  # noqa: PLC0415
     from tierwise.report.versions import differing  # noqa: PLC0415
 
-    found: Changes | Beside = compare(after) if before == REFERENCE else differing(before, after)
+    if REFERENCE in {before, after}:
+        found: Changes | Beside = compare(after if before == REFERENCE else before)
+    else:
+        found = differing(before, after)
     print(json.dumps(found.as_json(), indent=2) if form is Format.JSON else found.as_text())
 
 
 @app.command()
 def publish(
-    to: Annotated[Path, typer.Argument(help="a new or an empty folder", envvar="TO")],
-    version: Annotated[str, typer.Option(help="latest, or a part of a version's name that is its own")] = "latest",
+    to: Annotated[Path | None, typer.Argument(help="a new or an empty folder", envvar="TO")] = None,
+    version: Annotated[
+        str,
+        typer.Option(help="latest, reference, or a part of a version's name that is its own", autocompletion=completion.versions),
+    ] = "latest",
+    one: Annotated[Path | None, typer.Option(help="in place of the folder, one file .html that opens from a disk", envvar="ONE")] = None,
 ) -> None:
-    """Write a built report with its rows, manifest and checksums into a folder to give away."""
+    """Write a built report with its rows, manifest and checksums into a folder to give away, or its page alone into one file."""
+    from tierwise.report.one import write_one  # noqa: PLC0415
     from tierwise.report.publish import publish as write  # noqa: PLC0415
 
+    if one:
+        say(f"published one file: {write_one(one, version)}")
+        return
+    if to is None:
+        raise InputError("TO", rule="names no folder to publish into", remedy="make publish TO=dir, or ONE=report.html for one file")
     made = write(to, version)
     say(f"published {made.facts.version}: {made.files} files in {to}")
     if made.dirty:
@@ -162,19 +230,26 @@ def publish(
 
 
 @app.command()
-def reference(fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False) -> None:
+def reference(
+    fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
+    yes: YesOption = False,
+) -> None:
     """Measure the run that ships with the checkout, unless it is measured, and put it into data/reference in place of the one there."""
     from tierwise.pipeline import make_reference  # noqa: PLC0415
 
-    say(f"reference: {make_reference(fresh=fresh)}")
+    say(f"reference: {make_reference(fresh=fresh, agree=asking(yes=yes))}")
 
 
 @app.command()
-def export(run: str, folder: Path) -> None:
+def export(
+    run: Annotated[str, typer.Argument(help="latest, reference, or a run id", autocompletion=completion.runs)],
+    folder: Path,
+) -> None:
     """Copy a complete run into FOLDER, small enough for git: many rows become a sample, which gives no verdict."""
+    from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 
-    say(f"exported: {copy(paths.raw() / run, folder)}")
+    say(f"exported: {copy(find_run(run), folder)}")
 
 
 @app.command()
@@ -186,10 +261,28 @@ def doctor() -> None:
 
 
 @app.command()
-def emulate(device: str, backing: Path, mountpoint: Path) -> None:
-    """Mount BACKING at MOUNTPOINT so that it behaves like DEVICE, until unmounted or ended."""
+def emulate(
+    device: Annotated[str, typer.Argument(help="name of a file in data/devices", autocompletion=completion.devices)],
+    backing: Path,
+    mountpoint: Path,
+    yes: YesOption = False,
+) -> None:
+    """Mount BACKING at MOUNTPOINT so that it behaves like DEVICE, until unmounted or ended.
+
+    On a terminal it asks before where a running PostgreSQL has files on the disk of BACKING, or MOUNTPOINT holds files, which are not seen
+    meanwhile.
+    """
+    from tierwise.postgres.neighbours import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
 
+    held = False
+    with suppress(OSError):  # a mount whose daemon is gone
+        held = mountpoint.is_dir() and any(mountpoint.iterdir())
+    if held:
+        asking(yes=yes)(f"{mountpoint} holds files, which nobody sees while it is mounted; go on?")
+    servers = servers_on(backing) if backing.is_dir() else []
+    if servers:
+        asking(yes=yes)(f"a running PostgreSQL has files on the disk of {backing} ({', '.join(map(str, servers))}); go on beside it?")
     mount(device, backing, mountpoint)
 
 
@@ -218,11 +311,13 @@ def clean() -> None:
 def main() -> None:
     """Entry point: an error that the reader can mend is one line, not a traceback (``TIERWISE_DEBUG=1`` shows it); 2: bad input."""
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="tierwise", standalone_mode=False))
     except TyperException as error:  # an option; without a message it was answered by the help
         if told := " ".join(error.format_message().split()):
             print(f"tierwise: {told} (--help says what there is)", file=sys.stderr)
         sys.exit(2)
+    except typer.Abort:  # asked, and answered by no
+        sys.exit(1)
     except TierwiseError as error:
         if os.environ.get("TIERWISE_DEBUG"):
             raise

@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -279,5 +280,7 @@ def main() -> int:
     findings = examine()
     print(table(findings))
     lacking = [finding.name for finding in findings if finding.status is Status.MISSING]
-    print(f"\nmake report cannot run: {', '.join(lacking)}" if lacking else "\nmake report can run")
+    found = Counter(finding.status for finding in findings)
+    print("\ntogether: " + ", ".join(f"{found[status]} {status}" for status in Status if found[status]))
+    print(f"make report cannot run: {', '.join(lacking)}" if lacking else "make report can run")
     return 1 if lacking else 0

@@ -3,13 +3,14 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
 from tierwise.bench.fingerprints import code_of_study
@@ -18,21 +19,26 @@ from tierwise.bench.loop import gather_inputs, with_trials
 from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.rooms import load_study
-from tierwise.bench.runs import begin_run, complete, finish, lacking, lacking_pairs
+from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
-from tierwise.plan.estimate import Plan, plan_of, sentence
+from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.report.judged import judged_once
+from tierwise.report.newest import answer_lines
 from tierwise.report.rooms import judge_all
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
+
+
+def unasked(_question: str) -> None:
+    """Go on without asking."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Asked:
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> source
     fresh: bool = False
     retry: bool = False
+    agree: Callable[[str], None] = unasked
+    """Asks the reader before something slow begins, and raises where the answer is no."""
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -56,8 +64,6 @@ class Asked:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
-REFERENCE: Final = "reference"
-"""The name of the run that ships with the checkout, instead of its id."""
 KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
@@ -65,11 +71,12 @@ KERNELS: Final = 2
 def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
     """Measure what is missing, then render; the folder of the built site. The last lines told are the claims, decided and open.
 
-    With `run_id` nothing is measured: that run, which must be complete, is rendered again.
+    With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
-    with announcing(), rows_of(run_id):
+    named = find_run(run_id) if run_id else None
+    with announcing(), runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
-        run, measured = (named_run(run_id), False) if run_id else _measured(asked)
+        run, measured = (complete_run(named), False) if named else _measured(asked)
         folder = paths.raw() / run.run_id
         site = freshness.built(folder, engine)
         if site:
@@ -83,6 +90,7 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
             freshness.keep_built(site, folder, engine)
         if measured:
             say(_took(run, time.monotonic() - begun_s))
+        answer_lines(folder)
         for line in tally_lines(judged_once(folder, lambda: judge_all(paths.raw(), run.run_id))):
             say(line)
         return site
@@ -103,23 +111,20 @@ def _took(run: Manifest, took_s: float) -> str:
     )
 
 
-def make_reference(*, fresh: bool) -> Path:
+def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
     """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
     with announcing():
-        run, _ = _measured(Asked(profile="smoke", fresh=fresh))
+        run, _ = _measured(Asked(profile="smoke", fresh=fresh, agree=agree))
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
         return export(paths.raw() / run.run_id, paths.reference(), replace=True)
 
 
 @contextmanager
-def rows_of(run_id: str) -> Iterator[None]:
-    """While open, runs are those of the checkout where the reference is asked for; notebook kernels see the same."""
-    if run_id != REFERENCE:
-        yield
-        return
+def runs_in(folder: Path) -> Iterator[None]:
+    """While open, runs are those in `folder`, which is ``data/reference`` for the run that ships; notebook kernels see the same."""
     before = os.environ.get("TIERWISE_RAW")
-    os.environ["TIERWISE_RAW"] = str(paths.reference())
+    os.environ["TIERWISE_RAW"] = str(folder)
     try:
         yield
     finally:
@@ -128,20 +133,11 @@ def rows_of(run_id: str) -> Iterator[None]:
             os.environ["TIERWISE_RAW"] = before
 
 
-def named_run(run_id: str) -> Manifest:
-    """The complete run that `RUN` names; `InputError` where there is none."""
-    if run_id == REFERENCE:
-        shipped = sorted(path.parent.name for path in paths.raw().glob("*/manifest.json"))
-        if len(shipped) != 1:
-            raise InputError("RUN", value=run_id, rule=f"data/reference must hold one run; there are: {', '.join(shipped) or 'none'}")
-        run_id = shipped[0]
-    folder = paths.raw() / run_id
-    if not folder.is_dir():
-        known = ", ".join(sorted(path.name for path in paths.raw().glob("*/"))) or "none"
-        raise InputError("RUN", value=run_id, rule=f"no such run; there are: {known}")
+def complete_run(folder: Path) -> Manifest:
+    """The manifest of the run in `folder`; `InputError` where it is not complete."""
     run = load_manifest(folder)
     if run.status != "complete":
-        raise InputError("RUN", value=run_id, rule="this run is not complete", remedy="make report with the same inputs continues it")
+        raise InputError("run", value=folder.name, rule="is not complete", remedy="make report with the same inputs continues it")
     return run
 
 
@@ -157,45 +153,48 @@ def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
     with announcing():
         inputs = asked.inputs()
         with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
-        run = begin_run(inputs, fresh=False, chosen={study: trials} if trials else None)
-        if run.status == "complete" or not lacking_pairs(run, study, inputs):
+        chosen = {study: trials} if trials else None
+        if study in look_ahead(inputs, chosen=chosen).rows:
+            run = begin_run(inputs, fresh=False, chosen=chosen)
             say(f"run {run.run_id} has {study} already")
-            return finish(run.run_id, inputs)
-        _measure(asked, inputs, run, [study])
+        else:
+            run = _measure(asked, inputs, [study], chosen)
         return finish(run.run_id, inputs)
 
 
 def _measured(asked: Asked) -> tuple[Manifest, bool]:
     """The complete run of what was asked, and whether any of it was measured now."""
     inputs = asked.inputs()
-    run = begin_run(inputs, fresh=asked.fresh)
-    folder = paths.raw() / run.run_id
-    if run.status == "complete" and asked.retry:
-        run = begin_retry(folder)
-    if run.status == "complete":
+    outlook = look_ahead(inputs, fresh=asked.fresh)
+    run = outlook.run
+    if run is not None and run.status == "complete" and asked.retry:
+        asked.agree("add whole blocks for what was rejected, and measure them now?")
+        run = begin_retry(paths.raw() / run.run_id)
+    if run is not None and run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
         return run, False
-    _measure(asked, inputs, run, lacking(run, inputs))
+    run = _measure(asked, inputs, lacking(run, inputs) if run else outlook.lacking)
+    folder = paths.raw() / run.run_id
     if asked.retry and load_manifest(folder).retry is None and (run := begin_retry(folder)).retry is not None:
         _drive(_driving(lacking(run, inputs)), folder, _parameters(asked, run), RETRIED)
     return complete(run.run_id), True
 
 
-def _measure(asked: Asked, inputs: Inputs, run: Manifest, names: Sequence[str]) -> None:
-    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked."""
-    folder = paths.raw() / run.run_id
+def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
+    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked, if the reader agrees."""
     check_free_space(load_profile(asked.profile))
-    foreseen = None if run.chosen else _foreseen(run, plan_of(inputs, names))  # forecasts are of whole studies
+    planned = None if chosen else plan_of(inputs, names)  # forecasts are of whole studies
+    if planned:
+        say(sentence(planned))
+    asked.agree(f"measure with profile {asked.profile} now?")
+    run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
+    folder = paths.raw() / run.run_id
+    foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
     run = update(run, status="running", finished_at=None, foreseen=foreseen)
     run.save(folder)
     say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
     _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
-
-
-def _foreseen(run: Manifest, planned: Plan) -> Foreseen:
-    """What the run was to take when it began; what it takes from now on is told."""
-    say(sentence(planned))
-    return run.foreseen or Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s)
+    return run
 
 
 def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:

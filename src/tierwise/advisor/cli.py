@@ -5,17 +5,19 @@ from typing import Annotated
 
 import typer
 
-from tierwise.core import paths
+from tierwise.core import completion, paths, studies
 from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import InputError
 from tierwise.core.words import Goal, Way
 
-RunOption = Annotated[str, typer.Option(help="run id; the newest complete one by default")]
-StudyOption = Annotated[str, typer.Option(help="whose requests count; the first that the run has")]
+RunOption = Annotated[
+    str, typer.Option(help="latest, reference or a run id; the newest complete one by default", autocompletion=completion.runs)
+]
+StudyOption = Annotated[str, typer.Option(help="whose requests count; the first that the run has", autocompletion=studies.names)]
 PairOption = Annotated[str, typer.Option(help="of tiers; the first that the run has")]
 WorkloadOption = Annotated[str, typer.Option(help="of the study; the first that the run has")]
-HddOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's hdd")]
-SsdOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's ssd")]
+HddOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's hdd", autocompletion=completion.devices)]
+SsdOption = Annotated[str, typer.Option(help="device of data/devices in place of the run's ssd", autocompletion=completion.devices)]
 
 
 def advise(  # noqa: PLR0917  each is an option with a name

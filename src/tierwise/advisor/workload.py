@@ -12,8 +12,8 @@ import polars as pl
 from tierwise.advisor.placing import Placement
 from tierwise.advisor.service import SEED, Build, Counted, NewDevice, Recorded, Requests
 from tierwise.analysis import heat
+from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate
-from tierwise.analysis.verdicts import newest_run
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
@@ -102,7 +102,8 @@ class Workload:
 
 
 def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
-    """The workload of a study in a run; what is empty is chosen: the newest complete run, the first study, pair and workload with rows.
+    """The workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
+    run, the first study, pair and workload with rows.
 
     Raises:
         MissingError: no run, no row that is not flagged, or nobody recorded how large the relations are.
@@ -110,18 +111,27 @@ def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "
     """
     chosen = run_id or newest_run(raw)
     if not chosen:
-        raise MissingError("rows", why="there is no complete run", remedy="make report measures one")
-    with open_views(raw, chosen) as connection:
-        return workload_of(connection, raw / chosen, study=study, pair=pair, name=name)
+        raise MissingError("rows", why="there is no complete run", remedy="make report measures one; --run reference is the one that ships")
+    folder = find_run(chosen, raw)
+    with open_views(folder.parent, folder.name) as connection:
+        return workload_of(connection, folder, study=study, pair=pair, name=name)
 
 
-def workload_of(connection: duckdb.DuckDBPyConnection, run_folder: Path, *, study: str = "", pair: str = "", name: str = "") -> Workload:
-    """`read_workload` where the run of `connection` is open already."""
+def workload_of(
+    connection: duckdb.DuckDBPyConnection,
+    run_folder: Path,
+    *,
+    study: str = "",
+    pair: str = "",
+    name: str = "",
+    rows: pl.DataFrame | None = None,
+) -> Workload:
+    """`read_workload` where the run of `connection` is open already, and its heat of `study` on `pair` perhaps too: `rows`."""
     run_id = run_folder.name
     there = {one: heat.pairs_of(connection, one) for one in heat.placeable()}
     study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)
     pair = _one_of("--pair", pair, there[study], run_id)
-    rows = heat.heat_of(connection, study, pair)
+    rows = heat.heat_of(connection, study, pair) if rows is None else rows
     if rows.is_empty():
         raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)

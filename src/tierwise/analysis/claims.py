@@ -31,6 +31,7 @@ class Bounds(Strict):
 
     lower: float | None = Field(default=None, gt=0)
     upper: float | None = Field(default=None, gt=0)
+    around: float = Field(default=1.0, gt=0, description="the text's own figure, from which the sides keep a distance that is ours")
     strict: bool = Field(default=False, description="the bounds themselves are outside: more than, less than")
 
     @model_validator(mode="after")
@@ -50,6 +51,12 @@ class Bounds(Strict):
     def exclude(self, low: float, high: float) -> bool:
         """The whole interval lies outside, on one side."""
         return (self.lower is not None and high < self.lower) or (self.upper is not None and low > self.upper)
+
+    def moved(self, exponent: float) -> Self:
+        """Return the bounds, each side's ratio to `around` `exponent` times as far from 1 on the log scale."""
+        sides = {"lower": self.lower, "upper": self.upper}
+        moved = {name: self.around * (side / self.around) ** exponent for name, side in sides.items() if side is not None}
+        return self.model_copy(update=moved)
 
     def __str__(self) -> str:
         lower, upper = (None if side is None else _short(side) for side in (self.lower, self.upper))
@@ -76,14 +83,22 @@ class Case(Strict):
 
 
 class Order(Strict):
-    """One ratio that an order needs above 1, by the names of its cases."""
+    """One ratio that an order needs within its bounds, else above 1, by the names of its cases."""
 
     greater: str
     than: str
 
 
+class Fitted(Strict):
+    """What a claim rests on that was fitted, and so what its verdict can still say."""
+
+    parameter: str = Field(min_length=1, description="with its value")
+    on: str = Field(min_length=1, description="the figure that it was fitted on")
+    left: str = Field(min_length=1, description="what is left to be wrong")
+
+
 class Facts(Strict):
-    """What a reported claim shows: one entry of a study's facts in the manifest."""
+    """What a reported claim can show: one entry of a study's facts in the manifest."""
 
     study: Name
     key: str
@@ -97,6 +112,9 @@ class Claim(Strict):
     kind: Kind
     how: Literal["stated", "histogram", "chart", "inferred"]
     where: str = Field(min_length=1, description="passage of the source")
+    quotation: str = Field(pattern=r"^[^|]{1,250}$", description="the text, word for word but for white space and what ` … ` leaves out")
+    unjudged: str | None = Field(default=None, description="why it is reported and not judged")
+    fitted: Fitted | None = None
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
     cases: tuple[Case, ...] = ()
@@ -112,11 +130,12 @@ class Claim(Strict):
     def _fits_its_kind(self) -> Self:
         bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE}
         rules = {
-            "bounds": bounded or (self.kind is Kind.COST and self.bounds is not None),
+            "bounds": bounded or (self.kind in {Kind.COST, Kind.ORDER} and self.bounds is not None),
             "bounds_how": self.bounds is not None,
             "cases": bounded or self.kind in {Kind.ORDER, Kind.PRESENCE},
             "orders": self.kind is Kind.ORDER,
-            "facts": self.kind is Kind.SHAPE,
+            "unjudged": self.kind is Kind.SHAPE,
+            "facts": self.kind is Kind.SHAPE and self.facts is not None,
         }
         for field, needed in rules.items():
             if bool(getattr(self, field)) != needed:

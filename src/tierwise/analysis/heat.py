@@ -50,11 +50,14 @@ def placeable() -> list[str]:
 
 def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
     """The rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
-    view = f"{study}_heat"
-    if not connection.execute("select 1 from duckdb_views() where view_name = ?", [view]).fetchall():
-        connection.execute(studies.text(study, HEAT))
-    ordered = f"select * from {view} where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
+    ordered = f"select * from {study}_heat where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
     return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
+
+
+def every() -> str:
+    """The query for the rows of every study's heat that are not flagged: those of `heat_of` with the study's name."""
+    union = "\nunion all by name\n".join(f"select '{study}' as study, * from {study}_heat" for study in placeable())
+    return f"from (\n{union}\n)\nwhere not flagged\norder by study, pair, workload, arm, trial, block, step, relation"
 
 
 def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:

@@ -185,8 +185,11 @@ def judge_cases(claim: Claim, on: Grounds) -> Judgement:
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:
-    """What the manifest keeps as evidence of a claim that is shown and not judged."""
-    assert claim.facts is not None, f"a claim of kind {claim.kind} has facts"
+    """What the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's argument."""
+    if on.rows is not None and claim.facts is None:
+        return Judgement(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
+    if claim.facts is None:
+        return on.absent()
     found = evidence.facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
     if found is None:
         return on.absent(f"the run has no {claim.facts.key} of {claim.facts.study}", claim.facts.study)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
-from tierwise.core import profiles
+from tierwise.core import paths, profiles
 from tierwise.core.errors import InputError
 from tierwise.core.profiles import Profile
 from tierwise.timings.manifest import Manifest
@@ -50,11 +52,17 @@ def _larger(manifest: Manifest | None, study: str) -> str:
     """``PROFILE=full``, where that measures more than the run's own profile did: more blocks, more rows, or a wider sweep."""
     if manifest is None:
         return f"PROFILE={LARGEST}"
-    own, largest = _known(manifest.profile), profiles.load_profile(LARGEST)
+    own, largest = _known(manifest.profile), _largest(paths.data())
     if manifest.profile.get("name") == LARGEST:
         return ""
     more = own is None or not study or largest.blocks_of(study) > own.blocks_of(study) or largest.fraction > own.fraction
     return f"PROFILE={LARGEST}" if more else ""
+
+
+@cache
+def _largest(data: Path) -> Profile:  # noqa: ARG001  the folder that the profile is read from
+    """The profile `LARGEST`, which every open claim is held against."""
+    return profiles.load_profile(LARGEST)
 
 
 def _known(profile: Mapping[str, Any]) -> Profile | None:

@@ -17,7 +17,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
-"""The side on which every ratio of an order must lie."""
+"""The side on which every ratio of an order must lie that has no bounds of its own."""
 
 
 class Verdict(Enum):
@@ -71,7 +71,7 @@ class CaseVerdict(Strict):
 
 def needed_bounds(claim: Claim) -> Bounds | None:
     """What every interval of `claim` is held against; none for presence and shapes."""
-    return ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
+    return claim.bounds or ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
 
 
 def order_series(greater: Series, than: Series) -> Series:
@@ -99,7 +99,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         estimate = geometric_estimate(values)
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
-        verdict = _within(bounds, estimate)
+        verdict = within(bounds, estimate)
     return CaseVerdict(
         case=series.case,
         arm=series.arm,
@@ -175,7 +175,8 @@ def _of_few(case: CaseVerdict) -> Outcome:
     return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}")
 
 
-def _within(bounds: Bounds, estimate: Estimate) -> Verdict:
+def within(bounds: Bounds, estimate: Estimate) -> Verdict:
+    """Return the verdict on one estimate: by its whole interval, undecided where that holds a bound or there is none."""
     if estimate.interval is None:
         return Verdict.UNDECIDED
     if bounds.contain(*estimate.interval):

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy import stats
+from scipy.special import stdtrit
 
 MINIMUM_REPEATS: Final = 5
 """The least number of clean repeats that give an answer: with four, one stray value in four would decide."""
@@ -57,7 +57,7 @@ def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENC
         return Estimate(None, None, None, n)
     logs = np.log(np.asarray(values, dtype=np.float64))
     mean = float(logs.mean())
-    half = float(stats.t.ppf((1 + confidence) / 2, n - 1) * logs.std(ddof=1) / np.sqrt(n))
+    half = float(stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) / np.sqrt(n))
     return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n)
 
 

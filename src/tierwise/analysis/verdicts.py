@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tierwise.analysis import rules
-from tierwise.analysis.claims import Claim, Kind, load_claims
+from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
+from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.views import open_views
+from tierwise.analysis.runs import newest_run
+from tierwise.analysis.views import ROWS, open_views
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.store import manifests
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
 JSON_VERSION: Final = 4
@@ -25,7 +27,10 @@ FEW_ORDERS: Final = 3
 
 
 class ClaimVerdict(Judgement):
-    """A claim, the judgement on its source's own pair, and in `here` the one on the reader's pair, if one was named."""
+    """A claim, the judgement on its source's own pair, and in `here` the one on the reader's pair, if one was named.
+
+    `flip` says whether the former hangs on bounds that are assumed.
+    """
 
     id: str
     source: str
@@ -33,22 +38,16 @@ class ClaimVerdict(Judgement):
     kind: Kind
     how: str
     where: str
+    quotation: str
+    unjudged: str | None
+    fitted: Fitted | None
     bounds: tuple[float | None, float | None] | None
     bounds_how: str | None
     bounds_text: str
+    flip: Flip | None
     run_id: str | None
     profile: str | None
     here: Judgement | None = None
-
-
-def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`.
-
-    A run of some of a study's trials is none of them.
-    """
-    known = [run for run in manifests(raw).values() if not run.chosen]
-    finished = [(run.status == "complete", run.finished_at, run.run_id) for run in known if run.finished_at]
-    return max(finished)[2] if finished else None
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
@@ -76,6 +75,8 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
         yield None
         return
     with open_views(raw, run_id) as connection:
+        for study in studies.having(ROWS):  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+            connection.execute(f"create temp table judged as from {study}; drop view {study}; alter table judged rename to {study}")
         yield Rows(connection, load_manifest(raw / run_id))
 
 
@@ -90,7 +91,10 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
     for verdict in verdicts:
         lines.append(f"{verdict.id:4}{verdict.verdict_text}")
         lines.append(f"    {verdict.statement}")
-        lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}")
+        lines.append(f"    quoted “{verdict.quotation}”")
+        lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}{_flip(verdict.flip)}")
+        if verdict.fitted:
+            lines.append(f"    fitted {verdict.fitted.parameter}, on {verdict.fitted.on}; left to be wrong: {verdict.fitted.left}")
         lines += [f"    arms {told}" for told in _arms(verdict)]
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
@@ -104,14 +108,16 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     words = Counter(claim.verdict for claim in decided)
     simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
     told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
-    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "")]
+    others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
+    rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
+    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "") + (f"; {rest}" if rest else "")]
     still: dict[tuple[str, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:
             still.setdefault((claim.cause, claim.cure), []).append(claim.id)
     reported = [claim.id for claim in verdicts if claim.verdict is Verdict.REPORTED]
     lines += [f"open:   {', '.join(ids)}: {cause} (needs {needs})" for (cause, needs), ids in still.items()]
-    return [*lines, *([f"shown:  {', '.join(reported)}: with their evidence, not judged"] if reported else [])]
+    return [*lines, *([f"shown:  {', '.join(reported)}: not judged; the Method says why"] if reported else [])]
 
 
 def _finding(judgement: Judgement) -> str:
@@ -126,6 +132,14 @@ def _finding(judgement: Judgement) -> str:
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 
 
+def _flip(found: Flip | None) -> str:
+    """Whether the verdict hangs on assumed bounds, with the moved ones on which it would be another."""
+    if found is None:
+        return ""
+    told = [f"{moved.verdict} by {moved.bounds_text}" for moved in (found.nearer, found.farther)]
+    return f"; bounds moved by half: {'flips' if found.flips else 'stays'} ({', '.join(told)})"
+
+
 def _arms(judgement: Judgement) -> list[str]:
     """A line for each outcome, with the arms that had it and their estimates."""
     of: dict[Verdict, list[str]] = {}
@@ -138,10 +152,12 @@ def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | 
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
         **dict(own),
-        **claim.model_dump(include={"id", "statement", "kind", "how", "where", "bounds_how"}),
+        **claim.model_dump(include={"id", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how"}),
         source=claim.source,
         bounds=None if bounds is None else (bounds.lower, bounds.upper),
         bounds_text=_bounds_text(claim),
+        fitted=claim.fitted,
+        flip=flip(claim, own),
         run_id=rows.manifest.run_id if rows else None,
         profile=rows.manifest.profile.get("name") if rows else None,
         here=here,
@@ -152,8 +168,14 @@ def _bounds_text(claim: Claim) -> str:
     """The published bounds in words; a star marks those that the text does not give itself."""
     if len(claim.orders) > FEW_ORDERS:
         return f"each of the {len(claim.orders)} ratios above 1"
+    if claim.orders and claim.bounds:
+        return ", ".join(f"{order.greater} over {order.than}: {claim.bounds}{_star(claim)}" for order in claim.orders)
     if claim.orders:
         return ", ".join(f"{order.greater} > {order.than}" for order in claim.orders)
     if claim.bounds is None:
         return "no bounds"
-    return f"{claim.bounds}{'*' if claim.bounds_how == 'assumed' else ''}"
+    return f"{claim.bounds}{_star(claim)}"
+
+
+def _star(claim: Claim) -> str:
+    return "*" if claim.bounds_how == "assumed" else ""

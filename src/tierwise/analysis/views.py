@@ -6,6 +6,7 @@ from typing import Final
 
 import duckdb
 
+from tierwise.analysis.heat import HEAT
 from tierwise.analysis.statistics import MACRO
 from tierwise.core import studies
 from tierwise.timings.store import connect
@@ -30,12 +31,14 @@ def open_views(
     ``block``, ``substrate``, ``flagged`` (some row behind the value gives no verdict), coordinates and values.
     A view ``<study>_cells`` has what two runs are compared by: ``pair``, ``arm``, ``cell`` and ``unit`` (words), ``block``, ``substrate``,
     ``value``, ``flagged``.
+    The view ``<study>_heat`` is of `analysis.heat`, where relations can be placed.
     A study that varies its protocol adds the column ``variant``, and a view ``<study>_through`` with `evidence.READS` by ``placement``.
     """
     connection = connect(raw, run_id)
     connection.execute(MACRO)
     if change is not None:
         change(connection)
-    for study in studies.having(ROWS):
-        connection.execute(sql_of(study))
+    for file in (ROWS, HEAT):
+        for study in studies.having(file):
+            connection.execute(studies.text(study, file))
     return connection

@@ -19,6 +19,7 @@ def as_text(found: Volumes) -> str:
         *(f"{offer.volume}: {offer.note}" for offer in found.offers if offer.note),
         "memory pays: so many reads a second must a GiB of it save to cost less than what the volume then costs less",
         *(f"warning: {warning}" for warning in found.warnings),
+        f"together: {len(found.offers)} of {len(found.offers) + len(found.refused)} volumes meet it",
     ]
     return "\n".join(parts)
 

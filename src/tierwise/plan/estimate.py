@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from math import exp, sqrt
 from typing import Any
 
-from scipy import stats
+from scipy.special import stdtrit
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.live import turns_of
@@ -170,7 +170,7 @@ def _forecast(name: str, prospect: Prospect[Cell]) -> Forecast | None:
 
 def half_width(spread: float, blocks: int) -> float:
     """Percent by which the upper end of the 95 % interval lies above the ratio, for `blocks` (two at least) whose log ratios spread so."""
-    return 100 * (exp(float(stats.t.ppf((1 + CONFIDENCE) / 2, blocks - 1)) * spread / sqrt(blocks)) - 1)
+    return 100 * (exp(float(stdtrit(blocks - 1, (1 + CONFIDENCE) / 2)) * spread / sqrt(blocks)) - 1)
 
 
 def as_json(plan: Plan) -> dict[str, Any]:

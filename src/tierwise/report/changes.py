@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from tierwise.report.facts import ClaimFact, Facts
-from tierwise.report.formats import DASH, count, listed
+from tierwise.report.formats import DASH, count, escaped, listed
 
 NONE: Final = "none"
 KINDS: Final = {"claims": "Claims", "figures": "Figures", "tables": "Tables", "answers": "Answers and recommendations"}
@@ -44,7 +44,8 @@ class Changes:
             lines += [f"{title}:"] if found else []
             for change in found:
                 lines += [f"  {change.name}", f"    before: {change.before}", f"    after:  {change.after}"]
-        return "\n".join([*lines, *([] if any(self.effects.values()) else ["Nothing that the report says differs."])])
+        differing = [f"{count(len(found))} of the {kind}" for kind, found in self.effects.items() if found]
+        return "\n".join([*lines, f"differing: {listed(differing)}" if differing else "Nothing that the report says differs."])
 
     def cause(self) -> str:
         """Which input caused the differences, as far as that can be told."""
@@ -130,11 +131,6 @@ def _named(kind: str, change: Change) -> str:
 
 
 def _table(header: Sequence[str], rows: Sequence[tuple[str, Change]]) -> str:
-    cells = [(name, _escaped(change.before), _escaped(change.after)) for name, change in rows]
+    cells = [(name, escaped(change.before), escaped(change.after)) for name, change in rows]
     rule = "|:" + "-" * 24 + "|:" + "-" * 40 + "|:" + "-" * 40 + "|"
     return "\n".join([f"| {' | '.join(header)} |", rule, *(f"| {' | '.join(row)} |" for row in cells)])
-
-
-def _escaped(text: str) -> str:
-    """`text` as it stands, whatever Markdown would make of it."""
-    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)

@@ -18,7 +18,7 @@ from tierwise.report.site import FACTS
 from tierwise.report.words import estimated
 from tierwise.timings.manifest import Manifest
 
-ANSWERS: Final = "show-summary"
+ANSWERS: Final = "show-answer"
 """The chapter whose sentences are the report's answers and recommendations."""
 
 
@@ -48,7 +48,7 @@ class Facts(Strict):
     claims: dict[str, ClaimFact]
     figures: dict[str, FigureFact]  # by label
     tables: dict[str, tuple[str, ...]]  # by label: the lines
-    answers: dict[str, str]  # by cell of the summary: text without marks
+    answers: dict[str, str]  # by cell of the answer: text without marks
 
     def save(self, folder: Path) -> None:
         """Write to `folder`, whole or not at all."""

@@ -58,6 +58,11 @@ def tied(text: str) -> str:
     return UNIT.sub(NBSP, text)
 
 
+def escaped(text: str) -> str:
+    """`text` as it stands, whatever Markdown would make of it."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)
+
+
 def percents(shares: Iterable[float]) -> str:
     """The range of shares: ``'97.9 to 99.8 %'``, ``'98.1 %'`` where both ends read alike."""
     ends = [*shares]

@@ -16,7 +16,7 @@ from tierwise.core.files import write_whole
 from tierwise.report import site
 from tierwise.timings.references import MANIFEST, taken
 
-CODE: Final = (".py", ".sql")
+CODE: Final = (".py", ".sql", ".toml")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
 KEYS: Final = ".keys"
 
@@ -36,9 +36,10 @@ def keep(notebook: Path, run: Path, executed: Path) -> None:
 
 def built(run: Path, engine: str) -> Path | None:
     """The version of `run` that is ``latest`` and would come out the same if it were built now by `engine`."""
-    version = site.version_of(run.name)
-    made, latest = paths.site() / version, paths.site() / site.LATEST
-    current = made.is_dir() and latest.is_symlink() and latest.readlink() == Path(version)
+    latest = paths.site() / site.LATEST
+    version = latest.readlink().name if latest.is_symlink() else ""
+    made = paths.site() / version
+    current = made.is_dir() and version.removesuffix(site.QUARTO) == site.version_of(run.name)
     return made if current and _kept(paths.site(), version) == _version_digest(run, engine, version) else None
 
 

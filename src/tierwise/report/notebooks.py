@@ -8,7 +8,7 @@ leave behind (paths, times, printed text) goes.
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -18,27 +18,23 @@ from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
+from tierwise.report.checks import check_chart, check_text
+from tierwise.report.cite import Stamp
 from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME
+from tierwise.report.made import LEFT_OUT, Made, made
+from tierwise.report.menu import menu
+from tierwise.report.site import ASKED, FIGURES, ROWS, SQL
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
-LEFT_OUT: Final = re.compile(r"^#\|\s*include:\s*false\s*$", re.MULTILINE)
-"""A cell for whoever works in the notebook: a query and the frame that it gives."""
-NOTEBOOKS: Final = "notebooks"
-"""Folder beside the pages: every notebook as it was executed."""
-FIGURES: Final = "figures"
-ROWS: Final = "rows"
-"""Folders beside the pages: every chart for print, and the rows behind it."""
-QUERIES: Final = "sql"
-ASKED: Final = "asked"
-"""Folder beside the pages, and in it that of the queries of each table."""
 
 
 @dataclass(frozen=True)
 class Shown:
     """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
 
-    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type; `sql` what a table or a sentence asks.
+    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type. `made`: how a figure came to
+    be; `sql`: what a table or a sentence asks.
     """
 
     cell: str
@@ -46,6 +42,7 @@ class Shown:
     from_rows: bool
     label: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
+    made: Made = field(default_factory=Made)
     sql: str = ""
 
 
@@ -54,21 +51,26 @@ def read(executed: Path) -> list[Shown]:
 
     Raises:
         MissingError: there is no such notebook.
-        InputError: a cell failed, or shows what a chapter may not; names notebook, label or cell, and rule.
+        InputError: a cell failed, or shows or says what a chapter may not; names notebook, label or cell, and rule.
     """
     if not executed.is_file():
         raise MissingError(f"chapter {executed.stem}", why="its notebook was not executed for this run", remedy="make report")
     cells = nbformat.read(executed, as_version=4).cells
-    shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, executed.name) for cell in cells)
-    return [part for part in shown if part.text]
+    code = [cell for cell in cells if cell.cell_type == "code"]
+    shown = (Shown(cell.id, cell.source, False) if cell.cell_type == "markdown" else _shown(cell, code, executed.name) for cell in cells)
+    kept = [part for part in shown if part.text]
+    for part in kept:
+        _check(part, f"{executed.name} ({part.label or part.cell})")
+    return kept
 
 
-def chapter(executed: Path, folder: Path) -> str:
-    """The Markdown of the executed notebook `executed`; its charts for print, their rows and its tables' queries are written into `folder`.
+def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
+    """The Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries are
+    written into `folder`.
 
     Raises: what `read` raises.
     """
-    return "\n\n".join(_markdown(part, folder) for part in read(executed)) + "\n"
+    return "\n\n".join(_markdown(part, folder, stamp) for part in read(executed)) + "\n"
 
 
 def give_away(executed: Path, target: Path) -> None:
@@ -86,7 +88,7 @@ def give_away(executed: Path, target: Path) -> None:
         nbformat.write(notebook, target / path.name)
 
 
-def _shown(cell: NotebookNode, where: str) -> Shown:
+def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Shown:
     """What a code cell shows: nothing, a sentence, or under its label a figure or a table with its caption."""
     found = LABEL.search(cell.source)
     label = found[1] if found else ""
@@ -103,23 +105,33 @@ def _shown(cell: NotebookNode, where: str) -> Shown:
         case [{"text/markdown": text}]:
             return Shown(cell.id, str(text), True, sql=sql)
         case [body, {"text/markdown": caption}] if label:
-            return Shown(cell.id, str(caption), True, label, body, sql)
+            return Shown(cell.id, str(caption), True, label, body, made(code, cell) if VEGA_MIME in body else Made(), sql)
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 
 
-def _markdown(part: Shown, folder: Path) -> str:
+def _check(part: Shown, where: str) -> None:
+    """Refuse what a chapter may not say of its rows (`checks`); what was typed by hand stands."""
+    if part.from_rows:
+        check_text(part.text, where)
+    for line in str(part.body.get("text/markdown", "")).splitlines():
+        check_text(line, where)
+    if VEGA_MIME in part.body:
+        check_chart(part.body[VEGA_MIME], part.text, where)
+
+
+def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
     if not part.label:
         return part.text
     body, behind = str(part.body.get("text/markdown", "")), ""
     if VEGA_MIME in part.body:
-        body = _chart(part.body, folder, part.label)
         file = f"{ROWS}/{part.label}.csv"
         write_whole(folder / file, part.body[ROWS_MIME])
+        body = _chart(part, folder, stamp)
         behind = f" Rows: `{file}`."
     elif part.sql:
         file = f"{ASKED}/{part.label}.sql"
-        write_whole(folder / QUERIES / f"{file}.txt", f"{part.sql}\n")
+        write_whole(folder / SQL / f"{file}.txt", f"{part.sql}\n")
         behind = f" Asked: `{file}`."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
@@ -134,10 +146,11 @@ def _data(output: NotebookNode, where: str) -> dict[str, Any]:
     return data
 
 
-def _chart(data: Mapping[str, Any], folder: Path, label: str) -> str:
-    image = f"{FIGURES}/{label}.svg"
-    write_whole(folder / image, data["image/svg+xml"])
-    return f'````{{=html}}\n{inert(data[VEGA_MIME], image)}\n````\n\n````{{=typst}}\n#image("{image}", width: 100%)\n````'
+def _chart(part: Shown, folder: Path, stamp: Stamp) -> str:
+    image = f"{FIGURES}/{part.label}.svg"
+    write_whole(folder / image, part.body["image/svg+xml"])
+    chart = f"{inert(part.body[VEGA_MIME], image)}\n{menu(part.label, part.text, part.made, stamp, folder)}"
+    return f'````{{=html}}\n{chart}\n````\n\n````{{=typst}}\n#image("{image}", width: 100%)\n````'
 
 
 def inert(spec: dict[str, Any], image: str) -> str:

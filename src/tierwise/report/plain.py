@@ -11,7 +11,9 @@ import pypandoc
 import typst
 
 from tierwise.core.errors import InputError, TierwiseError
+from tierwise.report import glossary
 from tierwise.report.project import BESIDE, Book
+from tierwise.report.site import ANNEX, BIBTEX, PAPER
 from tierwise.report.theme import font_folder
 
 PANDOC_S: Final = 120
@@ -24,25 +26,35 @@ ASSETS: Final = ("theme/report.css", "theme/page.css", "theme/report.js", "theme
 class PlainEngine:
     """The engine that builds the report with Pandoc and Typst, from wheels alone."""
 
+    suffix = ""
     name = f"Pandoc {pypandoc.get_pandoc_version()} and Typst {version('typst')}"
 
     def build(self, book: Book, site: Path) -> None:
-        """Write ``index.html`` with its assets, and ``tierwise.pdf``, into `site`."""
+        """Write ``index.html`` with its assets, and the annex's PDF, into `site`."""
+        self.page(book, site)
+        _typeset(book, site / f"{ANNEX}.pdf")
+
+    def typeset(self, paper: Book, site: Path) -> None:
+        """Write the PDF of the `paper` into `site`."""
+        _typeset(paper, site / f"{PAPER}.pdf")
+
+    def page(self, book: Book, site: Path) -> None:
+        """Write the page with its assets alone into `site`."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
         shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts")
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
+        shutil.copy(book.folder / BIBTEX, site)
         page = pandoc(book, "html", "--to=html5", "--mathml", "--number-sections", "--toc", "--toc-depth=2", "--section-divs")
         (site / "index.html").write_text(page, encoding="utf-8")
-        main = book.folder / "main.typ"
-        main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
-        _typeset(main, site / "tierwise.pdf")
 
 
-def _typeset(main: Path, pdf: Path) -> None:
+def _typeset(book: Book, pdf: Path) -> None:
     """Byte-stable for the same source: no system font, no time of day. A warning (a missing glyph, a font) is an error."""
+    main = book.folder / "main.typ"
+    main.write_text(pandoc(book, "typst", "--to=typst"), encoding="utf-8")
     root, fonts = str(main.parent), font_folder()
     compiler = typst.Compiler(str(main), root=root, font_paths=[fonts], ignore_system_fonts=True)
     _, warnings = compiler.compile_with_warnings(output=str(pdf), timestamp=0)
@@ -58,7 +70,9 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
         TierwiseError: Pandoc warns or fails, with what it says.
     """
     metadata = book.folder / "metadata.json"
-    metadata.write_text(json.dumps({"title": book.title, "subtitle": book.subtitle, "lang": "en", **book.variables}), encoding="utf-8")
+    told = {"title": book.title, "subtitle": book.subtitle, "lang": "en", "paper": book.paper, **book.variables}
+    metadata.write_text(json.dumps(told), encoding="utf-8")
+    (book.folder / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
     command = [
         pypandoc.get_pandoc_path(),
         f"--from={FROM}",
@@ -76,7 +90,7 @@ def pandoc(book: Book, template: str, *arguments: str) -> str:
     ]
     # Each chapter in a div that names its file, for the filter's messages.
     text = "\n\n".join(f'::::::: {{.chapter file="{name}"}}\n\n{text}\n\n:::::::' for name, text in book.chapters.items())
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False)
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PANDOC_S, check=False, cwd=book.folder)
     if done.returncode:
         raise _told(done.stderr)
     return done.stdout

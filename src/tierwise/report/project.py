@@ -1,4 +1,4 @@
-"""The Quarto project in ``report/``, assembled for one build: the same chapters for both engines."""
+"""The Quarto project in ``report/``, assembled for one build: site, data annex and paper, each the same source for both engines."""
 
 import re
 import shutil
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import vl_convert
 import yaml
@@ -14,66 +14,117 @@ import yaml
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import notebooks
+from tierwise.report.cite import Stamp
+from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL
 from tierwise.report.theme import VEGA_LITE
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
+PAPER_NOTEBOOK: Final = "show-paper"
 OUTPUTS: Final = ("_site", "_build", "site_libs", "index.typ")
+REFERENCES: Final = "references.qmd"
+DEFINED: Final = re.compile(r"\{(?:\.\w+ )?#((?:fig|tbl|sec)-[\w-]+)")
+REFERENCE: Final = re.compile(r"@((?:fig|tbl|sec)-[\w-]*\w)")
+BEGINS: Final = re.compile(r"(^|[.?!:]\**\s+|\n\n)\Z")
+"""What stands before the first word of a sentence."""
+UNNUMBERED: Final = re.compile(r"^# .*\{.*\.unnumbered", re.MULTILINE)
 FRONT_PAGE, FRONT = "index.qmd", "show-answer"
 """Quarto wants the first page to have this name; it is made of this notebook."""
 CONTENTS: Final = """```{=typst}
+#pagebreak(weak: true)
 #heading(level: 2, numbering: none, outlined: false)[Contents]
-#block(height: 40mm, columns(2, gutter: 6mm)[
+#columns(2, gutter: 8mm)[
 #set text(size: 7.5pt)
 #set par(leading: 0.4em, spacing: 0.6em)
-#outline(title: none, depth: 1)
-])
+#outline(title: none, depth: 2)
+]
 ```
 """
-"""The contents stand behind the answer on paper; a page has them at its side."""
-BESIDE: Final = (notebooks.QUERIES, notebooks.FIGURES, notebooks.ROWS)
-"""Folders that a page links to."""
+"""The contents stand on a page of their own behind the answer, on paper; a page of the site has them at its side."""
+BESIDE: Final = (SQL, "pictures", FIGURES, ROWS, QUERIES)
+"""Folders that a page links to or shows."""
 
 
 @dataclass(frozen=True)
 class Book:
-    """The report's source in `folder`: `chapters`, in order, from file name to Markdown; `variables` that a template may show."""
+    """The source of the site or of the paper in `folder`: `chapters`, in order, from file name to Markdown; `variables` that a template
+    may show. A `paper` is one document, whose sections and figures are counted through."""
 
     folder: Path
     title: str
     subtitle: str
     chapters: Mapping[str, str]
     variables: Mapping[str, str]
+    paper: bool = False
 
 
 class Engine(Protocol):
-    """What turns a book into ``index.html`` and ``tierwise.pdf``; `name` is what the front page says."""
+    """What turns the book into the site with the annex's PDF, and the paper into its PDF there.
+
+    The last page says `name`; `suffix` ends a version's name.
+    """
 
     name: str
+    suffix: str
 
     def build(self, book: Book, site: Path) -> None: ...
 
+    def typeset(self, paper: Book, site: Path) -> None: ...
 
-def assemble(folder: Path, executed: Path, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
+
+def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str, str], made: Mapping[str, str]) -> Book:
     """Copy ``report/`` to `folder`, with every chapter as Markdown, the queries, and the charts' script.
 
-    `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
+    `stamp` is on all that a reader takes away. `made`: chapters (file name -> Markdown) that are neither prose nor notebooks.
 
     Raises:
         InputError: ``_quarto.yml`` names a chapter that is not there, or a chapter names an unknown variable.
         MissingError: a notebook was not executed.
     """
-    shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
-    told = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))["book"]
-    texts = {name: made.get(name) or _chapter(folder, executed, name) for name in told["chapters"]}
-    chapters = {name: expand(text, variables, name) for name, text in texts.items()}
+    told = _copy(folder)["book"]
+    (folder / BIBTEX).write_text(stamp.bibtex(), encoding="utf-8")
+    told_of = {**variables, "citation": stamp.citation("Report"), "bibtex": stamp.bibtex().strip()}
+    texts = {name: made.get(name) or _chapter(folder, executed, name, stamp) for name in told["chapters"]}
+    chapters = {name: expand(text, told_of, name) for name, text in texts.items()}
     for name, text in chapters.items():
         (folder / name).write_text(text, encoding="utf-8")
     for name in BESIDE:
         (folder / name).mkdir(exist_ok=True)
-    _copy_queries(folder / notebooks.QUERIES)
+    _copy_queries(folder / SQL)
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (folder / "theme" / "vega.js").write_text(bundle, encoding="utf-8")
     return Book(folder, told["title"], told["subtitle"], chapters, variables)
+
+
+def assemble_paper(folder: Path, executed: Path, stamp: Stamp, book: Book) -> Book:
+    """The paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
+
+    What it refers to and has not itself is told as the annex's chapter.
+
+    Raises: what `assemble` raises.
+    """
+    told = _copy(folder)
+    name = f"{PAPER}.qmd"
+    text = f"{notebooks.chapter(executed / f'{PAPER_NOTEBOOK}.ipynb', folder, stamp)}\n{(folder / REFERENCES).read_text(encoding='utf-8')}"
+    text = elsewhere(expand(text, book.variables, name), book.chapters)
+    (folder / name).write_text(text, encoding="utf-8")
+    project = {"type": "default", "output-dir": told["project"]["output-dir"], "render": [name]}
+    shared = {key: value for key, value in told.items() if key not in {"project", "book", "format"}}
+    alone = {"title": book.title, "subtitle": book.subtitle, "paper": True, "format": {"typst": told["format"]["typst"]}}
+    (folder / "_quarto.yml").write_text(yaml.safe_dump({"project": project, **shared, **alone}), encoding="utf-8")
+    return Book(folder, book.title, book.subtitle, {name: text}, book.variables, paper=True)
+
+
+def elsewhere(text: str, chapters: Mapping[str, str]) -> str:
+    """Say ``the annex's Chapter 9`` for each reference of `text` to a label that is not in it but in one of `chapters`."""
+    counted = [chapter for chapter in chapters.values() if not UNNUMBERED.search(chapter)]
+    places = {label: place for place, chapter in enumerate(counted, 1) for label in DEFINED.findall(chapter)}
+    own = set(DEFINED.findall(text))
+
+    def told(found: re.Match[str]) -> str:
+        the = "The" if BEGINS.search(text, 0, found.start()) else "the"
+        return found[0] if found[1] in own else f"{the} annex's Chapter\u00a0{places[found[1]]}"
+
+    return REFERENCE.sub(told, text)
 
 
 def expand(text: str, variables: Mapping[str, str], where: str) -> str:
@@ -84,12 +135,19 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
     return VARIABLE.sub(lambda found: variables[found[1]], text)
 
 
-def _chapter(folder: Path, executed: Path, name: str) -> str:
+def _copy(folder: Path) -> dict[str, Any]:
+    """Copy ``report/`` to `folder`; what its ``_quarto.yml`` says."""
+    shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
+    told: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))
+    return told
+
+
+def _chapter(folder: Path, executed: Path, name: str, stamp: Stamp) -> str:
     """Prose as it stands in ``report/``, or the executed notebook of the same stem; of the first page `FRONT`."""
     if name == FRONT_PAGE:
-        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder)}\n{CONTENTS}"
+        return f"{notebooks.chapter(executed / f'{FRONT}.ipynb', folder, stamp)}\n{CONTENTS}"
     if name.startswith("show-"):
-        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder)
+        return notebooks.chapter(executed / f"{Path(name).stem}.ipynb", folder, stamp)
     if not (folder / name).is_file():
         raise InputError("report/_quarto.yml", field="chapters", value=name, rule="no such file in report/")
     return (folder / name).read_text(encoding="utf-8")

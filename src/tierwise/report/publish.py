@@ -1,6 +1,7 @@
-"""A built version as a folder to give away: site, PDF, rows, manifest, checksums, citation, and nothing of the machine."""
+"""A built version as a folder to give away: site, PDFs, rows, manifest, checksums, citation, and nothing of the machine."""
 
 import hashlib
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Final
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import scratch_folder
-from tierwise.report import versions
+from tierwise.report import site, versions
+from tierwise.report.cite import CITATION, commit_of
+from tierwise.report.dictionary import dictionary
 from tierwise.report.facts import Facts
-from tierwise.report.site import LATEST
+from tierwise.report.site import LATEST, NOTEBOOKS
 from tierwise.timings.export import tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
@@ -20,23 +23,26 @@ from tierwise.timings.references import MANIFEST, taken
 
 SUMS: Final = "SHA256SUMS"
 RUN: Final = "run"
-DOCUMENTS: Final = ("CITATION.cff", "LICENSE", "docs/artifact.md")
+DOCUMENTS: Final = ("LICENSE", "docs/artifact.md")
+DICTIONARY: Final = "DICTIONARY.md"
 
 README: Final = """# {version}
 
-A report of tierwise: open `index.html`, or `tierwise.pdf`. Nothing here needs a network or an installation.
+A report of tierwise: read `tierwise.pdf`, a paper of a few pages, or open `index.html`. Nothing here needs a network or an installation.
 
 | file | what it is |
 |---|---|
-| `index.html`, `assets/`, `figures/`, `sql/`, `rows/` | the report, every chart, query, and the rows behind each chart |
-| `tierwise.pdf` | the same report for print |
+| {pages} | the report, every chart, query, and the rows behind each chart |
+| `tierwise.pdf` | the paper: answer, method, findings, costs, verdicts, limits |
+| `tierwise-annex.pdf` | the data annex: every chapter for print |
 | `notebooks/` | every notebook as it was executed: queries, the frames that they gave, charts |
 | `run/manifest.json`, `run/timings.parquet`, `run/traces/` | run `{run_id}`: what was asked, on what, the raw rows |
+| `DICTIONARY.md` | what every column of `run/` and `rows/` means, with its type and unit |
 | `facts.json` | what this version says, for `tierwise diff` |
 | `artifact.md` | the artifact checklist |
 | `SHA256SUMS` | `sha256sum -c SHA256SUMS` checks every file |
 
-{dirty}{sampled}To cite: `CITATION.cff`, with the run id. Licence: `LICENSE`.
+{dirty}{sampled}To cite: `CITATION.cff` or `citation.bib`, with the run id. Licence: `LICENSE`.
 """
 SAMPLED: Final = "Of these tables a seeded sample is here, which gave no verdict (`samples` in the manifest): {tables}.\n\n"
 DIRTY: Final = "**The code had uncommitted changes when this was built**: its version `{version}` names no commit that has exactly it.\n\n"
@@ -74,9 +80,12 @@ def publish(target: Path, version: str = LATEST) -> Published:
         for name in DOCUMENTS:
             shutil.copy(paths.home() / name, made)
         told = {
+            "pages": ", ".join(f"`{name}`" for name in _pages(made)),
             "dirty": DIRTY.format(version=facts.version) if dirty else "",
             "sampled": SAMPLED.format(tables=", ".join(f"`{table}`" for table in samples)) if samples else "",
         }
+        (made / CITATION).write_text(_citation(facts), encoding="utf-8")
+        (made / DICTIONARY).write_text(dictionary(made), encoding="utf-8")
         (made / "README.md").write_text(README.format(version=facts.version, run_id=facts.run_id, **told), encoding="utf-8")
         check_nothing_private(made)
         files = _files(made)
@@ -86,6 +95,12 @@ def publish(target: Path, version: str = LATEST) -> Published:
             target.rmdir()
         made.replace(target)
     return Published(target, facts, dirty, len(files) + 1)
+
+
+def _citation(facts: Facts) -> str:
+    """``CITATION.cff`` with the date and the commit that the report was built by."""
+    told = f"date-released: {site.date_of(facts.version)}\ncommit: {commit_of(facts.version, facts.run_id)}"
+    return re.sub(r"^date-released: .*$", told, (paths.home() / CITATION).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _checked(run: Path) -> Manifest:
@@ -109,6 +124,16 @@ def _copy_run(run: Path, target: Path) -> None:
     for place, path in (item for files in tables(run).values() for item in files.items()):
         (target / place).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target / place)
+
+
+def _pages(site: Path) -> list[str]:
+    """What the report's pages are made of: one engine's folders are not the other's."""
+    others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
+    return [
+        "index.html",
+        *others,
+        *(f"{path.name}/" for path in sorted(site.iterdir()) if path.is_dir() and path.name not in {RUN, NOTEBOOKS}),
+    ]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -4,23 +4,32 @@ import os
 import re
 import shutil
 import subprocess
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
-from typing import Final
+from queue import Empty, SimpleQueue
+from threading import Thread, Timer
+from typing import IO, Final
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.core.progress import Progress
+from tierwise.core.progress import INTERVAL_S, Progress
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book
-from tierwise.report.site import quarto_program
+from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 
 QUARTO_S: Final = 600
-BEGUN: Final = re.compile(r"\[ *(\d+)/\d+\] (.+)")
+BEGUN: Final = re.compile(r"\[ *(\d+)/(\d+)\] (.+)")
+SILENCE_S: Final = INTERVAL_S
 PDF_CHAPTERS: Final = 12
 """What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and 18 chapters)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
+SEARCH: Final = "search.js"
+INDEX: Final = """// Quarto's search fetches its index, which a browser refuses to a page from a file: there it comes as a script.
+if (location.protocol === "file:") fuseIndex = new Fuse({documents}, kFuseIndexOptions);
+"""
+"""The script `SEARCH`; the names are those of Quarto's own search."""
 
 
 def version() -> str | None:
@@ -40,6 +49,8 @@ def usable() -> bool:
 class QuartoEngine:
     """Quarto, as it is installed."""
 
+    suffix = QUARTO
+
     def __init__(self) -> None:
         if not usable():
             remedy = f"ENGINE=plain, or Quarto {OLDEST_TEXT} or newer: make quarto"
@@ -49,28 +60,55 @@ class QuartoEngine:
     def build(self, book: Book, site: Path) -> None:
         """All formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
         pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
-        said = _rendered(book)
-        made = book.folder / "_book"
-        if "Unable to resolve crossref" in said or not (made / "tierwise.pdf").is_file():
-            raise TierwiseError(f"quarto render: {said.strip()}")
-        shutil.move(made, site)
+        shutil.move(_made(book, f"{ANNEX}.pdf"), site)
+        search_from_files(site)
+
+    def typeset(self, paper: Book, site: Path) -> None:
+        """A project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
+        pandoc(paper, "typst", "--to=typst")
+        shutil.move(_made(paper, f"{PAPER}.pdf") / f"{PAPER}.pdf", site)
+
+
+def _made(book: Book, pdf: str) -> Path:
+    """The folder of what Quarto renders of `book`, with its `pdf`."""
+    said = _rendered(book)
+    made = book.folder / "_book"
+    if "Unable to resolve crossref" in said or not (made / pdf).is_file():
+        raise TierwiseError(f"quarto render: {said.strip()}")
+    return made
+
+
+def search_from_files(site: Path) -> None:
+    """Let the search of Quarto's pages in `site` find what it finds on a server also where the pages are opened from a file."""
+    documents = (site / "search.json").read_text(encoding="utf-8").strip()
+    (site / SEARCH).write_text(INDEX.format(documents=documents), encoding="utf-8")
+    for page in sorted(site.glob("*.html")):
+        head, end, tail = page.read_text(encoding="utf-8").rpartition("</body>")
+        page.write_text(f'{head}<script src="{SEARCH}"></script>\n{end}{tail}', encoding="utf-8")
 
 
 def _rendered(book: Book) -> str:
-    """Have Quarto render `book`; what it said. The time left is told by the chapters that it counts, ``[ 3/18] method.qmd``."""
+    """Have Quarto render `book`; what it said. The time left is told by the chapters that it counts, ``[ 3/18] method.qmd``.
+
+    After the last one it says nothing until the PDF is there: that goes on at the chapters' pace, and never comes to its end.
+    """
     said: list[str] = []
     progress: Progress | None = None  # from the first chapter: Quarto takes long to begin
+    chapter_s = 0.0  # what one took, once the last one was begun
     command = [_program(), "render", str(book.folder), "--metadata", f"run:{book.variables['run']}"]
     with subprocess.Popen(command, env=_environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as running:
         limit = Timer(QUARTO_S, running.kill)
         limit.start()
         assert running.stderr is not None, "a pipe"
         try:
-            for line in running.stderr:
+            for line in _lines(running.stderr):
                 said.append(line)
                 if begun := BEGUN.match(line):
                     progress = progress or Progress("rendering", len(book.chapters) + PDF_CHAPTERS)
-                    progress.step(int(begun[1]) - 1 - progress.done, begun[2].strip())
+                    progress.step(int(begun[1]) - 1 - progress.done, begun[3].strip())
+                    chapter_s = (time.monotonic() - progress.started_s) / progress.done if progress.done and begun[1] == begun[2] else 0.0
+                elif progress and chapter_s and not line:
+                    progress.step(min(SILENCE_S / chapter_s, (progress.total - progress.done) / 2), "the last chapter and the PDF")
         except BaseException:
             running.kill()
             raise
@@ -81,6 +119,26 @@ def _rendered(book: Book) -> str:
     if running.returncode:
         raise TierwiseError(f"quarto render: {''.join(said).strip()}")
     return "".join(said)
+
+
+def _lines(stream: IO[str]) -> Iterator[str]:
+    """Every line of `stream`, and an empty text whenever none came for `SILENCE_S`."""
+    lines: SimpleQueue[str | None] = SimpleQueue()
+
+    def read() -> None:
+        for line in stream:
+            lines.put(line)
+        lines.put(None)
+
+    Thread(target=read, daemon=True).start()
+    while True:
+        try:
+            line = lines.get(timeout=SILENCE_S)
+        except Empty:
+            line = ""
+        if line is None:
+            return
+        yield line
 
 
 def _quarto(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from tierwise.analysis.comparison import beside, medians
-from tierwise.analysis.verdicts import ClaimVerdict, newest_run
+from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
@@ -20,8 +21,6 @@ from tierwise.report.words import estimated
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
-
-REFERENCE: Final = "reference"
 
 
 class Both(NamedTuple):
@@ -94,7 +93,8 @@ class Beside:
         for one in self.differing:
             lines += [f"  {one.ours.id}", f"    run:       {one.ours.verdict_text}, {stamped(one.ours)}"]
             lines += [f"    reference: {one.theirs.verdict_text}, {stamped(one.theirs)}"]
-        return "\n".join(lines)
+        tally = f"{count(len(self.differing))} of {count(len(self.claims))} claims have another verdict"
+        return "\n".join([*lines, f"together: {count(len(self.cells))} cells; {tally}"])
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str] | None:
@@ -115,7 +115,7 @@ def open_reference() -> Run | None:
 
 
 def open_newest(run_id: str = "") -> Run:
-    """The run `run_id`; empty: the newest complete run, and where there is none the reference run.
+    """The run `run_id`, named as `find_run` takes it; empty: the newest complete run, and where there is none the reference run.
 
     Raises:
         NoRowsError: no run is there, and no reference run ships.
@@ -127,7 +127,9 @@ def open_newest(run_id: str = "") -> Run:
 
 
 def open_before(run: Run, run_id: str = "") -> Run:
-    """The run `run_id`, to be held against `run`; empty: the complete run that was finished last before it, else the reference run.
+    """The run `run_id`, named as `find_run` takes it, to be held against `run`.
+
+    Empty: the complete run that was finished last before it, else the reference run.
 
     Raises:
         NoRowsError: no other run is there, and no reference run ships.
@@ -162,20 +164,27 @@ def beside_reference(run: Run) -> Beside | None:
 
 
 def compare(name: str) -> Beside:
-    """The run `name`, or the one that the version `name` (as `versions.find` takes it) shows, beside the reference.
+    """The run `name` (as `find_run` takes it), or that of the version `name` (as `versions.find` takes it), beside the reference.
 
     Raises:
         InputError: there is no such run or version, or it is the reference itself.
         MissingError: no reference ships.
     """
-    known = any((folder / name).is_dir() for folder in (paths.raw(), paths.reference()))
-    run_id = name if known else versions.find(name).run_id
+    run_id = _run_of(name)
     if (paths.reference() / run_id).is_dir():
         raise InputError("run", value=run_id, rule="is the reference run itself", remedy="make report measures one of your own")
     found = beside_reference(open_run(run_id))
     if found is None:
         raise MissingError("the reference run", why=f"nothing lies in {paths.short(paths.reference())}", remedy="make reference")
     return found
+
+
+def _run_of(name: str) -> str:
+    """The id of the run `name`; where no run is called so, of the run that the version `name` shows."""
+    try:
+        return find_run(name).name
+    except InputError:
+        return versions.find(name).run_id
 
 
 def valued(value: float, unit: str) -> str:

@@ -7,10 +7,11 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
-from tierwise.report.facts import gather
+from tierwise.report.cite import stamp_of
+from tierwise.report.facts import Facts, gather
 from tierwise.report.plain import PlainEngine
-from tierwise.report.project import Engine, assemble
-from tierwise.report.run import open_run
+from tierwise.report.project import Book, Engine, assemble, assemble_paper
+from tierwise.report.run import Run, open_run
 
 ENGINES = ("auto", "quarto", "plain")
 
@@ -18,8 +19,8 @@ ENGINES = ("auto", "quarto", "plain")
 def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """Render the executed chapters in `executed` for `run_id`; returns the site folder, which ``latest`` then names.
 
-    The folder holds ``index.html`` and ``tierwise.pdf`` and needs no network. A version that is built again is
-    replaced once the new one is whole.
+    The folder holds ``index.html``, the paper ``tierwise.pdf`` and ``tierwise-annex.pdf``, and needs no network. A version that is
+    built again is replaced once the new one is whole.
 
     Raises:
         InputError: unknown engine, label, variable or chapter; names chapter and label.
@@ -27,17 +28,32 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
     """
     chosen = choose(engine)
     run = open_run(run_id)
-    version = site.version_of(run.run_id)
+    version = site.version_of(run.run_id, chosen.suffix)
     facts = gather(run, sorted(executed.glob("show-*.ipynb")), version, site.code_version())
-    earlier = versions.before(version)
-    made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
     with scratch_folder("build-", within=_beside()) as build:
-        variables = {**run.facts(), "engine": chosen.name, "date": site.today(), "version": version}
-        book = assemble(build / "book", executed, variables, made)
+        book = _book(build / "book", run, executed, facts, chosen)
         chosen.build(book, build / "site")
-        notebooks.give_away(executed, build / "site" / notebooks.NOTEBOOKS)
+        paper = assemble_paper(build / "paper", executed, stamp_of(run, version), book)
+        chosen.typeset(paper, build / "site")
+        notebooks.give_away(executed, build / "site" / site.NOTEBOOKS)
         facts.save(build / "site")
         return _put(build / "site", version, build / "old")
+
+
+def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
+    """The page, without a PDF, that the plain engine makes of the version in the folder `built`; a new folder in `scratch`."""
+    engine = PlainEngine()
+    engine.page(_book(scratch / "book", open_run(facts.run_id), built / site.NOTEBOOKS, facts, engine), scratch / "site")
+    return scratch / "site"
+
+
+def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) -> Book:
+    """The report's source in `folder`, of the notebooks `executed` for `run`, as the version that `facts` are of."""
+    earlier = versions.before(facts.version)
+    made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
+    stamp = stamp_of(run, facts.version)
+    variables = {**run.facts(), "engine": engine.name, "date": stamp.date, "version": facts.version}
+    return assemble(folder, executed, stamp, variables, made)
 
 
 def choose(engine: str) -> Engine:

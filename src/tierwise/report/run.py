@@ -10,7 +10,8 @@ import polars as pl
 
 from tierwise.advisor.other_devices import retime
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.verdicts import ClaimVerdict, newest_run
+from tierwise.analysis.runs import find_run, newest_run
+from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
@@ -125,7 +126,7 @@ class Run:
 
 
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
-    """The run `run_id` below `raw` (``data/raw``); empty: the complete run that was finished last.
+    """The run `run_id` below `raw` (``data/raw``), named as `find_run` takes it; empty: the complete run that was finished last.
 
     `prices` (item -> price, in the unit of the price book) take the place of those that were read, in whatever is asked of the run.
 
@@ -137,8 +138,9 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
     chosen = run_id or newest_run(raw)
     if not chosen:
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
-    connection = open_views(raw, chosen)
-    return Run(load_manifest(raw / chosen), connection, judged_once(raw / chosen, lambda: judge_all(raw, chosen)), given)
+    folder = find_run(chosen, raw)
+    connection = open_views(folder.parent, folder.name)
+    return Run(load_manifest(folder), connection, judged_once(folder, lambda: judge_all(folder.parent, folder.name)), given)
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:

@@ -13,6 +13,23 @@ from tierwise.core import paths
 FACTS: Final = "facts.json"
 ORDER: Final = "versions.json"
 LATEST: Final = "latest"
+PAPER, ANNEX = "tierwise", "tierwise-annex"
+"""Stems of a version's two PDFs: the paper, which stands alone and is read first, and every chapter of the site for print."""
+PDFS: Final = {"paper": f"{PAPER}.pdf", "annex": f"{ANNEX}.pdf"}
+UNVERSIONED: Final = "unversioned"
+NOTEBOOKS: Final = "notebooks"
+"""Folder beside the pages: every notebook as it was executed."""
+FIGURES: Final = "figures"
+ROWS: Final = "rows"
+QUERIES: Final = "queries"
+"""Folders beside the pages: every chart for print, the rows behind it, and the query that makes them by itself."""
+SQL: Final = "sql"
+ASKED: Final = "asked"
+"""Folder beside the pages of the queries that captions name, and in it that of the queries of each table."""
+BIBTEX: Final = "citation.bib"
+"""File beside the pages: the report's entry for BibTeX."""
+QUARTO: Final = "-quarto"
+"""How the name of a version ends that Quarto built."""
 
 
 def names() -> list[str]:
@@ -25,10 +42,10 @@ def names() -> list[str]:
 
 
 def before(version: str) -> str | None:
-    """The version built before `version`, which need not be there yet."""
+    """The version built before `version`, which need not be there yet; the same by the other engine is none."""
     known = names()
     earlier = known[: known.index(version)] if version in known else known
-    return earlier[-1] if earlier else None
+    return next((name for name in reversed(earlier) if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)), None)
 
 
 def today() -> str:
@@ -36,19 +53,29 @@ def today() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def version_of(run_id: str) -> str:
-    """What a version of `run_id` that is built now is called."""
-    return f"{today()}-{code_version()}-{run_id}"
+def version_of(run_id: str, suffix: str = "") -> str:
+    """What a version of `run_id` is called that is built now by the engine of this `suffix`."""
+    return f"{today()}-{code_version()}-{run_id}{suffix}"
+
+
+def date_of(version: str) -> str:
+    """The date with which the name of `version` begins."""
+    return version[: len("2026-01-01")]
+
+
+def code_of(version: str, run_id: str) -> str:
+    """The `code_version` in the name of `version`, which shows `run_id`."""
+    return version[len("2026-01-01-") :].removesuffix(f"-{run_id}")
 
 
 def code_version() -> str:
-    """``git describe`` of the checkout; ``unversioned`` where there is no history to describe."""
+    """``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except FileNotFoundError:
-        return "unversioned"
-    return done.stdout.strip() or "unversioned"
+        return UNVERSIONED
+    return done.stdout.strip() or UNVERSIONED
 
 
 def quarto_program() -> str | None:

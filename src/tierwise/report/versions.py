@@ -5,6 +5,7 @@ import json
 import os
 from typing import Final
 
+from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
@@ -22,17 +23,25 @@ PAGE: Final = """<!DOCTYPE html>
 <title>Versions of this report</title>
 <link rel="icon" href="data:,">
 <style>
-body {{ font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere; }}
+:root {{ --ground: #ffffff; --ink: #1f2328; --accent: #005a9c; }}
+@media (prefers-color-scheme: dark) {{ :root {{ --ground: #14181d; --ink: #e3e7ec; --accent: #6cb6f5; }} }}
+body {{
+  font: 1rem/1.6 system-ui, sans-serif; max-width: 50rem; margin: 2rem auto; padding: 0 1rem; overflow-wrap: anywhere;
+  background: var(--ground); color: var(--ink);
+}}
+a {{ color: var(--accent); }}
 li {{ margin: 0.8rem 0; }}
 small {{ display: block; opacity: 0.75; }}
 </style>
 </head>
 <body>
+<main>
 <h1>Versions of this report</h1>
 <p>Newest first. <code>tierwise diff A B</code> compares any two.</p>
 <ol reversed>
 {items}
 </ol>
+</main>
 </body>
 </html>
 """
@@ -56,13 +65,16 @@ def put_last(version: str) -> None:
 
 
 def find(name: str) -> Facts:
-    """The facts of the one version whose name contains `name`, or of ``latest``.
+    """The facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run.
 
     Raises:
         InputError: no version or several are meant.
     """
     known = names()
     wanted = str((paths.site() / LATEST).readlink()) if name == LATEST and known else name
+    if name == REFERENCE:
+        shipped = find_run(REFERENCE).name
+        wanted = next((version for version in reversed(known) if load_facts(paths.site() / version).run_id == shipped), name)
     found = [version for version in known if version == wanted] or [version for version in known if wanted in version]
     if len(found) != 1:
         rule = f"names {'several versions' if found else 'no version'}; there are: {', '.join(found or known) or 'none'}"

@@ -10,7 +10,7 @@ from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import studies
-from tierwise.report.formats import DASH, count, interval, number, tied
+from tierwise.report.formats import DASH, count, escaped, interval, number, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
@@ -75,6 +75,19 @@ def bounds(claim: ClaimVerdict) -> str:
     return named.replace("*", "\\*").replace(">", "\\>")
 
 
+def quoted(claim: ClaimVerdict) -> str:
+    """The text of the source between quotation marks, whatever Markdown would make of it."""
+    return f"“{escaped(tied(claim.quotation))}”"
+
+
+def flipped(claim: ClaimVerdict) -> str:
+    """Whether the verdict is another by assumed bounds that are moved by half, and by which; a dash where there is nothing to move."""
+    if claim.flip is None:
+        return DASH
+    others = [moved for moved in (claim.flip.nearer, claim.flip.farther) if moved.verdict is not claim.verdict]
+    return f"flips: {'; '.join(f'{moved.verdict} by {moved.bounds_text}' for moved in others)}" if others else "stays"
+
+
 def repeats(what: Judgement | CaseVerdict) -> str:
     """How many repeats an estimate rests on, or a dash."""
     return count(what.pairs) if what.pairs else DASH
@@ -88,11 +101,12 @@ def unit_of(leaf: Mapping[str, Any]) -> str:
 def claim_sentence(claim: ClaimVerdict) -> str:
     """What was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
+    fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
     if not claim.cases:
-        return f"{head} Verdict: {marked(claim)}."
+        return f"{head} Verdict: {marked(claim)}.{fitted}"
     cases = "; ".join(
         f"{case_name(case.case)} {estimated(case)}" + (f" with {ARMS[case.arm]}" if len(claim.rests_on) > 1 else "") for case in claim.cases
     )
     published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
     flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
-    return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}"
+    return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}{fitted}"

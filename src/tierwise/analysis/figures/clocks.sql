@@ -1,7 +1,7 @@
 -- The cells that were counted and, in the first block, also waited for: one row for each observation of a waited cell that has a counted
 -- twin with enough clean blocks, the twin's figures as medians over these. `requests_s` is what the models asked for in the waited one and `device_s` what its
 -- requests took; the counted one's devices took `counted_device_s`. A window of several sessions has transactions in place of devices' times.
--- Reads the views `raw_timings` and `waited_checks`.
+-- Reads the views `raw_timings` and `waited_checks`; its parameter is how the name of a pair begins.
 with twins as (
     select
         run_id, study, pair, trial, step,
@@ -26,5 +26,5 @@ select
     waited.flags
 from waited_checks as waited
 join twins using (run_id, study, pair, step)
-where twins.trial = replace(waited.trial, 'clock=waited/', '') and waited.cache <> 'hot'
+where twins.trial = replace(waited.trial, 'clock=waited/', '') and waited.cache <> 'hot' and starts_with(waited.pair, ?)
 order by waited.study, waited.pair, twins.trial, waited.step

@@ -99,6 +99,12 @@ def rooms_gib(workload: Workload) -> list[float]:
     return sorted({room_bytes / GIB for room_bytes in (0, of_class[RelationClass.INDEX], of_class[RelationClass.TABLE], whole)})
 
 
+def finding(found: Advised) -> str:
+    """What the least room on the SSD is for, as a chapter's title; empty without advice."""
+    first = next(([name for name, tier in advice.placement.items() if tier == FAST] for advice in found.advice if advice.ssd_gib), [])
+    return f"with little room, the SSD is for {listed(first)} ({Substrate.SIMULATED})" if first else ""
+
+
 def recommendation(found: Advised) -> Table | Sentence:
     """Say for each room what belongs on the SSD, what a job then takes, and its regret against the fixed placements and all others.
 

@@ -20,10 +20,10 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_es
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
 from tierwise.core.words import Substrate
-from tierwise.costs import volumes as rented
 from tierwise.report import rooms, theme
+from tierwise.report.chapters import volumes
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.chapters.conclusion_evidence import Found, gather, name_of
+from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed, number, percent
@@ -39,8 +39,6 @@ DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
-EXAMPLE: Final = rented.Wanted(gib=500, iops=6000, mib_s=200)
-"""What the rented storage is priced for: an example, not a need that was measured."""
 
 
 @dataclass(frozen=True)
@@ -129,31 +127,37 @@ def _finding(verdicts: Iterable[Verdict]) -> str:
 
 
 def answer(run: Run) -> Sentence:
-    """The whole answer, a paragraph each for what was found, what to do, what it costs, and how far to trust it."""
+    """Give the whole answer, a paragraph for each head of `told`."""
+    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in told(run).items()))
+
+
+def told(run: Run) -> dict[str, list[str]]:
+    """What the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as Markdown."""
     found = gather(run)
     every = compared(found)
-    paragraphs = {
+    return {
         "What was found": [_first(run, every), *_topics(run)],
         "What to do": [_advice(every)],
         "What it costs": [_cheapest(found), _cloud(run)],
         "How far to trust it": [_trust(run)],
     }
-    return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, told))}" for head, told in paragraphs.items()))
 
 
-def shares(run: Run) -> pl.DataFrame:
+def answering(run: Run) -> Run:
+    """`run`; the reference run where no workload of `run` has an answer."""
+    return run if run.is_reference or compared(gather(run)) else open_reference() or run
+
+
+def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
     """What each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
 
-    Where no workload of `run` has an answer, the rows are the reference run's. Columns: run, substrate, workload, placement, block (from
-    1) and share (time over that with everything on disks; 1: nothing gained).
+    `asked`: the rows of `heat.every` in `run`. Columns: run, substrate, workload, placement, block (from 1) and share (time over that with
+    everything on disks; 1: nothing gained).
     """
-    shown, every = run, compared(gather(run))
-    if not every and not run.is_reference and (reference := open_reference()):
-        shown, every = reference, compared(gather(reference))
     return pl.DataFrame(
         [
-            (shown.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
-            for one in every
+            (run.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
+            for one in compared(gather(run, asked))
             for gain in one.gains
             for block, ratio in gain.ratios.items()
         ],
@@ -216,7 +220,8 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']}."
+    stamp = listed(sorted({str(one.workload.substrate) for one in both}))
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']} ({stamp})."
 
 
 def _range(values: Iterable[float]) -> str:
@@ -240,33 +245,22 @@ def _advice(every: Sequence[Compared]) -> str:
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
     told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"First what stands furthest left for a load like yours: {told}."
+    return f"First what leaves least of a load like yours: {told}."
 
 
 def _cheapest(found: Found) -> str:
     """Which placement makes a job cheapest, over all workloads with a ranking."""
-    cheapest = Counter(
-        min(priced, key=lambda one: one[0])[1]
-        for strategies in found.strategies.values()
-        if len(priced := [(one.cost_per_million, one.name) for one in strategies if one.cost_per_million is not None]) > 1
-    )
-    if not cheapest:
-        return "Cost of a job: no answer yet."
-    flash = sum(times for name, times in cheapest.items() if name != DISKS)
-    return f"Cheapest with an SSD: {count(flash)} of {count(cheapest.total())} workloads (@sec-cost)."
+    flash, every = cheapest_with_flash(found)
+    return f"Cheapest with an SSD: {count(flash)} of {count(every)} workloads (@sec-cost)." if every else "Cost of a job: no answer yet."
 
 
 def _cloud(run: Run) -> str:
     """The cheapest rented volume for the example."""
-    book = book_of(run)
-    offers = [offer for offer in rented.volumes(book, EXAMPLE).offers if offer.per_month is not None]
-    if not offers:
+    priced = volumes.priced(run)
+    if not priced:
         return "Cloud: no price is known."
-    cheapest = min(offers, key=lambda offer: offer.per_month or 0.0)
-    return (
-        f"Cloud, published prices: {EXAMPLE.gib:g} GiB with {count(int(EXAMPLE.iops))} IOPS from {number(cheapest.per_month or 0.0)} "
-        f"{book.currency} a month (`{cheapest.volume}`)."
-    )
+    offer, per_month = priced[0]
+    return f"Cloud, published prices: {volumes.told()} from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:

@@ -7,42 +7,39 @@ from typing import Final
 from tierwise.advisor.advice import ServiceTimes
 from tierwise.advisor.strategies import Strategy, rank
 from tierwise.advisor.workload import FAST, SLOW, Workload
-from tierwise.analysis.claims import load_claims
 from tierwise.analysis.questions import Questions, load_questions
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.report.chapters.conclusion_evidence import Found, evidence, gather, places
+from tierwise.analysis.verdicts import DECIDED
+from tierwise.core.words import Substrate
+from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, evidence, gather, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
 from tierwise.report.instead import from_reference, told_rejected
-from tierwise.report.prices import book_of
+from tierwise.report.prices import book_of, run_note
 from tierwise.report.run import Run
-from tierwise.report.words import estimated, marked
+from tierwise.report.words import marked
 
-__all__ = ["answer", "claims", "gather", "meetings", "sources", "strategies"]
+__all__ = ["answer", "finding", "gather", "meetings", "questions", "strategies"]
 
 NO_RANKING: Final = f"A ranking needs two placements with {MINIMUM_REPEATS} clean jobs each."
 
 
-def claims(run: Run) -> Table:
-    """Every statement of the five sources, grouped by the question that it answers; one that nothing was measured of says so."""
+def questions(run: Run) -> Table:
+    """The verdicts on the statements of the five sources by the question that they answer; of what nothing was measured it says so."""
     rows = []
     for question in load_questions().questions:
-        for position, claim in enumerate(question.claims):
-            rows.append([f"*{question.title}*" if position == 0 else "", claim, *_found(run, claim)])
+        words = [_outcome(run, claim) for claim in question.claims]
+        told = [f"{claim} {marked(word)}" for claim, word in zip(question.claims, words, strict=True)]
+        rows.append([question.title, "; ".join(told), f"{count(sum(word in DECIDED for word in words))} of {count(len(words))}"])
+    substrate = Substrate.of({claim.substrate for claim in run.verdicts if claim.substrate} or {Substrate.PUBLISHED})
     return Table(
-        ["Question", "Claim", "Published statement", "Found (95 % interval)", "Substrate", "Verdict"],
+        ["Question", "Verdicts", "Decided"],
         rows,
-        f"All published statements by question. {_tally(run, load_questions())} Run `{run.run_id}`. "
-        "Input: `data/published/questions.toml`, `data/published/claims.toml`.",
+        f"Verdicts by question. {_tally(run, load_questions())} {run_note(run, substrate, len(run.verdicts), 'statements')} "
+        "Input: `data/published/questions.toml`.",
+        align="llr",
     )
-
-
-def _found(run: Run, claim: str) -> list[str]:
-    verdict = run.verdict(claim)
-    if verdict is None:
-        return [DASH, DASH, DASH, marked(Verdict.NOT_MEASURED)]
-    return [verdict.statement, estimated(verdict), str(verdict.substrate or DASH), marked(verdict)]
 
 
 def _tally(run: Run, asked: Questions) -> str:
@@ -53,24 +50,6 @@ def _tally(run: Run, asked: Questions) -> str:
 def _outcome(run: Run, claim: str) -> Verdict:
     found = run.verdict(claim)
     return Verdict.NOT_MEASURED if found is None else found.verdict
-
-
-def sources(run: Run) -> Table:
-    """How many statements of each source came to which verdict."""
-    known, asked = load_claims().sources, load_questions().questions
-    letters = sorted({claim[0] for question in asked for claim in question.claims})
-    rows = []
-    for letter in letters:
-        words = Counter(_outcome(run, claim) for question in asked for claim in question.claims if claim.startswith(letter))
-        author = known[letter].author if letter in known else DASH
-        counts = [words[word] for word in Verdict]
-        rows.append([letter, author, *(count(one) if one else DASH for one in counts), count(sum(counts))])
-    return Table(
-        ["Source", "Author", *(str(word) for word in Verdict), "All"],
-        rows,
-        f"Statements of each source by verdict. Run `{run.run_id}`. Input: `data/published/questions.toml`.",
-        align="ll" + "r" * (len(Verdict) + 1),
-    )
 
 
 def meetings(found: Found) -> Table:
@@ -130,6 +109,12 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
 def _comparable(found: Found) -> dict[str, list[Strategy]]:
     """The strategies of each workload that can be ranked: one alone is no ranking."""
     return {name: every for name, every in found.strategies.items() if len(every) > 1}
+
+
+def finding(found: Found) -> str:
+    """Say of how many workloads a job costs least with flash, as a chapter's title; empty where none can be ranked."""
+    flash, every = cheapest_with_flash(found)
+    return f"a job costs least with an SSD in {count(flash)} of {count(every)} {'workload' if every == 1 else 'workloads'}" if every else ""
 
 
 def answer(found: Found) -> Sentence:

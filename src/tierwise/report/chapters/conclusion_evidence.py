@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+import polars as pl
+
 from tierwise.advisor.advice import ServiceTimes, times
 from tierwise.advisor.strategies import Strategy, strategies_of
 from tierwise.advisor.workload import FAST, SLOW, Workload, workload_of
@@ -13,6 +15,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import geometric_estimate, paired_ratios
 from tierwise.core.errors import MissingError
 from tierwise.core.words import RelationClass
+from tierwise.costs.hardware import medium
 from tierwise.report import rooms
 from tierwise.report.chapters.advice import NAMES
 from tierwise.report.formats import listed, number, percent
@@ -48,17 +51,16 @@ class Found:
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
-def gather(run: Run) -> Found:
-    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's."""
+def gather(run: Run, asked: pl.DataFrame | None = None) -> Found:
+    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's; `asked`: the rows of `heat.every`."""
+    every = run.query(heat.every()) if asked is None else asked
     found = []
-    for study in heat.placeable():
-        for pair in heat.pairs_of(run.connection, study):
-            rows = heat.heat_of(run.connection, study, pair)
-            for name in sorted(rows["workload"].unique()):
-                try:
-                    found.append(workload_of(run.connection, run.folder, study=study, pair=pair, name=name))
-                except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
-                    continue
+    for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
+        for name in sorted(rows["workload"].unique()):
+            try:
+                found.append(workload_of(run.connection, run.folder, study=str(study), pair=str(pair), name=name, rows=rows))
+            except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
+                continue
     return Found(run, found, [_times(workload) for workload in found])
 
 
@@ -108,6 +110,13 @@ def costs_of_strategies(found: Found) -> str:
         if costs:
             told.append(f"{name}: a job costs least with *{places()[min(costs, key=lambda one: costs[one])]}*")
     return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
+
+
+def cheapest_with_flash(found: Found) -> tuple[int, int]:
+    """Count the workloads of which a job costs least on a placement with flash, and those that have two priced placements."""
+    priced = ([one for one in every if one.cost_per_million is not None] for every in found.strategies.values())
+    cheapest = [min(every, key=lambda one: one.cost_per_million or 0.0) for every in priced if len(every) > 1]
+    return sum(any(medium(device) == "ssd" for device in one.devices) for one in cheapest), len(cheapest)
 
 
 TELLING: Final[Mapping[str, Callable[[Found], str]]] = {

@@ -11,7 +11,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, case_name, estimated, marked, repeats
+from tierwise.report.words import bounds, case_name, estimated, flipped, marked, quoted, repeats
 
 
 def confirming(claim: Judgement) -> str:
@@ -48,11 +48,11 @@ def claims(run: Run) -> Table:
     return Table(
         header,
         rows,
-        "Published statements and what this run says of them. Found: the ratio of the case on which the verdict hangs, from n blocks. "
+        "Published statements, each with its quotation, and what this run says of them. "
+        "Found: the ratio of the case on which the verdict hangs, from n blocks. "
         "Arms differ from the published protocol in one thing (@sec-arms). "
-        f"A star marks bounds that the text does not give itself. {run.stamp}"
-        + (f"; the last column is the pair `{reader}`." if reader else ".")
-        + " Input: `data/published/claims.toml`.",
+        "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
+        f"{run.stamp}" + (f"; the last column is the pair `{reader}`." if reader else ".") + " Input: `data/published/claims.toml`.",
     )
 
 
@@ -61,11 +61,11 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
     blocks = f", n{NBSP}={NBSP}{repeats(claim)}" if repeats(claim) != DASH else ""
     return [
         claim.id,
-        tied(claim.statement),
+        f"{tied(claim.statement)} {quoted(claim)}",
         bounds(claim),
         estimated(claim) + where + blocks,
         f"**{claim.substrate}**" if claim.substrate else DASH,
-        marked(claim),
+        marked(claim) + (f"; {flipped(claim)}" if claim.flip else ""),
     ]
 
 

@@ -30,7 +30,7 @@ def sql() -> str:
 
 def held(run: Run) -> pl.DataFrame:
     """Return the rows of ``clocks.sql``."""
-    return run.query(sql())
+    return run.query(sql(), [""])
 
 
 def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:

@@ -13,6 +13,8 @@ from tierwise.report.words import ARMS, CASES
 from tierwise.studies.index_placement.reading.figures import left_out, main_arm
 
 STUDY: Final = "index_placement"
+INDEX, TABLE, BOTH = "hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"
+"""Columns of the view with the times where this is on the SSD."""
 SAVING: Final = "M1"
 """The claim that the index on SSD saves most of a cold count's time."""
 
@@ -22,24 +24,38 @@ def answer(run: Run, pair: str) -> Sentence:
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 
-def _answer(run: Run, pair: str) -> str:
+def finding(run: Run, pair: str) -> str:
+    """What the index alone leaves of a cold count, as a chapter's title; empty without enough clean repeats."""
+    left = shares(run, pair)
+    return f"the index alone on SSD leaves {percents(left[INDEX].values())} of a cold count's time ({run.substrate(pair)})" if left else ""
+
+
+def shares(run: Run, pair: str) -> dict[str, dict[str, float]]:
+    """What moving the index (`INDEX`), the table or both leaves of a cold count's time: column -> state -> share; empty without enough
+    clean repeats."""
     times = run.query(
         "select state, hdd_hdd_s, hdd_ssd_s, ssd_hdd_s, ssd_ssd_s from index_placement "
         "where variant = 'published' and pair = ? and cache = 'cold' and not flagged and arm = ?",
         [pair, main_arm(run, pair)],
     ).drop_nulls()
     times = estimable(times, ["state"])
-    if times.is_empty():
-        return ""
-    shares = {}
-    for column in ("hdd_ssd_s", "ssd_hdd_s", "ssd_ssd_s"):
+    left = {}
+    for column in (INDEX, TABLE, BOTH) if times.height else ():
         groups = times.group_by("state", maintain_order=True)
-        estimates = [geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for _, group in groups]
-        shares[column] = percents([share for share in estimates if share is not None])
+        estimates = {str(state): geometric_estimate((group[column] / group["hdd_hdd_s"]).to_list()).value for (state,), group in groups}
+        left[column] = {state: share for state, share in estimates.items() if share is not None}
+    return left
+
+
+def _answer(run: Run, pair: str) -> str:
+    left = shares(run, pair)
+    if not left:
+        return ""
+    told = {column: percents(found.values()) for column, found in left.items()}
     return (
-        f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {shares['hdd_ssd_s']} of the time. "
-        f"Moving only the **table** leaves {shares['ssd_hdd_s']}, moving **both** {shares['ssd_ssd_s']}. "
-        f"(Range over {listed(name for state, name in CASES.items() if state in set(times['state']))}; "
+        f"From a cold cache, with the table on HDD, moving only the **index** to the SSD leaves {told[INDEX]} of the time. "
+        f"Moving only the **table** leaves {told[TABLE]}, moving **both** {told[BOTH]}. "
+        f"(Range over {listed(name for state, name in CASES.items() if state in left[INDEX])}; "
         f"{run.substrate(pair)} tiers, {ARMS[main_arm(run, pair)]}{left_out(run, pair, cache='cold')}.)"
     )
 

@@ -136,7 +136,7 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
         panels, "Every observed time of the count, by what the caches held, state queried and placement of table and index."
     )
     caption = (
-        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the bar is the "
+        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the tick is the "
         f"median of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )

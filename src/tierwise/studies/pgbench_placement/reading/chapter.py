@@ -4,7 +4,7 @@ from functools import partial
 from statistics import median
 from typing import Any, Final
 
-from tierwise.analysis.statistics import MINIMUM_REPEATS
+from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent
 from tierwise.report.instead import answered
@@ -22,6 +22,8 @@ SHOWN: Final = {
 }
 """Relations with I/O worth a row."""
 MIB: Final = 2**20
+MOVED: Final = ("index_ssd", "table_ssd")
+"""The placements that the chapter's title compares."""
 
 
 def answer(run: Run, pair: str) -> Sentence:
@@ -43,9 +45,22 @@ def _answer(run: Run, pair: str) -> str:
     slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
     busy = max(share for *_, share, _ in rows)
     return (
-        f"On pgbench's large set, eight clients get {told} transactions a second (medians of clean windows, {ARMS['direct']}).{slowed} "
+        f"On pgbench's large set, eight clients get {told} transactions a second (medians of clean windows, {run.substrate(pair)}, "
+        f"{ARMS['direct']}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )
+
+
+def finding(run: Run, pair: str) -> str:
+    """How many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
+    rows = run.query(
+        f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and arm = 'direct' "
+        "and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
+        [pair],
+    ).rows()
+    gains = {placement: geometric_estimate(ratios).value for placement, ratios in rows}
+    told = [f"{words} give {number(gain)} times" for place, words in PLACEMENTS.items() if place in MOVED and (gain := gains.get(place))]
+    return f"{listed(told)} the disks' transactions ({run.substrate(pair)})" if len(told) == len(MOVED) else ""
 
 
 def verdicts(run: Run, pair: str) -> Sentence:

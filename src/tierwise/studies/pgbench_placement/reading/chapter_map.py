@@ -8,7 +8,7 @@ from tierwise.report.formats import DASH, count, listed, number, percent
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
-from tierwise.studies.pgbench_placement.reading.figures_map import LAYOUTS, gain_of, live_gains, points
+from tierwise.studies.pgbench_placement.reading.figures_map import LAYOUTS, LIVE, gain_of, live_gains, points
 
 MOVED: Final = ("index_ssd", "table_ssd", "all_ssd")
 OTHER_USES: Final = {
@@ -52,7 +52,7 @@ def who_wins(run: Run, pair: str) -> Sentence:
     every = len(by["tables"]) + len(by["indexes"])
     if not every:
         return NONE
-    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the map"
+    told = f"Tables first is right at {count(len(by['tables']))} of {count(every)} points of the {Substrate.SIMULATED} map"
     if not by["indexes"]:
         return Sentence(f"{told}, and indexes first at none: whatever an index misses, its table misses more.")
     layouts = listed(sorted({LAYOUTS[point["layout"]] for point in by["indexes"]}))
@@ -68,8 +68,9 @@ def who_wins(run: Run, pair: str) -> Sentence:
 def spot_checks(run: Run, pair: str) -> Table | Sentence:
     """The points at which pgbench ran as well: both gains, and how far the simulated one is off."""
     rows, windows, errors = [], 0, []
+    live = run.query(LIVE, [pair])
     for point in points(run, pair):
-        for found in live_gains(run, pair, point):
+        for found in live_gains(live, point):
             simulated = gain_of(point, found["placement"])
             windows += found["n"]
             errors.append(simulated / found["gain"] - 1)

@@ -18,6 +18,21 @@ from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
 STUDY: Final = "pgbench_placement"
 LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys": "side by side, keys at random"}
 """Layout of popular rows -> words."""
+COORDINATES: Final = ("writes", "skew", "layout", "memory", "slowdown")
+"""The coordinates by which a point of the map is found."""
+LIVE: Final = """
+select writes, skew, layout, memory::double as memory, slowdown, placement, exp(avg(ln(ratio))) as gain, count(*) as n
+from pgbench_placement
+where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
+    and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
+group by all
+having enough(ratio)
+order by all
+"""
+"""The query for gains of pgbench's unflagged windows, where there are enough, direct I/O; a script of pgbench's own counts by its updates.
+
+The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
+"""
 SHOWN: Final = {"index_ssd": theme.ORANGE, "table_ssd": theme.BLUE}
 AXIS_PX: Final = 54
 PANEL_PX: Final = 130
@@ -37,27 +52,16 @@ def gain_of(point: dict[str, Any], name: str) -> float:
     return value
 
 
-def live_gains(run: Run, pair: str, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of pgbench's unflagged windows at `point`, where there are enough, direct I/O; a script of pgbench's own counts
-    by its updates.
+def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]]:
+    """placement, gain, n: of the rows of `LIVE`, those at `point`."""
+    return live.filter(**{name: point[name] for name in COORDINATES}).rows(named=True)
 
-    The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
+
+def map_gains(run: Run, pair: str, measured: pl.DataFrame) -> pl.DataFrame:
+    """Tell every gain of the map, simulated (`points`) or measured there too (`measured`: the rows of `LIVE`).
+
+    Columns: panel, index_to_memory, updates, writes, gain, placement, how, and of the simulated ones the number of seeds.
     """
-    return run.query(
-        """
-        select placement, exp(avg(ln(ratio))) as gain, count(*) as n from pgbench_placement
-        where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
-          and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
-          and (writes, skew, layout, memory::double, slowdown) = (?, ?, ?, ?, ?)
-        group by all having enough(ratio) order by placement
-        """,
-        [pair, *(point[name] for name in ("writes", "skew", "layout", "memory", "slowdown"))],
-    ).rows(named=True)
-
-
-def map_gains(run: Run, pair: str) -> pl.DataFrame:
-    """Every gain of the map, simulated (`points`) or measured there too (`live_gains`): panel, index_to_memory, updates, writes, gain,
-    placement, how, and of the simulated ones the number of seeds."""
     every = points(run, pair)
     rows = [
         {
@@ -73,7 +77,7 @@ def map_gains(run: Run, pair: str) -> pl.DataFrame:
     live = [
         {**_where(point), "gain": found["gain"], "placement": PLACEMENTS[found["placement"]], "how": str(Substrate.EMULATED)}
         for point in every
-        for found in live_gains(run, pair, point)
+        for found in live_gains(measured, point)
         if found["placement"] in SHOWN
     ]
     return pl.DataFrame([*rows, *live], infer_schema_length=None)

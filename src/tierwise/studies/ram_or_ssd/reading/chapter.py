@@ -5,12 +5,15 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.published import published_series
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, difference, number, percent
+from tierwise.report.formats import DASH, NBSP, count, difference, listed, number, percent
 from tierwise.report.run import Run
-from tierwise.report.words import claim_sentence, unit_of
+from tierwise.report.words import claim_sentence, estimated, unit_of
 from tierwise.studies.ram_or_ssd.reading.figures import QUERY, TIERS, che, clean_seeds, nothing, published_means
 
+LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
+"""The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
 ATTEMPTS: Final = 2
 """Structures of the model whose predictions at 16 and 64 GiB were looked at; all were fitted on 32 GiB alone."""
 
@@ -47,6 +50,20 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
     )
 
 
+def fall(run: Run) -> Sentence:
+    """The fall from 16 to 24 GiB in the author's own logs, beside his text and what came out here (R6)."""
+    logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
+    told = listed(f"{number(logs[tier, 16] / logs[tier, 24])}-fold on the {words}" for tier, words in sorted(TIERS.items(), reverse=True))
+    claim = run.verdict("R6")
+    here = f"here it is {estimated(claim)}, {claim.substrate}" if claim and claim.estimate is not None else "here it was not measured"
+    return Sentence(
+        f"From 16 to 24 GiB the author's text says threefold for the SSD. His own logs (**published**) fall {told}: from "
+        f"{count(logs['ssd', 16])} to {count(logs['ssd', 24])} reads a second on the SSD. "
+        f"For the SSD {here}. What is judged is the text; where the two differ, "
+        "the logs are the better witness. Input: `data/published/ram_or_ssd_means.csv`."
+    )
+
+
 def fitted(run: Run, pair: str) -> Sentence:
     """What was fitted on what, from the run's manifest."""
     record: dict[str, Any] = run.manifest.pairs.get(pair, {})
@@ -79,18 +96,28 @@ def scaled(run: Run, pair: str) -> Sentence:
     )
 
 
+def finding(run: Run, pair: str) -> str:
+    """How many times fewer reads either drive gives once the data outgrow the RAM, as a chapter's title; empty without enough seeds."""
+    told = [f"{number(most / least)} times fewer with {words}" for words, (most, least) in _outgrown(run, pair).items()]
+    return f"over data larger than the RAM, reads are {listed(told)} ({run.substrate(pair)})" if told else ""
+
+
+def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
+    """Drive -> its most reads a second, and those over the largest data."""
+    rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
+    means = {words: {size: reads for name, size, reads in rows if name == tier} for tier, words in TIERS.items()}
+    return {words: (max(found.values()), found[max(found)]) for words, found in means.items() if len(found) > 1}
+
+
 def outgrown(run: Run, pair: str) -> Sentence:
     """What leaving the RAM costs on either drive."""
-    rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
-    told = []
-    for tier, words in TIERS.items():
-        means = {size: reads for name, size, reads in rows if name == tier}
-        if len(means) > 1:
-            most, least = max(means.values()), means[max(means)]
-            told.append(f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer")
+    told = [
+        f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer"
+        for words, (most, least) in _outgrown(run, pair).items()
+    ]
     if not told:
         return nothing(pair)
-    return Sentence(f"From the smallest data to the largest: {'; '.join(told)}.")
+    return Sentence(f"From the smallest data to the largest: {'; '.join(told)} ({run.substrate(pair)}).")
 
 
 def verdicts(run: Run) -> Sentence:

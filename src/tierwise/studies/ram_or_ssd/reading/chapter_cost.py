@@ -14,7 +14,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, listed, number
 from tierwise.report.prices import answer_of, book_of, devices_note, run_note
 from tierwise.report.run import Run
-from tierwise.report.words import claim_sentence, marked
+from tierwise.report.words import claim_sentence
 from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
 
 MB = 1e6
@@ -104,7 +104,7 @@ def without_flash(run: Run) -> Sentence:
     return Sentence(
         f"With data {case.data_to_ram:g} times the RAM, **not buying the SSD** costs {now.told} at the prices of {now.book.on:%B %Y}, and "
         f"cost {then.told} at those of {THEN:%B %Y}. More disks alone: {number(now.disks)} and {number(then.disks)} times as much "
-        "as the SSD."
+        f"as the SSD ({_substrate(run)} reads, published prices)."
     )
 
 
@@ -150,28 +150,6 @@ def sensitivity(run: Run) -> Table:
     )
 
 
-def prices(run: Run) -> Table:
-    """Every price behind the chapter, with where it was read."""
-    found = answer_of(run)
-    now = book_of(run)
-    rows = [
-        [
-            f"`{used.item}`",
-            f"{used.price:,g} {used.currency} per {used.unit}",
-            used.region,
-            f"{used.date}{', old' if now.quote(used.item).stale else ''}",
-            used.source,
-        ]
-        for used in found.prices
-    ]
-    return Table(
-        ["Item", "Price", "Place", "Date", "Read in"],
-        rows,
-        f"Prices on {found.on}; old: more than a year before. {run_note(run, Substrate.PUBLISHED, len(rows), 'prices')} "
-        "Input: `data/prices`.",
-    )
-
-
 def reservations(run: Run) -> Sentence:
     """What a reader must know of the prices."""
     said = [*answer_of(run).warnings]
@@ -200,23 +178,15 @@ def tiers(run: Run, pair: str) -> Table:
     )
 
 
-def summary(run: Run) -> Sentence:
-    """Write the answer on costs, for the report's first page."""
-    claim = next((claim for claim in run.verdicts if claim.id == "R10"), None)
-    case = _beyond_memory(run)[0]
-    then, now = _then_and_now(run, case)
-    verdict = f" The headline of the Zipfian reads, that SSDs replace RAM and not disks: {marked(claim)}." if claim else ""
-    return Sentence(
-        f"**What an I/O costs.** Over data {case.data_to_ram:g} times the RAM, doing without the SSD cost {number(then.least)} times as "
-        f"much in {THEN.year}, by more {then.instead}, and costs {number(now.least)} times as much at the prices of {now.book.on:%B %Y}, "
-        f"by more {now.instead} ({_substrate(run)} reads, @sec-cost).{verdict}"
-    )
-
-
 def today(run: Run) -> str:
     """What doing without the SSD costs today, in half a sentence for the first screen."""
+    return f"{finding(run)}."
+
+
+def finding(run: Run) -> str:
+    """The same as a chapter's title."""
     _, now = _then_and_now(run, _beyond_memory(run)[0])
-    return f"without the SSD the same reads cost {number(now.least)} times as much today ({_substrate(run)})."
+    return f"without the SSD the same reads cost {number(now.least)} times as much today ({_substrate(run)})"
 
 
 def _beyond_memory(run: Run) -> Sequence[Case]:

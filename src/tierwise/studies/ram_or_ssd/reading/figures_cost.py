@@ -196,7 +196,7 @@ def break_evens(run: Run, rows: pl.DataFrame) -> Figure:
     chart = alt.LayerChart(
         layer=[base.mark_line(opacity=0.4), dots],
         width=parts.PLOT_PX,
-        height=300,
+        height=210,
         description="Break-even intervals of RAM over disks, RAM over flash and flash over disks, from 1987 on, on a log axis.",
     )
     caption = (

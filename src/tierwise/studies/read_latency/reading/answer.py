@@ -10,11 +10,16 @@ LEAD: Final = "L4"
 """The claim on the lead of the SSD in random access."""
 
 
-def answer(run: Run) -> str:
-    """The lead; where it was not estimated with an interval, that there is no answer."""
+def finding(run: Run) -> str:
+    """The lead, as a chapter's title; empty where it was not estimated with an interval."""
     found = run.verdict(LEAD)
-    if found is None:
+    if found is None or found.estimate is None or found.low is None:
         return ""
-    if found.estimate is None or found.low is None:
-        return "no answer yet."
-    return f"{number(found.estimate)} times as quick from the SSD ({found.substrate})."
+    return f"a random read is {number(found.estimate)} times as quick from the SSD ({found.substrate})"
+
+
+def answer(run: Run) -> str:
+    """The same for the first screen; where there is none, that there is no answer."""
+    if told := finding(run):
+        return f"{told.removeprefix('a random read is ')}."
+    return "no answer yet." if run.verdict(LEAD) else ""

@@ -103,7 +103,7 @@ def counted(run: Run, pair: str) -> pl.DataFrame:
 
     Reads that memory served are seen in all windows or in none.
     """
-    return run.query(studies.text(STUDY, HISTOGRAMS), [pair])
+    return run.query(studies.text(STUDY, HISTOGRAMS), [pair, True])
 
 
 def recorded(found: pl.DataFrame) -> int:

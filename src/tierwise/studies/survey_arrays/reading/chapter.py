@@ -22,6 +22,8 @@ ALIKE: Final = 1.25
 FEW: Final = 3
 """The largest number of ways that are named one by one."""
 MB: Final = 1e6
+ARRAY: Final = "ssd_raid5"
+"""The place of the array of SSDs."""
 SSDS: Final = 6
 """The number of SSDs in the published array."""
 
@@ -40,8 +42,18 @@ def _answer(run: Run, pair: str) -> str:
         return f"The pair `{pair}` has no SSD whose clean queries could be held against its disks."
     return (
         f"Against {ARRAYS.places['hdd']}, the query is {'; '.join(told)} "
-        f"(medians over the blocks, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
+        f"(medians over the blocks, {run.substrate(pair)}, {ARMS[arm_of(run, pair, ARRAYS)]}, from empty caches)."
     )
+
+
+def finding(run: Run, pair: str) -> str:
+    """The range of gains of the array of SSDs over that of disks, as a chapter's title; empty without enough clean repeats."""
+    gains = medians(run, pair, ARRAYS, "gain")
+    found = [gain for (query, place), gain in gains.items() if place == ARRAY and query in ARRAYS.queries]
+    if not found:
+        return ""
+    ends = dict.fromkeys(map(number, (min(found), max(found))))
+    return f"queries are {' to '.join(ends)} times as fast on an array of SSDs as on one of disks ({run.substrate(pair)})"
 
 
 def _gains(gains: Mapping[tuple[str, str], float], query: str) -> list[str]:

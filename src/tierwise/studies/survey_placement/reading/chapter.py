@@ -41,8 +41,21 @@ def _answer(run: Run, pair: str) -> str:
     ]
     return (
         f"Compared with everything on the disks, the queries take {listed(told)} of the time "
-        f"(medians over the blocks, {ARMS[arm_of(run, pair, PLACEMENT)]}, from empty caches)."
+        f"(medians over the blocks, {run.substrate(pair)}, {ARMS[arm_of(run, pair, PLACEMENT)]}, from empty caches)."
     )
+
+
+def finding(run: Run, pair: str) -> str:
+    """What the placement that leaves least, and the indexes, leave of the queries' time, as a chapter's title; empty without enough clean
+    repeats."""
+    ratios = medians(run, pair, PLACEMENT, "ratio")
+    left = {place: [ratio for (_, there), ratio in ratios.items() if there == place] for place in PLACEMENT.places}
+    moved = {place: found for place, found in left.items() if found and place != "all_hdd"}
+    if INDEXES not in moved or len(moved) == 1:
+        return ""
+    best = min(moved, key=lambda place: sum(moved[place]) / len(moved[place]))
+    told = [f"{percents(moved[place])} with {PLACEMENT.places[place]}" for place in dict.fromkeys((best, INDEXES))]
+    return f"of the time is left {listed(told)} ({run.substrate(pair)})"
 
 
 def verdicts(run: Run) -> Sentence:

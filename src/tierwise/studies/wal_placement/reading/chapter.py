@@ -42,7 +42,10 @@ def _answer(run: Run, pair: str) -> str:
         found = {case: one for case, one in of_places(run, pair, "ssd", over).items() if one.interval}
         plain = [f"{told(one)} with {clients_of(clients)}" for (clients, grouped), one in found.items() if grouped == "off"]
         if plain:
-            lines.append(f"The SSD gives the log of {PLACES[over]} so many times the commits: {listed(plain)}. {reading(found.values())}")
+            lines.append(
+                f"The SSD gives the log of {PLACES[over]} so many times the commits ({run.substrate(pair)}): {listed(plain)}. "
+                f"{reading(found.values())}"
+            )
     if not lines:
         return ""
     return "\n\n".join([*lines, *filter(None, [_delay(run, pair)])])
@@ -52,7 +55,11 @@ def _delay(run: Run, pair: str) -> str:
     """What waiting for others gains or costs, by place."""
     found = {place: [one for one in of_delay(run, pair, place).values() if one.interval] for place in PLACES}
     parts = [f"with the log on {PLACES[place]} {listed(map(told, ones))}. {reading(ones)}" for place, ones in found.items() if ones]
-    return f"Commits that wait for others (`commit_delay`) gain, over those that do not, {' And '.join(parts)}" if parts else ""
+    return (
+        f"Commits that wait for others (`commit_delay`) gain ({run.substrate(pair)}), over those that do not, {' And '.join(parts)}"
+        if parts
+        else ""
+    )
 
 
 def clients_of(clients: int) -> str:

@@ -1,0 +1,56 @@
+"""Whether a verdict hangs on a bound that is ours: the same intervals, held against the bound moved by half of its distance from 1,
+or from the text's own figure where the bound stands around one."""
+
+from typing import Final
+
+from tierwise.analysis import rules
+from tierwise.analysis.claims import Bounds, Claim
+from tierwise.analysis.judging import Judgement
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import Estimate
+from tierwise.core.toml import Strict
+
+NEARER: Final = 0.5
+FARTHER: Final = 1.5
+"""The distance of a moved bound, on the log scale, over that of the bound itself."""
+BY_INTERVAL: Final = {Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED}
+
+
+class Moved(Strict):
+    """The bounds of a claim after a move, and the verdict that they would give."""
+
+    bounds: tuple[float | None, float | None]
+    bounds_text: str
+    verdict: Verdict
+
+
+class Flip(Strict):
+    """What becomes of a verdict when the assumed bounds of its claim move to both sides, and whether it changes on either."""
+
+    flips: bool
+    nearer: Moved
+    farther: Moved
+
+
+def flip(claim: Claim, found: Judgement) -> Flip | None:
+    """Judge the intervals of `found` by the moved bounds of `claim`.
+
+    `None` where the bounds are the text's own, lie at 1 (a direction, which has no distance to move by), or there is no interval to hold
+    against them.
+    """
+    bounds = claim.bounds
+    if claim.bounds_how != "assumed" or bounds is None or {bounds.lower, bounds.upper} <= {None, bounds.around}:
+        return None
+    if found.verdict not in BY_INTERVAL or any(case.low is None for case in found.cases) or not found.cases:
+        return None
+    nearer, farther = (_moved(claim, found, bounds.moved(exponent)) for exponent in (NEARER, FARTHER))
+    return Flip(flips=bool({nearer.verdict, farther.verdict} - {found.verdict}), nearer=nearer, farther=farther)
+
+
+def _moved(claim: Claim, found: Judgement, bounds: Bounds) -> Moved:
+    cases = [
+        case.model_copy(update={"verdict": rules.within(bounds, Estimate(case.estimate, case.low, case.high, case.pairs))})
+        for case in found.cases
+    ]
+    outcome = rules.combine(cases, len(claim.orders or claim.cases))
+    return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=outcome.verdict)

@@ -1,0 +1,44 @@
+"""What a shell offers for an option while it is typed; light, because it is asked at every key."""
+
+from pathlib import Path
+
+from tierwise.core import paths
+
+
+def runs() -> list[str]:
+    """The names of runs: the newest, the one that ships, and each by its id."""
+    return ["latest", "reference", *_stems(paths.raw(), "[!.]*/manifest.json")]
+
+
+def versions() -> list[str]:
+    """The names of versions of the report, the newest and that of the run that ships among them."""
+    return ["latest", "reference", *_stems(paths.site(), "[!.]*/facts.json")]
+
+
+def devices() -> list[str]:
+    """List the files of ``data/devices``."""
+    return _files("devices")
+
+
+def pairs() -> list[str]:
+    """List the files of ``data/tiers``."""
+    return _files("tiers")
+
+
+def profiles() -> list[str]:
+    """List the files of ``data/profiles``."""
+    return _files("profiles")
+
+
+def engines() -> list[str]:
+    """What may render a report."""
+    return ["auto", "quarto", "plain"]
+
+
+def _files(folder: str) -> list[str]:
+    return sorted(path.stem for path in (paths.data() / folder).glob("*.toml"))
+
+
+def _stems(folder: Path, pattern: str) -> list[str]:
+    """The folders in `folder` that hold what `pattern` names; a link is none."""
+    return sorted({path.parent.name for path in folder.glob(pattern) if not path.parent.is_symlink()})

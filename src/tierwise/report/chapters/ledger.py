@@ -1,0 +1,138 @@
+"""Chapter on what would change the verdicts: for each claim its quotation, bounds, estimate, fits, and what agrees with it."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
+from tierwise.report.arms import PUBLISHED, arms
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, listed, tied
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
+from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, quoted
+
+ONE_RUN: Final = "one run"
+"""What stands for the spread between runs where there is no second run to tell it from."""
+INPUT: Final = "Input: `data/published/claims.toml`."
+
+
+def frame(run: Run) -> pl.DataFrame:
+    """Return a row a claim: its quotation, bounds, what was found within the run and between runs, what was fitted, what agrees."""
+    there = _of_reference(run)
+    return pl.DataFrame([_row(run, claim, there.get(claim.id)) for claim in run.verdicts], infer_schema_length=None)
+
+
+def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
+    """How many verdicts hang on bounds that are ours, how many rest on a fit, and on how many runs and rows all of them do."""
+    moved, fitted = ledger.filter(pl.col("flips").is_not_null()), ledger.filter(pl.col("fitted").is_not_null())
+    flips = moved.filter(pl.col("flips"))["claim"].to_list()
+    hang = f"{listed(flips)} {'flips' if len(flips) == 1 else 'flip'}" if flips else "none flips"
+    decided = fitted.filter(pl.col("verdict").is_in([verdict.mark for verdict in DECIDED]))["claim"].to_list()
+    rest = f", and of these {listed(decided)} {'is' if len(decided) == 1 else 'are'} decided all the same" if decided else ""
+    clean, observed = (int(rows[column].sum()) for column in ("clean", "observed"))
+    return Sentence(
+        f"Of {count(len(ledger))} statements {count(len(moved))} have an interval and bounds that are ours: moved by half, {hang}. "
+        f"{count(len(fitted))} rest on something that was fitted{rest}. All verdicts rest on one run, on {count(clean)} clean "
+        f"of {count(observed)} observations: how much another run would differ, no interval here says. {run.stamp}."
+    )
+
+
+def judged(run: Run, ledger: pl.DataFrame) -> Table:
+    """Tabulate the claims that are judged: quotation, bounds, what was found, what agrees, and the flip."""
+    shown = ledger.filter(pl.col("unjudged").is_null())
+    rows = [
+        [
+            row["claim"],
+            row["quotation"],
+            row["bounds"],
+            "; ".join(filter(None, [row["found"], row["between_runs"]])),
+            row["agreeing"],
+            row["flip"],
+        ]
+        for row in shown.rows(named=True)
+    ]
+    return Table(
+        ["Claim", "Quotation", "Bounds", "Found (95 % within the run; between runs)", "What agrees", "Verdict; by moved bounds"],
+        rows,
+        "Statements that are judged, and what would change the verdict. A star marks bounds that the text does not give itself. "
+        f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
+    )
+
+
+def fits(run: Run, ledger: pl.DataFrame) -> Table | Sentence:
+    """Tabulate the claims that rest on a fit, with what is left to be wrong."""
+    shown = ledger.filter(pl.col("fitted").is_not_null())
+    if shown.is_empty():
+        return Sentence("No statement rests on anything that was fitted.")
+    rows = [[row["claim"], row["fitted"], row["fitted_on"], row["left"]] for row in shown.rows(named=True)]
+    caption = f"Statements that rest on a fit (**simulated**), n = {count(len(rows))}. {run.stamp}. {INPUT}"
+    return Table(["Claim", "Fitted", "On", "Left to be wrong"], rows, caption)
+
+
+def reported(run: Run, ledger: pl.DataFrame) -> Table:
+    """Tabulate the claims that are reported alone, with why."""
+    shown = ledger.filter(pl.col("unjudged").is_not_null())
+    rows = [[row["claim"], row["quotation"], row["unjudged"]] for row in shown.rows(named=True)]
+    caption = f"Statements that are reported (**published**) and not judged, n = {count(len(rows))}. {run.stamp}. {INPUT}"
+    return Table(["Claim", "Quotation", "Why it is not judged"], rows, caption)
+
+
+def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, object]:
+    where = f", {case_name(claim.deciding_case)}" if claim.deciding_case and claim.estimate is not None else ""
+    stamp = f", **{claim.substrate}**" if claim.substrate else ""
+    fitted = claim.fitted
+    return {
+        "claim": claim.id,
+        "quotation": quoted(claim),
+        "bounds": bounds(claim),
+        "found": f"{estimated(claim)}{where}{stamp}",
+        "estimate": claim.estimate,
+        "low": claim.low,
+        "high": claim.high,
+        "between_runs": ONE_RUN if claim.estimate is not None else None,
+        "fitted": tied(fitted.parameter) if fitted else None,
+        "fitted_on": tied(fitted.on) if fitted else None,
+        "left": tied(fitted.left) if fitted else None,
+        "agreeing": "; ".join(filter(None, [_ways(claim), _variants(claim), _scales(run, claim, there)])) or DASH,
+        "verdict": claim.verdict.mark,
+        "flips": claim.flip.flips if claim.flip else None,
+        "flip": f"**{claim.verdict.mark}**" + (f"; {flipped(claim)}" if claim.flip else ""),
+        "unjudged": tied(claim.unjudged) if claim.unjudged else None,
+    }
+
+
+def _ways(claim: ClaimVerdict) -> str:
+    """The ways of I/O that the verdict rests on, and whether they agree."""
+    ways = [ARMS[arm] for arm in sorted(claim.rests_on, reverse=True)]
+    if len(ways) < 2:
+        return "".join(f"{way} alone" for way in ways)
+    return f"{listed(ways)} {'disagree' if claim.cause is Cause.DISAGREE else 'agree'}"
+
+
+def _variants(claim: ClaimVerdict) -> str:
+    """How many arms with a verdict of their own say the same."""
+    others = [arm.verdict for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict in DECIDED]
+    return (
+        f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided arms say the same" if others else ""
+    )
+
+
+def _scales(run: Run, claim: ClaimVerdict, there: Verdict | None) -> str:
+    """The profiles, and so the scales, that were measured, and whether they agree."""
+    here = str(run.manifest.profile.get("name"))
+    if claim.verdict is Verdict.NOT_MEASURED:
+        return ""
+    if there is None or there is Verdict.NOT_MEASURED:
+        return f"`{here}` alone"
+    return f"`{here}` and the reference run {'agree' if there is claim.verdict else f'differ: {there.mark} there'}"
+
+
+def _of_reference(run: Run) -> dict[str, Verdict]:
+    """The verdicts of the reference run where that is a run at another scale than `run`; else none."""
+    reference = None if run.is_reference else open_reference()
+    if reference is None or reference.manifest.profile.get("fraction") == run.manifest.profile.get("fraction"):
+        return {}
+    return {claim.id: claim.verdict for claim in reference.verdicts}

@@ -1,0 +1,87 @@
+"""How this report and its figures are cited: the software by ``CITATION.cff``, with the run and the commit that they are of."""
+
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from tierwise.core import paths
+from tierwise.report import site
+from tierwise.report.run import Run
+
+CITATION: Final = "CITATION.cff"
+ENTRY: Final = """@misc{{tierwise-{run_id},
+  author       = {{{{{author}}}}},
+  title        = {{{{{title}}}}},
+  year         = {{{year}}},
+  howpublished = {{Software, version {version}, commit {commit}}},
+  note         = {{Report of {date}, run {run_id}}},
+}}
+"""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What is said of everything that is taken from a report: its run, the machine, and the version and commit that it was built by."""
+
+    run_id: str
+    run_started: str
+    run_code: str
+    host: Mapping[str, Any]
+    version: str
+    commit: str
+    date: str
+
+    def citation(self, what: str) -> str:
+        """A line of text that cites `what`, a figure or the report."""
+        told = software()
+        return (
+            f"{told['author']} ({self.date[:4]}). {told['title']} Version {told['version']}, commit {self.commit}. "
+            f"{what}, run {self.run_id}, built {self.date}."
+        )
+
+    def bibtex(self) -> str:
+        """The entry for BibTeX that cites the report."""
+        return ENTRY.format(**software(), run_id=self.run_id, year=self.date[:4], commit=self.commit, date=self.date)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the same for the file beside a figure."""
+        run = {"id": self.run_id, "started_at": self.run_started, "code_version": self.run_code}
+        return {"run": run, "host": dict(self.host), "report": {"version": self.version, "commit": self.commit, "date": self.date}}
+
+
+def stamp_of(run: Run, version: str) -> Stamp:
+    """The stamp of the report `version`, whose name begins with its date, on `run`."""
+    manifest = run.manifest
+    return Stamp(
+        run_id=run.run_id,
+        run_started=f"{manifest.started_at:%Y-%m-%dT%H:%M:%SZ}",
+        run_code=manifest.code_version,
+        host=manifest.host.model_dump(),
+        version=version,
+        commit=commit_of(version, run.run_id),
+        date=site.date_of(version),
+    )
+
+
+def software() -> dict[str, str]:
+    """Author, title (a sentence) and version of the software, as ``CITATION.cff`` has them."""
+    told = yaml.safe_load((paths.home() / CITATION).read_text(encoding="utf-8"))
+    author = ", ".join(one["name"] for one in told["authors"])
+    return {"author": author, "title": told["title"], "version": str(told["version"])}
+
+
+def commit_of(version: str, run_id: str) -> str:
+    """The whole hash of the commit that built the report `version` on `run_id`, with ``-dirty`` where changes were not committed.
+
+    Where the checkout does not know it, the hash is as short as in the version's name.
+    """
+    code = site.code_of(version, run_id)
+    command = ["git", "-C", str(paths.home()), "rev-parse", "--verify", "--quiet", f"{code.removesuffix('-dirty')}^{{commit}}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return code
+    return f"{done.stdout.strip()}{'-dirty' if code.endswith('-dirty') else ''}" if done.returncode == 0 else code

@@ -1,0 +1,160 @@
+"""What every column of a published folder means: for the file beside a figure, and for the data dictionary.
+
+The meanings stand in ``columns.toml``, those of a study's figures in its room's; all else comes from the files themselves.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.core import studies
+from tierwise.core.errors import InputError
+from tierwise.core.toml import Strict, validate
+from tierwise.report.site import ROWS
+from tierwise.timings.parts import TIMINGS
+
+COLUMNS: Final = "columns.toml"
+OF_A_ROOM: Final = f"reading/{COLUMNS}"
+FIGURES: Final = "figures"
+"""The table of the rows behind figures."""
+UNITS: Final = {"per_s": "1/s", "_per_gb": "USD/GB", "_ms": "ms", "_us": "µs", "_s": "s", "_bytes": "B", "_gib": "GiB", "_pages": "pages"}
+"""How a name ends -> its unit."""
+MOST: Final = 8
+"""Values of a coordinate that the dictionary lists."""
+HEAD: Final = """# Data dictionary
+
+Every column of the Parquet files in `run/`, and of the rows behind each figure in `rows/`. The substrate is how a number came to be:
+measured on a real device, emulated, simulated, or published, or what `substrate` in its row says; a name or a number of order has none.
+"""
+
+
+class Column(Strict):
+    """One column: what it means, its unit where the name does not end in it, and its substrate where it is not simply the row's."""
+
+    meaning: str
+    unit: str = ""
+    substrate: str = ""
+
+    def unit_of(self, name: str) -> str:
+        """The unit that is said, or that the end of its `name` tells; empty where it has none."""
+        return self.unit or next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
+
+
+class Table(Strict):
+    """One table: the `file` or files that hold it, what a row of it is, and its columns; those in a structure as ``column.field``."""
+
+    file: str
+    rows: str
+    columns: dict[str, Column]
+
+
+def tables() -> dict[str, Table]:
+    """Every table by its name, the figures' with the columns that the studies' rooms add."""
+    told = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
+    known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in told["tables"].items()}
+    added = {
+        name: validate(column, Column, where=f"{studies.path(study, OF_A_ROOM)}: {name}")
+        for study in studies.having(OF_A_ROOM)
+        for name, column in tomllib.loads(studies.text(study, OF_A_ROOM)).items()
+    }
+    return {**known, FIGURES: known[FIGURES].model_copy(update={"columns": {**known[FIGURES].columns, **added}})}
+
+
+def described(rows: Path) -> list[dict[str, str]]:
+    """The columns of a figure's `rows`, a file of CSV, as name, type, unit and meaning.
+
+    Raises:
+        InputError: a column has no meaning; names it and where one is given.
+    """
+    known = tables()[FIGURES].columns
+    types = pl.read_csv(rows, infer_schema_length=None).schema
+    told = ((name, kind, _of(known, name, rows.name)) for name, kind in types.items())
+    return [{"name": name, "type": _type(kind), "unit": one.unit_of(name), "meaning": one.meaning} for name, kind, one in told]
+
+
+def dictionary(published: Path) -> str:
+    """The dictionary, as Markdown, of the folder `published`, which holds ``run/`` and ``rows/``.
+
+    Raises:
+        InputError: a column has no meaning.
+    """
+    found = _schemas(published / "run")
+    sections = [_section(tables()[name], name, schema) for name, schema in found.items()]
+    return "\n".join([HEAD, *sections, _coordinates(pl.read_parquet(published / "run" / TIMINGS)), _figures(published / ROWS)])
+
+
+def _schemas(run: Path) -> dict[str, dict[str, str]]:
+    """Table -> column, also of a structure -> type, of every Parquet file of a run."""
+    found: dict[str, dict[str, str]] = {}
+    for path in sorted(run.rglob("*.parquet")):
+        name = path.relative_to(run).parts[0].removesuffix(".parquet")
+        if name not in tables():
+            raise InputError(str(path.relative_to(run)), rule=f"is of a table without a meaning: {COLUMNS} lists {', '.join(tables())}")
+        found.setdefault(name, {}).update(_columns(pl.read_parquet_schema(path)))
+    return found
+
+
+def _columns(schema: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
+    for name, kind in schema.items():
+        yield f"{above}{name}", _type(kind)
+        inner = kind.inner if isinstance(kind, pl.List) else kind
+        if isinstance(inner, pl.Struct):
+            yield from _columns(dict(inner), f"{above}{name}.")
+
+
+def _type(kind: Any) -> str:
+    match kind:
+        case pl.List():
+            return f"list of {_type(kind.inner)}"
+        case pl.Struct():
+            return "structure"
+        case pl.Datetime():
+            return "timestamp"
+    return str(kind).lower().replace("string", "text")
+
+
+def _of(known: Mapping[str, Column], name: str, where: str) -> Column:
+    if name not in known:
+        remedy = f"give it one in src/tierwise/report/{COLUMNS}, or for a study's figure in its room's {OF_A_ROOM}"
+        raise InputError(where, field="column", value=name, rule="has no meaning in the data dictionary", remedy=remedy)
+    return known[name]
+
+
+def _section(table: Table, name: str, schema: Mapping[str, str]) -> str:
+    told = ((column, kind, _of(table.columns, column, name)) for column, kind in schema.items())
+    lines = [f"| `{column}` | {kind} | {one.unit_of(column)} | {one.meaning} | {one.substrate} |" for column, kind, one in told]
+    head = "| column | type | unit | meaning | substrate |\n|---|---|---|---|---|"
+    return "\n".join([f"\n## `{table.file}`\n\nA row is {table.rows}.\n", head, *lines])
+
+
+def _coordinates(timings: pl.DataFrame) -> str:
+    """The keys of the two columns that hold JSON, by study, with the first values of each coordinate."""
+    lines = []
+    for (study,), rows in timings.group_by(["study"], maintain_order=True):
+        for column in ("cell", "proof"):
+            values: dict[str, dict[str, None]] = {}
+            for text in rows[column].unique(maintain_order=True):
+                for key, value in json.loads(text).items():
+                    values.setdefault(key, {})[str(value)] = None
+            for key, every in sorted(values.items()):
+                shown = ", ".join(list(every)[:MOST]) + (", ..." if len(every) > MOST else "")
+                lines.append(f"| `{study}` | `{column}` | `{key}` | {shown if column == 'cell' else ''} |")
+    return "\n".join(["\n## Keys of `cell` and `proof`\n", "| study | column | key | values |\n|---|---|---|---|", *lines])
+
+
+def _figures(rows: Path) -> str:
+    """The columns of all figures' rows, each with the figures that have it."""
+    having: dict[str, list[str]] = {}
+    for path in sorted(rows.glob("*.csv")):
+        for column in described(path):
+            line = f"`{column['name']}` | {column['type']} | {column['unit']} | {column['meaning']}"
+            having.setdefault(line, []).append(f"`{path.stem}`")
+    lines = [f"| {line} | {', '.join(labels)} |" for line, labels in sorted(having.items())]
+    table = tables()[FIGURES]
+    head = "| column | type | unit | meaning | figures |\n|---|---|---|---|---|"
+    return "\n".join([f"\n## `{table.file}`\n\nA row is {table.rows}.\n", head, *lines]) + "\n"

@@ -1,0 +1,77 @@
+"""A built report as one HTML file that opens from a disk: its styles, fonts and scripts, and every file that its figures give away."""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Final
+
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.core.files import scratch_folder, write_whole
+from tierwise.report import render, versions
+from tierwise.report.site import LATEST
+
+STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
+SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
+FONT: Final = re.compile(r'url\("?([^")]+\.otf)"?\)')
+STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
+LINK: Final = re.compile(r'<a href="([^":#]+)"')
+PDF: Final = re.compile(r'<p><a href="[^"]+\.pdf">.*?</a></p>\n')
+HANDED: Final = """<script type="application/json" id="files">{files}</script>
+<script>
+// The files that this page links to lie in it: a click hands one out.
+(() => {{
+  "use strict";
+  const files = JSON.parse(document.getElementById("files").textContent);
+  addEventListener("click", (event) => {{
+    const path = event.target.closest?.("a[href]")?.getAttribute("href");
+    if (!(path in files)) return;
+    event.preventDefault();
+    const href = URL.createObjectURL(new Blob([files[path]], {{ type: "text/plain" }}));
+    Object.assign(document.createElement("a"), {{ href, download: path.split("/").pop() }}).click();
+  }});
+}})();
+</script>
+</body>"""
+
+
+def write_one(target: Path, version: str = LATEST) -> Path:
+    """Write the report `version` (as `versions.find` takes it) into the one file `target`, whole or not at all; where it lies.
+
+    A version that Quarto built, as many pages, is put together again by the plain engine, from its own executed notebooks.
+
+    Raises:
+        InputError: `target` does not end in ``.html``, or is there already.
+        MissingError: the rows of its run are not here any more.
+    """
+    if target.suffix != ".html" or target.exists():
+        raise InputError("ONE", value=str(target), rule="must be a file that is not there yet and ends in .html", remedy="name another one")
+    facts = versions.find(version)
+    built = paths.site() / facts.version
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(".tierwise-one-", within=target.parent) as scratch:
+        site = built if (built / "assets").is_dir() else render.plain_page(facts, built, scratch)
+        write_whole(target, inlined(site))
+    return target
+
+
+def inlined(site: Path) -> str:
+    """The plain engine's page in the folder `site` with all that it loads or links to, but for the PDF."""
+    page = PDF.sub("", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
+    linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
+    files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")
+    page = page.replace("</body>", HANDED.format(files=files))
+    page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
+    return SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
+
+
+def _style(path: Path) -> str:
+    """A style sheet with its fonts in it."""
+    fonts = {name: base64.b64encode((path.parent / name).read_bytes()).decode() for name in FONT.findall(path.read_text(encoding="utf-8"))}
+    return FONT.sub(lambda found: f'url("data:font/otf;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
+
+
+def _script(path: Path) -> str:
+    """A script as HTML may hold it."""
+    return path.read_text(encoding="utf-8").replace("</script", "<\\/script")

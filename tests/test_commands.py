@@ -1,0 +1,208 @@
+"""What every command shares: how a run is named, what is said without a command, what is asked first, what a shell completes."""
+
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from typer.testing import CliRunner
+
+from report_run import RUN_ID, rich_run
+from tierwise import __version__
+from tierwise.analysis.runs import find_run
+from tierwise.cli import app
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.neighbours import servers_on
+from tierwise.postgres.settings import loading_settings
+from tierwise.report.newest import newest_answer
+from tierwise.report.reference import open_before, open_newest
+from tierwise.report.run import open_run
+from tierwise.timings.manifest import load_manifest
+
+REFERENCE = next(iter(paths.reference().glob("[!.]*/"))).name
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Runs and site of the test's own: one run of a reader's, beside the one that ships."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
+    rich_run(tmp_path / "raw")
+    return tmp_path
+
+
+def said(*arguments: str) -> str:
+    """What a command prints that ends well."""
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_a_run_is_named_alike_wherever_one_is_opened(home: Path) -> None:
+    assert find_run("latest") == find_run(RUN_ID) == home / "raw" / RUN_ID
+    assert open_run("latest").run_id == open_newest().run_id == open_newest("latest").run_id == RUN_ID
+    assert open_run("reference").run_id == open_newest("reference").run_id == open_newest(REFERENCE).run_id == REFERENCE
+    assert open_before(open_run("latest"), "reference").is_reference
+    for name in ("nonesuch", "..", "."):
+        with pytest.raises(InputError, match="no such run"):
+            find_run(name)
+
+
+def test_the_commands_take_these_names(home: Path) -> None:
+    assert f"run {RUN_ID}, profile quick" in said("claims", "--run", "latest")
+    assert f"run {REFERENCE}, profile smoke" in said("claims", "--run", "reference")
+    assert f"run {REFERENCE}, " in said("advise", "--ssd-gib", "1", "--run", "reference", "--study", "index_placement")
+    beside = said("diff", "latest", "reference")
+    assert beside == said("diff", "reference", RUN_ID)
+    assert re.search(r"together: \d+ cells; \d+ of \d+ claims have another verdict", beside.splitlines()[-1])
+    said("export", "latest", str(home / "copy"))
+    assert load_manifest(home / "copy" / RUN_ID).run_id == RUN_ID
+
+
+def test_the_version_names_the_commit_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    described = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=paths.home(), capture_output=True, text=True, check=False)
+    commit = f" ({described.stdout.strip()})" if described.returncode == 0 else ""
+    assert said("--version") == f"tierwise {__version__}{commit}\n"
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert said("--version") == f"tierwise {__version__}\n"
+
+
+def test_alone_it_says_the_newest_answer_in_five_lines_and_what_to_type_next(home: Path) -> None:
+    answer, commands = said().split("\n\nnext:\n")
+    lines = answer.splitlines()
+    assert lines[0] == f"reading run {RUN_ID}", "on the terminal, the first time"
+    assert len(lines[1:]) == 5
+    assert lines[5].startswith(f"Run {RUN_ID}: ")
+    assert not re.search(r"@sec|\*\*|`|nan|None", answer)
+    assert "make report PROFILE=full " in commands, "after a quick run"
+    assert newest_answer().split("\n\n")[0].splitlines() == lines[1:], "without reading the run again"
+
+
+def test_where_no_run_is_there_the_answer_is_the_reference_run_s_and_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
+    answer, commands = said().split("\n\nnext:\n")
+    last = answer.splitlines()[-1]
+    assert last.startswith(f"Reference run {REFERENCE} (")
+    assert "as no complete run of yours is here" in last
+    assert "make report PROFILE=smoke " in commands
+    assert "tierwise claims --run reference " in commands
+
+
+def test_once_kept_the_answer_comes_before_anything_heavy_is_loaded(home: Path) -> None:
+    newest_answer()
+    begun_s = time.monotonic()
+    loaded = "import sys; from tierwise.report.newest import newest_answer; newest_answer(); print('altair' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+    assert time.monotonic() - begun_s < 10, "two seconds on a machine that does nothing else"
+
+
+def completed(words: str) -> list[str]:
+    """What bash is offered after `words`."""
+    asked = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    program = "from tierwise.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+    ).stdout.split()
+
+
+def test_a_shell_completes_commands_and_the_names_of_what_there_is(home: Path) -> None:
+    assert {"claims", "report", "publish"} <= set(completed("tierwise "))
+    assert completed("tierwise claims --run ") == ["latest", "reference", RUN_ID]
+    assert completed("tierwise run read_") == ["read_latency"]
+    assert completed("tierwise report --profile s") == ["smoke"]
+    assert "crucial-m4" in completed("tierwise advise --ssd ")
+
+
+def asked_on_a_terminal(program: str, answer: str) -> tuple[int, str]:
+    """The exit code of a Python `program` whose standard streams are a terminal, at which somebody types `answer`; what was shown there."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", program])
+    os.write(terminal, f"{answer}\n".encode())
+    shown = b""
+    while True:
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # how a terminal ends whose last process is gone
+            break
+        if not part:
+            break
+        shown += part
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), shown.decode()
+
+
+ASKS = "from tierwise.core.asking import asking; asking(yes={yes})('measure now?'); print('under way')"
+
+
+@pytest.mark.parametrize(
+    ("yes", "answer", "begun", "asked"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
+)
+def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, asked: bool) -> None:
+    code, shown = asked_on_a_terminal(ASKS.format(yes=yes), answer)
+    assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, asked), shown
+
+
+def test_without_a_terminal_nothing_is_asked() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKS.format(yes=False)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
+    assert (done.stdout, done.stderr) == ("under way\n", "")
+
+
+def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspace: Path) -> None:
+    environment = {"TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site"), "TIERWISE_WORK": str(workspace)}
+    told = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
+    program = f"import os, sys; {told}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
+    code, shown = asked_on_a_terminal(program, "n")
+    assert code == 1, shown
+    assert re.search(r"plan: \d+ trials, about [\d.]+ minutes", shown)
+    assert "measure with profile smoke now? [y/N]" in shown
+    assert "nothing was begun" in shown
+    assert not list((tmp_path / "raw").glob("*/manifest.json"))
+
+
+def test_make_never_asks() -> None:
+    recipes = re.findall(r"(?m)^\t\$\(BIN\)/tierwise (report|reference)(.*)$", (paths.home() / "Makefile").read_text(encoding="utf-8"))
+    assert recipes == [("report", " --yes"), ("reference", " --yes")]
+
+
+def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster) -> None:
+    data = cluster18.data.resolve()
+    assert data not in servers_on(data.parent)
+    cluster18.start(loading_settings())
+    try:
+        assert data in servers_on(data.parent)
+        elsewhere = next(Path(part.mountpoint) for part in psutil.disk_partitions(all=True) if part.fstype in {"proc", "sysfs"})
+        assert data not in servers_on(elsewhere)
+    finally:
+        cluster18.stop()
+
+
+def test_an_emulation_beside_a_running_server_or_over_files_is_asked_for(cluster18: Cluster, tmp_path: Path) -> None:
+    backing, mountpoint = cluster18.data.parent / "backing", tmp_path / "mount"
+    for folder in (backing, mountpoint):
+        folder.mkdir()
+    arguments = ["emulate", "crucial-m4", str(backing), str(mountpoint)]
+    program = f"import sys; sys.argv[1:] = {arguments!r}; from tierwise.cli import main; main()"
+    (mountpoint / "file").touch()
+    code, shown = asked_on_a_terminal(program, "n")
+    assert (code, "holds files, which nobody sees while it is mounted; go on?" in shown) == (1, True), shown
+    (mountpoint / "file").unlink()
+    cluster18.start(loading_settings())
+    try:
+        code, shown = asked_on_a_terminal(program, "n")
+    finally:
+        cluster18.stop()
+    assert (code, "a running PostgreSQL has files on the disk of" in shown) == (1, True), shown
+    assert "is ready as" not in shown

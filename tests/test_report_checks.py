@@ -1,0 +1,104 @@
+"""What ends a build: a number that is none, an empty sentence, a caption that names what its chart has not."""
+
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import nbformat
+import polars as pl
+import pytest
+
+from report_run import STAMP
+from tierwise.core.errors import InputError
+from tierwise.report import theme
+from tierwise.report.checks import check_chart, check_text
+from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.notebooks import chapter
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It takes nan ms.",
+        "It takes NaN.",
+        "From 3 to inf %.",
+        "None times as quick.",
+        "The value is None.",
+        "| x | None |",
+        "n = None, **emulated**",
+        "It was found. . Then more.",
+        "The cause: .",
+        "It holds () here.",
+        "**** is bold.",
+        "**What to do.** \n\n**What it costs.** Much.",
+    ],
+)
+def test_text_that_says_nothing_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"chapter: text is '.*': (shows|has) "):
+        check_text(text, "chapter")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "None of the 5 claims is decided.",
+        "The file `nan.csv` and `f(None)` are names.",
+        "Of 3.5 ms, 2 % (a part) is `()`.",
+        "A finance plan, the information, an inference.",
+        "See [the query](https://example.org) and $x_{nan}$.",
+        "**What to do.** Move the index.\n\n**What it costs.** Much.",
+        "One; two: three, four!",
+    ],
+)
+def test_plain_english_is_not(text: str) -> None:
+    check_text(text, "chapter")
+
+
+def spec(**told: Any) -> dict[str, Any]:
+    """A chart of grey bars and diamonds."""
+    rows = pl.DataFrame({"x": [1.0, 2.0], "told": ["1 ms", "2 ms"]})
+    bars = alt.Chart(rows).mark_bar(color=theme.MARK).encode(x="x:Q")
+    points = alt.Chart(rows).mark_point(shape="diamond").encode(x="x:Q", text="told:N")
+    return {**alt.layer(bars, points).to_dict(), **told}
+
+
+@pytest.mark.parametrize("caption", ["Grey bars and diamonds.", "A grey band, a dot for each.", "Without a mark. Query: `lines.sql`."])
+def test_a_caption_may_name_what_is_drawn(caption: str) -> None:
+    check_chart(spec(), caption, "fig-x")
+
+
+@pytest.mark.parametrize(
+    "caption", ["Lines cross.", "Squares: published.", "Triangles.", "dashed: fewer", "Crosses.", "Blue: disks.", "The tick is"]
+)
+def test_a_caption_that_names_a_mark_or_a_colour_which_is_not_drawn_is_refused(caption: str) -> None:
+    with pytest.raises(
+        InputError, match=r"fig-x: caption is '.*': names a mark or a colour that its chart has not; it is drawn with bar, point"
+    ):
+        check_chart(spec(), caption, "fig-x")
+
+
+@pytest.mark.parametrize("told", [{"title": "nan ms"}, {"datasets": {"rows": [{"told": "None ms"}]}}])
+def test_a_chart_that_shows_a_number_which_is_none_is_refused(told: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=r"fig-x: chart is .*: shows (nan|None), which is no number"):
+        check_chart(spec(**told), "Bars.", "fig-x")
+
+
+def executed(folder: Path, source: str, *shown: dict[str, Any]) -> Path:
+    """A notebook that shows these outputs in one cell."""
+    outputs = [nbformat.v4.new_output("display_data", data=data) for data in shown]
+    cell = nbformat.v4.new_code_cell(source, outputs=outputs)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "show-x.ipynb")
+    return folder / "show-x.ipynb"
+
+
+def test_a_build_ends_with_the_chapter_and_the_label(tmp_path: Path) -> None:
+    table = executed(tmp_path, "#| label: tbl-x\n", {"text/markdown": "| a |\n|---|\n| nan |"}, {"text/markdown": "A table."})
+    with pytest.raises(InputError, match=r"show-x\.ipynb \(tbl-x\): text is '\| nan \|': shows nan"):
+        chapter(table, tmp_path, STAMP)
+    chart = {VEGA_MIME: spec(description="d"), "image/svg+xml": "<svg/>", ROWS_MIME: "x\n1\n"}
+    figure = executed(tmp_path, "#| label: fig-x\n", chart, {"text/markdown": "Lines of times."})
+    with pytest.raises(InputError, match=r"show-x\.ipynb \(fig-x\): caption is 'Lines'"):
+        chapter(figure, tmp_path, STAMP)
+    sentence = executed(tmp_path, "", {"text/markdown": "It takes None s."})
+    with pytest.raises(InputError, match=r"show-x\.ipynb \(.+\): text is 'It takes None s\.'"):
+        chapter(sentence, tmp_path, STAMP)

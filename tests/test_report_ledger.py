@@ -1,0 +1,62 @@
+"""The chapter on what would change the verdicts, from the reference run: every claim once, with its quotation, and what agrees with it."""
+
+import polars as pl
+import pytest
+
+from tierwise.analysis.claims import load_claims
+from tierwise.report.chapters import ledger
+from tierwise.report.display import Table
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
+
+LONGEST_WORD = 25
+"""Characters: what a column of six can hold on paper."""
+
+
+@pytest.fixture(scope="module")
+def run() -> Run:
+    found = open_reference()
+    assert found, "a reference run ships"
+    return found
+
+
+@pytest.fixture(scope="module")
+def table(run: Run) -> pl.DataFrame:
+    return ledger.frame(run)
+
+
+def test_every_claim_stands_in_one_of_two_tables_with_its_quotation(run: Run, table: pl.DataFrame) -> None:
+    rows = [*ledger.judged(run, table).rows, *ledger.reported(run, table).rows]
+    assert sorted(row[0] for row in rows) == sorted(claim.id for claim in load_claims().claims)
+    assert all(row[1].startswith("“") and row[1].endswith("”") for row in rows)
+
+
+def test_what_rests_on_a_fit_says_what_is_left_to_be_wrong(run: Run, table: pl.DataFrame) -> None:
+    found = ledger.fits(run, table)
+    assert isinstance(found, Table)
+    assert {row[0] for row in found.rows} == {claim.id for claim in load_claims().claims if claim.fitted}
+    assert all(all(row) for row in found.rows)
+
+
+def test_flips_are_those_of_the_verdicts_and_the_sentence_names_them(run: Run, table: pl.DataFrame) -> None:
+    flips = {claim.id for claim in run.verdicts if claim.flip and claim.flip.flips}
+    assert flips
+    assert set(table.filter(pl.col("flips"))["claim"]) == flips
+    rows = pl.DataFrame({"clean": [90], "observed": [100]})
+    told = ledger.answer(run, table, rows).text
+    assert all(name in told.split("moved by half")[1].split(".")[0] for name in flips)
+    assert "90 clean of 100 observations" in told
+
+
+def test_every_estimate_is_stamped_and_of_one_run(run: Run, table: pl.DataFrame) -> None:
+    for row in table.filter(pl.col("estimate").is_not_null()).rows(named=True):
+        assert "**" in row["found"], row["claim"]
+        assert row["between_runs"] == ledger.ONE_RUN
+        assert "alone" in row["agreeing"] or "agree" in row["agreeing"], row["claim"]
+
+
+def test_the_tables_fit_a_page(run: Run, table: pl.DataFrame) -> None:
+    for shown in (ledger.judged(run, table), ledger.fits(run, table), ledger.reported(run, table)):
+        assert isinstance(shown, Table)
+        assert len(shown.header) <= 6
+        assert max(len(word) for row in shown.rows for cell in row for word in cell.replace("\\", "").split()) <= LONGEST_WORD

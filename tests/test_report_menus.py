@@ -1,0 +1,199 @@
+"""What a reader takes from a figure: its menu, the query that makes its rows from the published files, what describes them."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import duckdb
+import polars as pl
+import pytest
+
+import cells
+from browsing import browsing, look
+from report_built import Built
+from report_run import RUN_ID
+from tierwise.core import paths
+from tierwise.core.errors import InputError
+from tierwise.report import dictionary, queries
+from tierwise.report.display import Figure
+from tierwise.report.run import Run, open_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHAPTERS: Final = [path.stem.removeprefix("show-") for path in sorted((paths.home() / "notebooks").glob("show-*.ipynb"))]
+DRAWN: Final = [chapter for chapter in CHAPTERS if cells.labels(chapter)]
+NO_ROWS_OF_A_RUN: Final = {"fig-cost-devices", "fig-cost-break-evens", "fig-survey-arrays-hunt"}
+"""Figures of prices, and of what was simulated and stands in the manifest."""
+
+
+@pytest.fixture(scope="module")
+def reference() -> Run:
+    return open_run(raw=paths.reference())
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Path:
+    """A published folder, as far as queries go."""
+    folder = tmp_path_factory.mktemp("published")
+    shutil.copytree(reference.folder, folder / "run")
+    (folder / "rows").mkdir()
+    return folder
+
+
+def shown(chapter: str, run: Run) -> dict[str, Figure]:
+    """The figures that a chapter draws of `run`, by label."""
+    return {label: figure for label, figure in cells.drawn(chapter, run).items() if isinstance(figure, Figure)}
+
+
+@pytest.mark.parametrize("chapter", DRAWN)
+def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
+    chapter: str, reference: Run, published: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def from_files(run: Run, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
+        asked.append(sql)
+        with duckdb.connect(":memory:") as connection:
+            return pl.DataFrame(connection.sql(queries.script(run, queries.bound(sql, parameters))).to_arrow_table())
+
+    here = shown(chapter, reference)
+    monkeypatch.chdir(published)
+    monkeypatch.setattr(queries, "ask", from_files)
+    there = shown(chapter, reference)
+    assert here
+    assert asked or set(here) <= NO_ROWS_OF_A_RUN
+    assert here.keys() == there.keys()
+    for label, figure in here.items():
+        assert not figure.rows.is_empty()
+        assert csv(there[label]) == csv(figure), label
+
+
+def csv(figure: Figure) -> list[str]:
+    """The rows that a reader downloads, in any order."""
+    return sorted(figure.bundle()["text/csv"].splitlines())
+
+
+def test_every_figure_has_a_menu_with_its_image_rows_query_and_citation(built: Built) -> None:
+    figures = built.page.select("figure.fig")
+    assert len(figures) == len(built.page.select("details.figure-menu > summary")) >= 3
+    for figure in figures:
+        label = str(figure["id"])
+        menu = figure.select_one("details.figure-menu")
+        assert menu is not None
+        targets = [str(link["href"]) for link in menu.select("a[download]")]
+        wanted = [f"figures/{label}.svg", f"rows/{label}.csv", f"rows/{label}.json", "citation.bib"]
+        assert set(wanted) <= set(targets)
+        assert all((built.site / target).is_file() for target in targets)
+        assert (f"queries/{label}.sql" in targets) == bool(menu.select("pre")) == (label not in NO_ROWS_OF_A_RUN)
+        told = " ".join(menu.get_text(" ").split())
+        assert re.search(r"in Python: tierwise\.[\w., ]+\.", told, re.IGNORECASE)
+        assert f"Figure {label}, run {RUN_ID}" in told
+        assert re.search(r"commit ([0-9a-f]{40}(-dirty)?|unversioned)\.", told)
+        assert menu.select_one("button.png[hidden]") is not None, "a page without scripts offers no PNG"
+
+
+def test_the_menu_works_by_keyboard_gives_a_png_and_is_not_printed(built: Built, chromium: "Browser") -> None:
+    with browsing(chromium, "file:", 390, "dark") as page:
+        look(page, (built.site / "index.html").as_uri(), 390)
+        menu = page.locator("#fig-times .figure-menu")
+        menu.locator("summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "SVG"
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        with page.expect_download() as handed:
+            page.keyboard.press("Enter")
+        assert handed.value.suggested_filename == "fig-times.png"
+        assert Path(handed.value.path()).read_bytes().startswith(b"\x89PNG")
+        page.emulate_media(media="print")
+        assert not menu.is_visible()
+
+
+def test_beside_each_figure_stand_its_columns_with_units_its_run_and_its_host(built: Built) -> None:
+    for path in (built.site / "rows").glob("*.json"):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        columns = pl.read_csv(path.with_suffix(".csv")).columns
+        assert [column["name"] for column in told["columns"]] == columns
+        assert all(column["meaning"] and column["type"] for column in told["columns"])
+        assert told["run"]["id"] == RUN_ID
+        assert told["host"]["cores"] >= 1
+        assert told["report"]["version"] == built.site.name
+    (elapsed,) = (column for column in told_of(built, "fig-times") if column["name"] == "time_ms")
+    assert elapsed["unit"] == "ms"
+
+
+def told_of(built: Built, label: str) -> list[dict[str, str]]:
+    columns: list[dict[str, str]] = json.loads((built.site / "rows" / f"{label}.json").read_text(encoding="utf-8"))["columns"]
+    return columns
+
+
+def test_the_later_steps_are_named_from_the_query_on(built: Built) -> None:
+    told = json.loads((built.site / "rows" / "fig-times.json").read_text(encoding="utf-8"))
+    assert told["python"] == ["tierwise.studies.index_placement.reading.figures.times"]
+    assert told["queries"] == ["queries/fig-times.sql"]
+    script = (built.site / "queries" / "fig-times.sql").read_text(encoding="utf-8")
+    assert "pair = 'source-m'" in script
+    assert "?" not in re.sub(r"--.*", "", script)
+
+
+@pytest.fixture(scope="module")
+def with_rows(published: Path, reference: Run) -> Path:
+    """The published folder with the rows of every figure."""
+    for chapter in DRAWN:
+        for label, figure in shown(chapter, reference).items():
+            (published / "rows" / f"{label}.csv").write_text(figure.bundle()["text/csv"], encoding="utf-8")
+    return published
+
+
+def columns_of(schema: Any, above: str = "") -> Iterator[str]:
+    """Names of the columns of a Parquet file, with those in its structures."""
+    for name, kind in schema.items():
+        yield f"{above}{name}"
+        inner = kind.inner if isinstance(kind, pl.List) else kind
+        if isinstance(inner, pl.Struct):
+            yield from columns_of(inner.to_schema(), f"{above}{name}.")
+
+
+def test_every_column_of_the_published_files_is_in_the_data_dictionary(with_rows: Path) -> None:
+    told = dictionary.dictionary(with_rows)
+    tables = {text.split("`")[0].split("/")[0].removesuffix(".parquet"): text for text in told.split("\n## `run/")[1:]}
+    files = sorted((with_rows / "run").rglob("*.parquet"))
+    assert {path.relative_to(with_rows / "run").parts[0].removesuffix(".parquet") for path in files} == set(tables)
+    for path in files:
+        table = tables[path.relative_to(with_rows / "run").parts[0].removesuffix(".parquet")]
+        for column in columns_of(pl.read_parquet_schema(path)):
+            assert re.search(rf"^\| `{re.escape(column)}` \| [^|]+ \| [^|]*\| [^|]{{10,}} \|", table, re.MULTILINE), (path.name, column)
+    behind = told.split("\n## `rows/")[1]
+    for path in (with_rows / "rows").glob("*.csv"):
+        for column in pl.read_csv(path).columns:
+            assert re.search(rf"^\| `{column}` \| .*`{path.stem}`", behind, re.MULTILINE), (path.name, column)
+
+
+def test_a_column_without_a_meaning_is_refused_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "fig-x.csv").write_text("state,colour\nFL,red\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"fig-x\.csv: column is 'colour': has no meaning"):
+        dictionary.described(tmp_path / "fig-x.csv")
+
+
+def test_a_unit_that_is_said_agrees_with_the_name() -> None:
+    for name, table in dictionary.tables().items():
+        for column, told in table.columns.items():
+            by_name = next((unit for end, unit in dictionary.UNITS.items() if column.endswith(end)), "")
+            assert not told.unit or not by_name or by_name == told.unit or by_name in {"1/s", "pages"}, (name, column)
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters", "query"),
+    [
+        ("select 'a?' as x where y = ? and z = ?", ["it's", 2.5], "select 'a?' as x where y = 'it''s' and z = 2.5"),
+        ("-- which?\nselect $2, $1, $2", [True, None], "-- which?\nselect null, true, null"),
+        ("select list_contains(?, x)", [["a", "b"]], "select list_contains(['a', 'b'], x)"),
+    ],
+)
+def test_a_query_is_told_with_its_parameters_in_it(sql: str, parameters: list[Any], query: str) -> None:
+    assert queries.bound(sql, parameters) == query

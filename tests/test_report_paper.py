@@ -1,0 +1,189 @@
+"""The paper: short, legible, and of the chapters' own numbers; titles that state findings; the strip of verdicts; costs of a read."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import nbformat
+import polars as pl
+import pytest
+
+from rejected_run import RUN_ID as REJECTED
+from rejected_run import rejected_run
+from report_built import Built, bare, page_images, pdf_text
+from tierwise.analysis.rules import Verdict
+from tierwise.analysis.verdicts import DECIDED
+from tierwise.core import paths
+from tierwise.core.words import Substrate
+from tierwise.report import notebooks
+from tierwise.report.chapters import volumes
+from tierwise.report.chapters.answer import answer
+from tierwise.report.display import ROWS_MIME, Figure
+from tierwise.report.figures import verdicts
+from tierwise.report.formats import number
+from tierwise.report.notebooks import Shown
+from tierwise.report.prices import answer_of
+from tierwise.report.project import PAPER_NOTEBOOK, elsewhere
+from tierwise.report.run import Run, open_run, source_pair
+from tierwise.report.site import PDFS
+from tierwise.report.titles import titled
+from tierwise.studies.index_placement.reading import chapter_summary as census
+from tierwise.studies.pgbench_placement.reading import chapter as pgbench
+from tierwise.studies.ram_or_ssd.reading import chapter as zipf
+from tierwise.studies.ram_or_ssd.reading import figures_placements as placed
+from tierwise.studies.read_latency.reading import answer as latency
+from tierwise.studies.survey_arrays.reading import chapter as arrays
+from tierwise.studies.survey_placement.reading import chapter as survey
+from tierwise.studies.wal_placement.reading import answer as wal
+
+PAGES: Final = 12
+SECTIONS: Final = (
+    *("1 The answer", "2 The question", "3 Method", "3.1 Verdicts", "4 Table, index or WAL?", "4.2 When the order flips", "4.3 The WAL"),
+    *("5 RAM, SSD or volume?", "6 Verdicts", "7 Limits", "8 How to cite"),
+)
+BODY_PT, LEAST_PT = 10.0, 6.0
+"""Sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it."""
+ZOOM: Final = 1.5
+"""Pixels that pdftohtml counts for a point."""
+
+
+@pytest.fixture(scope="module")
+def reference() -> Run:
+    return open_run(raw=paths.reference())
+
+
+@pytest.fixture(scope="module")
+def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    raw: Path = tmp_path_factory.mktemp("raw")
+    rejected_run(raw)
+    return open_run(REJECTED, raw)
+
+
+def shown_by(executed: Path, *stems: str) -> dict[str, Shown]:
+    """What the executed notebooks `stems` show under a label."""
+    return {part.label: part for stem in stems for part in notebooks.read(executed / f"{stem}.ipynb") if part.label}
+
+
+def test_the_paper_is_short_and_has_its_sections(built: Built) -> None:
+    assert len(page_images(built.site / PDFS["paper"])) <= PAGES
+    text = pdf_text(built.site, name=PDFS["paper"])
+    places = [text.find(bare(section)) for section in SECTIONS]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_what_it_shows_is_what_the_chapters_show(built: Built) -> None:
+    paper = shown_by(built.executed, PAPER_NOTEBOOK)
+    chapters = shown_by(built.executed, *(path.stem for path in built.executed.glob("show-*.ipynb") if path.stem != PAPER_NOTEBOOK))
+    assert len(paper) >= 6
+    for label, part in paper.items():
+        assert part.body.get(ROWS_MIME) == chapters[label].body.get(ROWS_MIME), label
+        assert part.text == chapters[label].text, label
+        assert part.body.get("text/markdown") == chapters[label].body.get("text/markdown"), label
+
+
+def test_its_figures_are_counted_through_and_their_rows_lie_beside_the_site(built: Built) -> None:
+    text = pdf_text(built.site, name=PDFS["paper"])
+    figures = [label for label in shown_by(built.executed, PAPER_NOTEBOOK) if label.startswith("fig-")]
+    assert [int(found) for found in re.findall(r"Figure(\d+)\.(?=[A-Z])", text)] == [*range(1, len(figures) + 1)]
+    for label in figures:
+        assert f"rows/{label}.csv".replace("-", "") in text
+        assert (built.site / "rows" / f"{label}.csv").is_file()
+
+
+def test_every_sentence_with_a_number_says_how_it_came_to_be(built: Built) -> None:
+    stamps = re.compile("|".join((*Substrate, "rows alone", "No answer yet", "profile")))
+    for part in notebooks.read(built.executed / f"{PAPER_NOTEBOOK}.ipynb"):
+        if part.from_rows and re.search(r"\d", part.text):
+            assert stamps.search(part.text), part.text
+
+
+def test_its_letters_are_large_enough(built: Built) -> None:
+    if not shutil.which("pdftohtml"):
+        pytest.skip("pdftohtml is not installed (Debian: poppler-utils), so the sizes of letters are not known")
+    command = ["pdftohtml", "-xml", "-i", "-stdout", str(built.site / PDFS["paper"])]
+    page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    sizes = {font: float(size) / ZOOM for font, size in re.findall(r'<fontspec id="(\d+)" size="(\d+)"', page)}
+    letters: Counter[float] = Counter()
+    for font, text in re.findall(r'<text [^>]*font="(\d+)">(.*?)</text>', page):
+        letters[sizes[font]] += len(re.sub(r"<[^>]+>", "", text))
+    assert letters.most_common(1)[0][0] == pytest.approx(BODY_PT, abs=0.4)
+    assert min(letters) >= LEAST_PT
+
+
+def test_what_the_paper_has_not_is_the_annex_s() -> None:
+    chapters = {"a.qmd": "# One {#sec-one}\n", "b.qmd": "# About {.unnumbered #sec-b}\n", "c.qmd": "# Two {#sec-two}\n::: {#fig-x}\n"}
+    assert elsewhere("# Own {#sec-own}\nSee @sec-own, @sec-two and @fig-x.", chapters) == (
+        "# Own {#sec-own}\nSee @sec-own, the annex's Chapter\u00a02 and the annex's Chapter\u00a02."
+    )
+
+
+def test_a_title_is_the_finding_or_else_the_question() -> None:
+    assert titled("WAL", "it pays", "Does it pay?", "sec-w").text == "# WAL: it pays {#sec-w}\n\n*Does it pay?*"
+    assert titled("WAL", "", "Does it pay?", "sec-w").text == "# WAL: does it pay? {#sec-w}"
+
+
+def titles(executed: Mapping[str, nbformat.NotebookNode]) -> dict[str, str]:
+    """Chapter -> the first line of what its cell with a title shows."""
+    return {
+        stem: cell.outputs[0].data["text/markdown"].splitlines()[0]
+        for stem, notebook in executed.items()
+        for cell in notebook.cells
+        if cell.cell_type == "code" and cell.source.startswith("titled(")
+    }
+
+
+def test_titles_have_their_stamp_or_ask(built: Built) -> None:
+    found = titles({path.stem: nbformat.read(path, as_version=4) for path in built.executed.glob("show-*.ipynb")})
+    assert len(found) >= 11
+    for chapter, title in found.items():
+        told = title.partition(" {#")[0]
+        assert told.endswith("?") or re.search("|".join(Substrate), told) or "published statements" in told or "workload" in told, chapter
+    assert "the index alone on SSD leaves" in found["show-index_placement"]
+    assert found["show-pgbench_placement"].partition(" {#")[0].endswith("?"), "nothing of it was measured"
+
+
+def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(reference: Run) -> None:
+    assert verdicts.LOOKS.keys() == set(Verdict)
+    assert len({shape for shape, _ in verdicts.LOOKS.values()}) == len(verdicts.LOOKS), "read in grey"
+    rows = verdicts.judged(reference)
+    assert dict(rows.select("claim", "verdict").rows()) == {claim.id: claim.verdict.mark for claim in reference.verdicts}
+    strip = verdicts.strip(reference, rows)
+    assert isinstance(strip, Figure)
+    decided = sum(claim.verdict in DECIDED for claim in reference.verdicts)
+    assert str(strip.chart.title).startswith(f"{decided} of {len(reference.verdicts)} published statements")
+    assert strip.rows.height == len(reference.verdicts)
+
+
+def test_where_nothing_is_decided_the_strip_says_so(reference: Run) -> None:
+    undecided = verdicts.judged(reference).with_columns(verdict=pl.lit(Verdict.UNDECIDED.mark))
+    assert verdicts.told(undecided) == f"None of {len(undecided)} published statements is decided"
+
+
+def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
+    found = answer_of(reference)
+    rows = placed.placements(reference)
+    costs = {number(each.cost_a_year / found.load.reads_per_s) for each in found.delivered}
+    assert {number(usd) for usd in rows["usd"]} == costs
+    assert rows["usd"].is_sorted()
+    assert (rows["storage_usd"] < rows["usd"]).all()
+    assert set(rows["kind"]) == set(placed.KINDS), "RAM, an SSD, a volume and disks"
+    assert placed.told(rows).startswith("A delivered read is cheapest from ")
+
+
+def test_the_volumes_begin_with_the_one_that_the_answer_names(reference: Run) -> None:
+    first = volumes.table(reference).rows[0]
+    assert f"from {first[2]} " in answer(reference).text
+    assert f"({first[0]})" in answer(reference).text
+
+
+def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:
+    pairs = {letter: source_pair(letter) for letter in "MVH"}
+    assert census.finding(rejected, pairs["M"]) == pgbench.finding(rejected, pairs["V"]) == ""
+    assert arrays.finding(rejected, pairs["H"]) == survey.finding(rejected, pairs["H"]) == ""
+    assert wal.finding(rejected) == latency.finding(rejected) == ""
+    assert zipf.finding(rejected, source_pair("R")).endswith("(simulated)"), "no row of it is live"
