@@ -171,7 +171,7 @@ def mutated_table(draw: st.DrawFn, sample: bytes) -> bytes:
         case "named":
             table = table.rename({name: draw(st.sampled_from(["", "x", name.upper(), "x" * 10_000]))})
         case "typed":
-            kind = draw(st.sampled_from([pl.String, pl.Float32, pl.Int8, pl.Boolean, pl.Date, pl.List(pl.Int64)]))
+            kind: pl.DataType = draw(st.sampled_from([pl.String(), pl.Float32(), pl.Int8(), pl.Boolean(), pl.Date(), pl.List(pl.Int64)]))
             table = table.with_columns(pl.lit(None).cast(kind).alias(name))
         case "valued":
             value = pl.lit(odd).cast(table.schema[name], strict=False) if not table.schema[name].is_nested() else pl.lit(None)

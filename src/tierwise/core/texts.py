@@ -45,7 +45,7 @@ def read_json(path: Path, where: str = "") -> Any:
 
 
 def read_csv(path: Path) -> Iterator[list[str]]:
-    """The cells of each row of the comma-separated values in the file `path`.
+    """Yield the cells of each row of the comma-separated values in the file `path`.
 
     Raises:
         InputError: as `read_text`, or a quote is not closed (its row is named, from 1).
