@@ -20,6 +20,7 @@ from bad_input import PROCESSOR_S, Case, Child, Outcome
 from mutations import mutated_file, mutated_options
 from touchable import TARGETS, Target, make_home, read
 
+pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
 IN_PROCESS, BY_COMMAND, SOAKED = 1_000, 60, 10_000
@@ -128,7 +129,8 @@ def by_command(home: Path, case: Case) -> Outcome:
         )
         resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(2 * PROCESSOR_S), int(2 * PROCESSOR_S)))
         assert process.stderr is not None
-        said = process.stderr.read()
+        with process.stderr:
+            said = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = code = os.waitstatus_to_exitcode(status)
     finally:

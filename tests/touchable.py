@@ -336,7 +336,7 @@ TARGETS: Final = (
     Target("page trace", "mine/pages.lis", partial(page_trace, "mine/pages.lis"), PAGES),
     *(Target(f"drive's {ending}", f"mine/drive.{ending}", drive, DRIVE) for ending in ("trace", "model", "seek", "diskspecs")),
     Target("rows", f"{RUN}/timings.parquet", stored),
-    Target("manifest", f"{RUN}/manifest.json", stored, ("move-plan",)),
+    Target("manifest", f"{RUN}/manifest.json", stored, ("claims", "--run", REFERENCE)),
     Target("single reads", first("reads"), stored),
     Target("page sequence", first("traces"), partial(recorded, first("traces"))),
     Target("transactions", first("transactions"), partial(transacted, first("transactions"))),

@@ -17,7 +17,7 @@ from tierwise.advisor.cli import RunOption, advise, move_plan
 from tierwise.core import completion, data_sets, paths, studies
 from tierwise.core.answers import Format, FormatOption
 from tierwise.core.asking import YesOption, asking
-from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.errors import InputError, TierwiseError, one_line
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
 from tierwise.report.site import PDFS
@@ -313,7 +313,7 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="tierwise", standalone_mode=False))
     except TyperException as error:  # an option; without a message it was answered by the help
-        if told := " ".join(error.format_message().split()):
+        if told := one_line(error.format_message()):
             print(f"tierwise: {told} (--help says what there is)", file=sys.stderr)
         sys.exit(2)
     except typer.Abort:  # asked, and answered by no

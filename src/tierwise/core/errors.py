@@ -19,8 +19,8 @@ class InputError(TierwiseError):
     def __init__(self, where: str, *, field: str | None = None, value: object = None, rule: str, remedy: str | None = None):
         self.where, self.field, self.value, self.rule, self.remedy = where, field, value, rule, remedy
         subject = where if field is None else f"{where}: {field}"
-        got = "" if value is None else f" is {_line(repr(value))}"
-        super().__init__(f"{_line(subject)}{got}: {_line(rule)}" + (f". Remedy: {remedy}" if remedy else ""))
+        got = "" if value is None else f" is {one_line(repr(value))}"
+        super().__init__(f"{one_line(subject)}{got}: {one_line(rule)}" + (f". Remedy: {remedy}" if remedy else ""))
 
 
 class MissingError(TierwiseError):
@@ -35,7 +35,7 @@ class EvidenceError(TierwiseError):
     """A label that the evidence does not carry: a cold run that was not cold, a plan that is another plan."""
 
 
-def _line(text: str) -> str:
-    """`text` on one line, cut where it is too long for one."""
+def one_line(text: str) -> str:
+    """Return `text` on one line, cut where it is longer than `MOST` characters."""
     line = " ".join(text.split())
     return line if len(line) <= MOST else f"{line[: MOST - 4]} ..."
