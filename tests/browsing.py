@@ -98,6 +98,9 @@ def violations(page: "Page") -> list[str]:
     """What axe-core finds wrong on the open page, by any of its rules: rule, how often, and the first place."""
     if find_spec(AXE) is None:
         pytest.skip(f"{AXE} is not in this environment, so accessibility is not looked at (it is among the pins: make .venv/.ready)")
+    # without its preloading: of a file, axe may not read style sheets again
     page.evaluate((files(AXE) / "axe.min.js").read_text(encoding="utf-8"))
-    found = json.loads(page.evaluate("axe.run(document, {resultTypes: ['violations']}).then((found) => JSON.stringify(found.violations))"))
+    found = json.loads(
+        page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false}).then((found) => JSON.stringify(found.violations))")
+    )
     return [f"{one['id']} ({len(one['nodes'])}): {one['nodes'][0]['target']}" for one in found]

@@ -193,7 +193,7 @@ def test_the_manifest_names_no_folder_of_the_readers(smoke_home: Home, smoke: Ma
 def test_a_run_that_is_not_there_is_named_with_those_that_are(smoke_home: Home, smoke: Manifest) -> None:
     answer = smoke_home.command("report", "--run", "nonesuch")
     assert answer.returncode == 2
-    assert answer.stderr.strip().endswith(f"no such run; there are: {smoke.run_id}")
+    assert answer.stderr.strip().endswith(f"no such run; there are: {smoke.run_id}, reference. Remedy: make report measures one")
 
 
 @pytest.mark.soak

@@ -105,7 +105,7 @@ def test_while_the_pdf_is_made_the_time_left_is_still_told(
     monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
     monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
     monkeypatch.setattr(quarto, "SILENCE_S", 0.1)
-    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.5; printf '\\r[2/2]").replace("echo a PDF", "sleep 1; echo a PDF")
+    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.5; printf '\\r[2/2]").replace('echo "$pdf"', 'sleep 1; echo "$pdf"')
     program(f"1.10.18{slow}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
     choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
     told = re.findall(r"rendering: +(\d+)%, \d+:\d\d left \((.*)\)", capsys.readouterr().err)

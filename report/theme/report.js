@@ -45,6 +45,7 @@
   // PNG is drawn when it is asked for, on the page's ground; all else in a figure's menu is a file.
   function offer(place, view) {
     const button = place.parentNode.querySelector(":scope > .figure-menu .png");
+    if (!button) return;
     button.hidden = false;
     button.onclick = async () => {
       await view.background(colour("--ground")).runAsync();

@@ -14,6 +14,7 @@ from tierwise.report.site import LATEST
 
 STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
+PICTURE: Final = re.compile(r'<img src="([^":]+\.svg)"')
 FONT: Final = re.compile(r'url\("?([^")]+\.otf)"?\)')
 STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 LINK: Final = re.compile(r'<a href="([^":#]+)"')
@@ -61,6 +62,7 @@ def inlined(site: Path) -> str:
     page = PDF.sub("", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
     linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
     files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")
+    page = PICTURE.sub(lambda found: f'<img src="data:image/svg+xml;base64,{_base64(site / found[1])}"', page)
     page = page.replace("</body>", HANDED.format(files=files))
     page = STYLE.sub(lambda found: f"<style>\n{_style(site / found[1])}</style>", page)
     return SCRIPT.sub(lambda found: f"<script>\n{_script(site / found[1])}</script>", page)
@@ -68,8 +70,12 @@ def inlined(site: Path) -> str:
 
 def _style(path: Path) -> str:
     """A style sheet with its fonts in it."""
-    fonts = {name: base64.b64encode((path.parent / name).read_bytes()).decode() for name in FONT.findall(path.read_text(encoding="utf-8"))}
+    fonts = {name: _base64(path.parent / name) for name in FONT.findall(path.read_text(encoding="utf-8"))}
     return FONT.sub(lambda found: f'url("data:font/otf;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
+
+
+def _base64(path: Path) -> str:
+    return base64.b64encode(path.read_bytes()).decode()
 
 
 def _script(path: Path) -> str:
