@@ -59,7 +59,7 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
 
 def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> None:
     publish(home / "public")
-    assert "| `index.html`, `assets/`, `figures/`, `pictures/`, `rows/`, `sql/` |" in (home / "public" / "README.md").read_text(
+    assert "| `index.html`, `assets/`, `figures/`, `pictures/`, `queries/`, `rows/`, `sql/` |" in (home / "public" / "README.md").read_text(
         encoding="utf-8"
     )
     site = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}"
@@ -67,7 +67,7 @@ def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> 
     (site / "method.html").touch()
     publish(home / "other")
     told = (home / "other" / "README.md").read_text(encoding="utf-8")
-    assert "| `index.html`, `*.html`, `figures/`, `pictures/`, `rows/`, `site_libs/`, `sql/` |" in told
+    assert "| `index.html`, `*.html`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
 
 
 def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:
