@@ -58,6 +58,7 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
         ["Claim", "Quotation", "Bounds", "Found (95 % within the run; between runs)", "What agrees", "Verdict; by moved bounds"],
         rows,
         "Statements that are judged, and what would change the verdict. A star marks bounds that the text does not give itself. "
+        "Quotations and bounds are **published**; each number that was found is followed by its substrate. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
 
