@@ -29,7 +29,7 @@ app.add_typer(simulating, name="simulate")
 
 
 def sourced(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with an option for each data set that a reader may have from elsewhere; it is given them together, as `sources`."""
+    """Return `command` with an option for each data set that a reader may have from elsewhere; it is given them together, as `sources`."""
     asked = inspect.signature(command).parameters
     own = [parameter for name, parameter in asked.items() if name != "sources"]
     sets = [

@@ -263,7 +263,7 @@ def _as_root(command: str) -> str:
 
 
 def table(findings: list[Finding]) -> str:
-    """`findings` as text: a line each, and below what is missing what that costs and what mends it."""
+    """Return `findings` as text: a line each, and below what is missing what that costs and what mends it."""
     width = max(len(finding.name) for finding in findings)
     lines = []
     for finding in findings:

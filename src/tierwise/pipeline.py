@@ -60,7 +60,7 @@ class Asked:
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
 
     def inputs(self) -> Inputs:
-        """The inputs that the options decide."""
+        """Return the inputs that the options decide."""
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
@@ -134,7 +134,7 @@ def runs_in(folder: Path) -> Iterator[None]:
 
 
 def complete_run(folder: Path) -> Manifest:
-    """The manifest of the run in `folder`; `InputError` where it is not complete."""
+    """Return the manifest of the run in `folder`; `InputError` where it is not complete."""
     run = load_manifest(folder)
     if run.status != "complete":
         raise InputError("run", value=folder.name, rule="is not complete", remedy="make report with the same inputs continues it")

@@ -115,7 +115,7 @@ class Advice(Strict):
 
 
 def advise(workload: Workload, question: Question, book: Book, service_s: ServiceTimes | None = None) -> Advice:
-    """The best placement of the workload's relations on hdd and ssd; `service_s` where `times` was asked already.
+    """Return the best placement of the workload's relations on hdd and ssd; `service_s` where `times` was asked already.
 
     Raises:
         InputError: nothing is within the limits.
@@ -169,7 +169,7 @@ def times(workload: Workload, devices: Mapping[str, str] | None = None, *, seed:
 
 
 def times_by_seed(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[int, ServiceTimes]:
-    """`times` of as many seeds as an interval needs; `SEED` is among them."""
+    """Return `times` of as many seeds as an interval needs; `SEED` is among them."""
     return {seed: times(workload, devices, seed=seed) for seed in range(MINIMUM_REPEATS)}
 
 
@@ -179,7 +179,7 @@ def names(workload: Workload, devices: Mapping[str, str] | None = None) -> dict[
 
 
 def problem_of(workload: Workload, question: Question, service_s: ServiceTimes, book: Book) -> tuple[Problem, str | None]:
-    """The placement problem that `question` poses, and why it counts no money where it does not.
+    """Return the placement problem that `question` poses, and why it counts no money where it does not.
 
     Raises:
         MissingError: money is asked for, and a device has no price on the book's day.
@@ -219,7 +219,7 @@ def fixed(workload: Workload) -> dict[str, Placement]:
 
 
 def assumptions(workload: Workload) -> list[str]:
-    """What the predicted times take for granted."""
+    """Return what the predicted times take for granted."""
     told = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
         f"requests counted on the placement {workload.reference!r}, {workload.substrate}; the host's time of a job is as there",
@@ -263,6 +263,6 @@ def _against(best: Placement, problem: Problem, goal: Goal, host_s: float, /, na
 
 
 def regret(chosen: Placement, other: Placement, problem: Problem, host_s: float, goal: Goal) -> float:
-    """What the goal wants least of, with `chosen` over with `other`, less one; the host's time belongs to the time."""
+    """Return what the goal wants least of, with `chosen` over with `other`, less one; the host's time belongs to the time."""
     ours, theirs = (problem.objective(placement, goal) + (host_s if goal is Goal.QUICKEST else 0.0) for placement in (chosen, other))
     return ours / theirs - 1 if theirs else 0.0

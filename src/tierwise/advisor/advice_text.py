@@ -8,7 +8,7 @@ from tierwise.core.words import Goal
 
 
 def as_text(advice: Advice) -> str:
-    """Where each relation belongs, what that gives, and how it stands against the fixed placements and all others."""
+    """Return where each relation belongs, what that gives, and how it stands against the fixed placements and all others."""
     limits = f"at most {advice.ssd_gib:g} GiB on ssd" + (f" and {advice.budget:g} {advice.currency} a year" if advice.budget else "")
     rate = f", {advice.jobs_per_hour:g} jobs an hour" if advice.jobs_per_hour else ""
     parts = [
@@ -57,7 +57,7 @@ def duration(time_s: float) -> str:
 
 
 def money(value: float | None, advice: Advice) -> str:
-    """The sum with its currency; a dash where none is counted."""
+    """Return the sum with its currency; a dash where none is counted."""
     return "-" if value is None else f"{value:.3g} {advice.currency}"
 
 

@@ -20,7 +20,7 @@ SAMPLE_REQUESTS: Final = 2048
 
 
 def copy_s(size_bytes: int, source: Build, target: Build, way: Way = Way.SERVER) -> float:
-    """Seconds to copy a relation of `size_bytes` between new devices, until it is durable on the target (simulated)."""
+    """Return seconds to copy a relation of `size_bytes` between new devices, until it is durable on the target (simulated)."""
     if size_bytes <= 0:
         return 0.0
     copy = _page_by_page if way is Way.SERVER else _at_bandwidth

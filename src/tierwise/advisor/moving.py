@@ -38,12 +38,12 @@ class Times:
 
     @staticmethod
     def given(time_s: float) -> "Times":
-        """What a reader says, who has measured it."""
+        """Return what a reader says, who has measured it."""
         return Times({0: time_s}, Substrate.MEASURED)
 
     @staticmethod
     def simulated(seconds: Callable[[int], float]) -> "Times":
-        """Simulated seconds of each seed."""
+        """Return simulated seconds of each seed."""
         return Times({seed: seconds(seed) for seed in range(MINIMUM_REPEATS)}, Substrate.SIMULATED)
 
     @property
@@ -56,7 +56,7 @@ class Times:
         return Times({0: self.mean_s}, self.substrate)
 
     def at(self, block: int) -> float | None:
-        """The seconds of `block`, or the only ones that there are."""
+        """Return the seconds of `block`, or the only ones that there are."""
         return self.by_block.get(block, next(iter(self.by_block.values())) if len(self.by_block) == 1 else None)
 
 
@@ -94,7 +94,7 @@ class MovePlan(Strict):
 
 
 def check_jobs(jobs: int) -> int:
-    """`jobs`; `InputError` where there are none."""
+    """Return `jobs`; `InputError` where there are none."""
     if jobs < 1:
         raise InputError("--jobs", value=jobs, rule="must be at least 1")
     return jobs
@@ -239,7 +239,7 @@ def _copy_s(size_bytes: int, ends: tuple[str, str], way: Way, seed: int) -> floa
 
 
 def copies_s(sizes: Mapping[str, int], way: Way, ends: tuple[Maker, Maker], seed: int) -> float:
-    """Seconds to copy relations of `sizes`, one after the other, from the first of `ends` to the second (simulated)."""
+    """Return seconds to copy relations of `sizes`, one after the other, from the first of `ends` to the second (simulated)."""
     source, target = (maker(seed=seed) for maker in ends)
     return sum(copy_s(size, source, target, way) for size in sizes.values())
 

@@ -6,7 +6,7 @@ from tierwise.core.units import human_bytes
 
 
 def as_text(plan: MovePlan) -> str:
-    """What is copied, how long that takes, what a job saves, and when it has paid."""
+    """Return what is copied, how long that takes, what a job saves, and when it has paid."""
     moved = ", ".join(f"{name} ({human_bytes(size)})" for name, size in plan.relations.items())
     lines = [
         f"move {moved} from {plan.source} to {plan.target} and back, {plan.way}'s pace",

@@ -51,19 +51,19 @@ class Problem:
         return list(self.devices_bytes)
 
     def time_s(self, placement: Placement) -> float:
-        """Seconds of the storage for one job."""
+        """Return seconds of the storage for one job."""
         return float(sum(self.service_s[relation][placement[relation]] for relation in self.relations))
 
     def used_bytes(self, placement: Placement, tier: str) -> int:
         return sum(self.sizes_bytes[relation] for relation in self.relations if placement[relation] == tier)
 
     def devices(self, placement: Placement) -> dict[str, float]:
-        """Shares of a device that the placement takes of each tier: of its room or of its time, whichever is more."""
+        """Return shares of a device that the placement takes of each tier: of its room or of its time, whichever is more."""
         busy = {tier: sum(self.service_s[name][tier] for name in self.relations if placement[name] == tier) for tier in self.tiers}
         return {tier: max(self.used_bytes(placement, tier) / self.devices_bytes[tier], self.jobs_per_s * busy[tier]) for tier in self.tiers}
 
     def cost_a_year(self, placement: Placement) -> float | None:
-        """Money for `devices`; `None` where no price is counted."""
+        """Return money for `devices`; `None` where no price is counted."""
         if not self.prices:
             return None
         return sum(share * self.prices[tier] for tier, share in self.devices(placement).items())
@@ -73,7 +73,7 @@ class Problem:
         return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:
-        """Whether the placement lies within the budget, if there is one."""
+        """Return whether the placement lies within the budget, if there is one."""
         cost = self.cost_a_year(placement)
         return self.budget is None or cost is None or cost <= self.budget * (1 + ALIKE)
 
@@ -81,7 +81,7 @@ class Problem:
         return self.fits(placement) and self.affordable(placement)
 
     def objective(self, placement: Placement, goal: Goal) -> float:
-        """What `goal` wants least of: seconds a job, or money a year."""
+        """Return what `goal` wants least of: seconds a job, or money a year."""
         if goal is Goal.QUICKEST:
             return self.time_s(placement)
         cost = self.cost_a_year(placement)
@@ -90,7 +90,7 @@ class Problem:
 
 
 def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
-    """The best of all placements, ties as in `solve`; `None` where none is within the limits, or there are too many relations."""
+    """Return the best of all placements, ties as in `solve`; `None` where none is within the limits, or there are too many relations."""
     if len(problem.relations) > EXHAUSTIVE_RELATIONS:
         return None
     feasible = [placement for placement in every(problem) if problem.feasible(placement)]
@@ -104,11 +104,11 @@ def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
 
 
 def every(problem: Problem) -> Iterator[Placement]:
-    """Each way to give every relation a tier."""
+    """Yield each way to give every relation a tier."""
     for tiers in product(problem.tiers, repeat=len(problem.relations)):
         yield dict(zip(problem.relations, tiers, strict=True))
 
 
 def limited_bytes(problem: Problem, placement: Placement) -> int:
-    """Bytes that lie on the tiers that have a limit."""
+    """Return bytes that lie on the tiers that have a limit."""
     return sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes)

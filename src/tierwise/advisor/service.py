@@ -50,7 +50,7 @@ class Requests(Protocol):
         """The requests that one job makes, a number that may have a fraction."""
 
     def service_s(self, build: Build, size_bytes: int) -> float:
-        """Seconds that they take on the device of `build`, from which nothing else is asked."""
+        """Return seconds that they take on the device of `build`, from which nothing else is asked."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Counted:
 def pace_s(
     device: DeviceModel, operations: Sequence[Operation], places: Iterator[int], size_bytes: int, *, depth: int, requests: int = REQUESTS
 ) -> float:
-    """Mean seconds from one completion to the next of `requests`, of which `depth` are always waiting, with `operations` in turn."""
+    """Return mean seconds from one completion to the next of `requests`, of which `depth` are always waiting, with `operations` in turn."""
     asked = islice(zip(cycle(operations), places, strict=False), requests)
     for tag, (operation, place) in enumerate(islice(asked, depth)):
         device.submit(0.0, tag, operation, place, size_bytes)

@@ -40,7 +40,7 @@ class Strategy:
 
 
 def strategies_of(workload: Workload, book: Book) -> list[Strategy]:
-    """Each placement of the workload that was measured often enough without a flag, the quickest first."""
+    """Return each placement of the workload that was measured often enough without a flag, the quickest first."""
     found = []
     for name, measured in workload.measured.items():
         if measured.estimate.value is None:

@@ -37,7 +37,7 @@ class Relation:
     requests: Sequence[Requests]
 
     def service_s(self, device: Build) -> float:
-        """Seconds of one job's requests on `device`."""
+        """Return seconds of one job's requests on `device`."""
         return sum(asked.service_s(device, self.size_bytes) for asked in self.requests)
 
 
@@ -96,7 +96,7 @@ class Workload:
         return NewDevice(load_device(str(model)), seed, self.stretch * float(known.get("scale", 1.0)))
 
     def device_name(self, tier: str) -> str | None:
-        """The device of the run's tier; `None` where the tier is a real directory."""
+        """Return the device of the run's tier; `None` where the tier is a real directory."""
         found = self.tiers.get(tier, {}).get("device")
         return str(found) if found else None
 
@@ -126,7 +126,7 @@ def workload_of(
     name: str = "",
     rows: pl.DataFrame | None = None,
 ) -> Workload:
-    """`read_workload` where the run of `connection` is open already, and its heat of `study` on `pair` perhaps too: `rows`."""
+    """Return `read_workload` where the run of `connection` is open already, and its heat of `study` on `pair` perhaps too: `rows`."""
     run_id = run_folder.name
     there = {one: heat.pairs_of(connection, one) for one in heat.placeable()}
     study = _one_of("--study", study, [one for one, pairs in there.items() if pairs], run_id)

@@ -177,5 +177,5 @@ class Claims(Strict):
 
 
 def load_claims() -> Claims:
-    """Every published claim; `InputError` names the field that breaks a rule."""
+    """Return every published claim; `InputError` names the field that breaks a rule."""
     return read_toml(paths.data() / "published" / "claims.toml", Claims)

@@ -24,7 +24,7 @@ _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
-    """Every series that `claim` needs and the run of `connection` has on `pair`: one for each case, or order, and arm.
+    """Return every series that `claim` needs and the run of `connection` has on `pair`: one for each case, or order, and arm.
 
     With `variant` the cases are looked up in its rows; a case of a study that has none stays as it is.
     """
@@ -40,7 +40,7 @@ def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, va
 
 
 def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) -> list[str]:
-    """Every variant but the published one that the run measured on `pair` in a study of `claim`."""
+    """Return every variant but the published one that the run measured on `pair` in a study of `claim`."""
     studies = sorted({case.study for case in claim.cases if VARIANT in case.select})
     found = {
         name
@@ -58,13 +58,13 @@ def reads_of(
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
-    """The one substrate of all rows on `pair`, else ``mixed``; `None` where it has no row."""
+    """Return the one substrate of all rows on `pair`, else ``mixed``; `None` where it has no row."""
     found = connection.execute("select distinct substrate from timings where pair = ?", [pair]).fetchall()
     return Substrate.of({Substrate(word) for (word,) in found}) if found else None
 
 
 def facts_of(manifest: Manifest, facts: Facts, pair: str) -> Any | None:
-    """What the study found out once on `pair`, as the manifest keeps it."""
+    """Return what the study found out once on `pair`, as the manifest keeps it."""
     records = (record for record in manifest.studies if (record.name, record.pair) == (facts.study, pair))
     return next((record.facts.get(facts.key) for record in records), None)
 

@@ -44,18 +44,18 @@ class Record:
 
 
 def placeable() -> list[str]:
-    """Every study whose relations can be placed."""
+    """Return every study whose relations can be placed."""
     return studies.having(HEAT)
 
 
 def heat_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> pl.DataFrame:
-    """The rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
+    """Return the rows of ``<study>_heat`` on `pair` in the run of `connection`, unflagged; empty where it measured none."""
     ordered = f"select * from {study}_heat where pair = ? and not flagged order by workload, arm, trial, block, step, relation"
     return pl.DataFrame(connection.sql(ordered, params=[pair]).to_arrow_table())
 
 
 def every() -> str:
-    """The query for the rows of every study's heat that are not flagged: those of `heat_of` with the study's name."""
+    """Return the query for the rows of every study's heat that are not flagged: those of `heat_of` with the study's name."""
     union = "\nunion all by name\n".join(f"select '{study}' as study, * from {study}_heat" for study in placeable())
     return f"from (\n{union}\n)\nwhere not flagged\norder by study, pair, workload, arm, trial, block, step, relation"
 
@@ -88,7 +88,7 @@ class Recorded:
 
 
 def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Recorded] | None:
-    """Every step of a trial that sent requests, as it was recorded; `None` where nothing of the trial was."""
+    """Return every step of a trial that sent requests, as it was recorded; `None` where nothing of the trial was."""
     trace = read_trace(run_folder, TraceKey(study, pair, trial))
     if trace is None:
         return None
@@ -97,7 +97,7 @@ def recorded(run_folder: Path, study: str, pair: str, trial: str) -> list[Record
 
 
 def requests_of(run_folder: Path, study: str, pair: str, trial: str, step: int) -> pl.DataFrame | None:
-    """The recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
+    """Return the recorded requests of one step of a trial, in `timings.traces.TRACE`'s columns, with `file` the relation with its fork and
     `relation` the one that it belongs to; `None` where none were recorded."""
     trace = read_trace(run_folder, TraceKey(study, pair, trial))
     if trace is None:

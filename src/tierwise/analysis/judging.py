@@ -140,7 +140,7 @@ class Grounds:
         )
 
     def substrate(self) -> Substrate | None:
-        """The one substrate of all rows on the pair, else mixed; `None` where there is no row."""
+        """Return the one substrate of all rows on the pair, else mixed; `None` where there is no row."""
         return evidence.pair_substrate(self.rows.connection, self.pair) if self.rows else None
 
 
@@ -149,7 +149,7 @@ Judge = Callable[[Claim, Grounds], Judgement]
 
 
 def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", cases: Sequence[CaseVerdict] = ()) -> Ruling:
-    """`outcome` with the conditions of `cases`, and with what would decide it in the run of `manifest`, by cells of `study`."""
+    """Return `outcome` with the conditions of `cases`, and with what would decide it in the run of `manifest`, by cells of `study`."""
     return Ruling(
         verdict=outcome.verdict,
         reason=outcome.reason,
@@ -162,7 +162,7 @@ def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", c
 def as_judgement(
     found: ArmVerdict, *, pair: str, deciding_arm: IoArm | None, rests_on: Collection[IoArm], arms: Mapping[str, ArmVerdict]
 ) -> Judgement:
-    """What an arm says as what the pair says; `arms` say it otherwise."""
+    """Return what an arm says as what the pair says; `arms` say it otherwise."""
     shared = {name: getattr(found, name) for name in Finding.model_fields}
     return Judgement(
         **shared, pair=pair, low=found.low, high=found.high, deciding_arm=deciding_arm, rests_on=tuple(rests_on), arms=dict(arms)

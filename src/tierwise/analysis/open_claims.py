@@ -30,7 +30,7 @@ class Cause(StrEnum):
 
 
 def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911  one answer a cause
-    """What would decide a claim that is open for `cause` in the run of `manifest`, whose cells are those of `study`."""
+    """Return what would decide a claim that is open for `cause` in the run of `manifest`, whose cells are those of `study`."""
     match cause:
         case Cause.REJECTED:
             return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"

@@ -9,7 +9,7 @@ from tierwise.core.texts import read_text
 
 
 def published_series(file: str) -> pl.DataFrame:
-    """The rows of `file`, a path in the checkout, as it is cited.
+    """Return the rows of `file`, a path in the checkout, as it is cited.
 
     Raises:
         InputError: the file is absent, no UTF-8, or no table.

@@ -59,5 +59,5 @@ class Questions(Strict):
 
 
 def load_questions() -> Questions:
-    """Every question; `InputError` names the field that breaks a rule."""
+    """Return every question; `InputError` names the field that breaks a rule."""
     return read_toml(paths.data() / "published" / "questions.toml", Questions)

@@ -70,7 +70,7 @@ class CaseVerdict(Strict):
 
 
 def needed_bounds(claim: Claim) -> Bounds | None:
-    """What every interval of `claim` is held against; none for presence and shapes."""
+    """Return what every interval of `claim` is held against; none for presence and shapes."""
     return claim.bounds or ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
 
 
@@ -125,7 +125,7 @@ class Outcome:
 
 
 def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
-    """The verdict of a claim that speaks of `expected` cases.
+    """Return the verdict of a claim that speaks of `expected` cases.
 
     `cases` are those that were measured, in one arm at least.
     """
@@ -138,7 +138,7 @@ def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
 
 
 def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
-    """The one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
+    """Return the one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
     rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
 
     def weight(case: CaseVerdict) -> tuple[int, float, float]:

@@ -35,12 +35,12 @@ class Estimate:
 
 
 def enough(repeats: int) -> bool:
-    """Whether so many clean repeats (of blocks, or of seeds) give an answer."""
+    """Return whether so many clean repeats (of blocks, or of seeds) give an answer."""
     return repeats >= MINIMUM_REPEATS
 
 
 def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The rows of those groups by `keys` that have `enough`: one row a repeat, and none of a rejected one."""
+    """Return the rows of those groups by `keys` that have `enough`: one row a repeat, and none of a rejected one."""
     return rows.filter(pl.len().over(list(keys)) >= MINIMUM_REPEATS) if rows.height else rows
 
 

@@ -81,12 +81,12 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
 
 
 def as_json(verdicts: Sequence[ClaimVerdict]) -> dict[str, Any]:
-    """`verdicts` as JSON values: the version of their form, and one object a claim."""
+    """Return `verdicts` as JSON values: the version of their form, and one object a claim."""
     return {"version": JSON_VERSION, "claims": [verdict.model_dump(mode="json") for verdict in verdicts]}
 
 
 def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
-    """`verdicts` for a terminal: a line for each claim, one more for the reader's pair, and the statement below."""
+    """Return `verdicts` for a terminal: a line for each claim, one more for the reader's pair, and the statement below."""
     lines = []
     for verdict in verdicts:
         lines.append(f"{verdict.id:4}{verdict.verdict_text}")
@@ -103,7 +103,7 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
 
 
 def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
-    """How many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
+    """Return how many claims are decided, how many of these are simulated, and what keeps the others open, with what would decide them."""
     decided = [claim for claim in verdicts if claim.verdict in DECIDED]
     words = Counter(claim.verdict for claim in decided)
     simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)

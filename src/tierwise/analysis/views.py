@@ -16,14 +16,14 @@ ROWS: Final = "reading/rows.sql"
 
 
 def sql_of(study: str) -> str:
-    """The text of the study's `ROWS`, which a figure shows beside its numbers."""
+    """Return the text of the study's `ROWS`, which a figure shows beside its numbers."""
     return studies.text(study, ROWS)
 
 
 def open_views(
     raw: Path, run_id: str | None = None, change: Callable[[duckdb.DuckDBPyConnection], None] | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """`timings.store.connect` with the views that each study's SQL creates, one of which bears its name.
+    """Return `timings.store.connect` with the views that each study's SQL creates, one of which bears its name.
 
     `change` may alter the table `timings` of the connection before these views are made over it.
 

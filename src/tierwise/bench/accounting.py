@@ -65,7 +65,7 @@ def relation_io(
 
 
 def by_relation(query: pl.DataFrame, values: Iterable[float | None]) -> dict[str, float]:
-    """Sums of `values`, one for each request of the recorded `query`, by relation, its forks with it."""
+    """Return sums of `values`, one for each request of the recorded `query`, by relation, its forks with it."""
     sums: dict[str, float] = defaultdict(float)
     for relation, value in zip(query.filter(pl.col("operation") != END)["relation"], values, strict=True):
         sums[re.sub(rf"_({FORKS})$", "", relation)] += value or 0.0
@@ -73,7 +73,7 @@ def by_relation(query: pl.DataFrame, values: Iterable[float | None]) -> dict[str
 
 
 def with_traced_times(timings: Sequence[Timing], queries: Sequence[pl.DataFrame] | None, obstacle: str | None) -> list[Timing]:
-    """`timings` with what strace saw of the recorded `queries`, for each relation that nothing else counts; else why it did not."""
+    """Return `timings` with what strace saw of the recorded `queries`, for each relation that nothing else counts; else why it did not."""
     if queries is None:
         return [_filled(timing, {}, obstacle or UNCOUNTED) for timing in timings]
     return [_filled(timing, by_relation(query, query["traced_s"][:-1]), None) for timing, query in zip(timings, queries, strict=True)]

@@ -13,7 +13,7 @@ from tierwise.timings.manifest import DatasetRecord, Manifest, Stage, StudyRecor
 
 
 def update(manifest: Manifest, **changes: object) -> Manifest:
-    """`manifest` with `changes`, validated."""
+    """Return `manifest` with `changes`, validated."""
     return validate({**manifest.model_dump(), **changes}, Manifest, where=f"run {manifest.run_id}")
 
 
@@ -44,7 +44,7 @@ class Book:
         return load_manifest(self.folder).blocks_added(study, pair)
 
     def has(self, study: str, pair: str) -> bool:
-        """Whether `study` on `pair` was recorded."""
+        """Return whether `study` on `pair` was recorded."""
         return any((known.name, known.pair) == (study, pair) for known in load_manifest(self.folder).studies)
 
     def record(

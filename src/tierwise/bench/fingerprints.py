@@ -28,7 +28,7 @@ def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
 
 
 def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
-    """What decides the numbers of study `name` where `inputs` are asked for."""
+    """Return what decides the numbers of study `name` where `inputs` are asked for."""
     study, code = load_study(name), code_of_study(name, inputs)
     profile = inputs.profile
     asked: dict[str, Any] = {

@@ -30,7 +30,7 @@ class Counting:
         return self.obstacle is None
 
     def told(self) -> dict[str, str]:
-        """The clocks as a manifest keeps them."""
+        """Return the clocks as a manifest keeps them."""
         return {"one session": COUNTED, "several sessions": COUNTED if self.several else f"waited for: {self.obstacle}"}
 
 
@@ -47,12 +47,12 @@ class Inputs:
     counting: Counting = Counting()
 
     def pair_files(self) -> dict[str, dict[str, Any]]:
-        """Each pair with every device file that it names and the file of its machine, as they stand now."""
+        """Return each pair with every device file that it names and the file of its machine, as they stand now."""
         return {pair.name: pair_file(pair) for pair in self.pairs}
 
 
 def pair_file(pair: Pair) -> dict[str, Any]:
-    """`pair` with every device file that it names and the file of its machine, as they stand now."""
+    """Return `pair` with every device file that it names and the file of its machine, as they stand now."""
     return {
         **pair.model_dump(mode="json"),
         "devices": {name: device for tier in pair.tiers.values() for name, device in device_files(tier).items()},
@@ -67,7 +67,7 @@ def _machine_file(pair: str) -> dict[str, Any]:
 
 
 def code_version() -> str:
-    """``git describe``, or the package's version outside a checkout."""
+    """Return ``git describe``, or the package's version outside a checkout."""
     try:
         command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty", "--tags"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
@@ -81,7 +81,7 @@ def packages() -> dict[str, str]:
 
 
 def identity(source: str, option: str) -> str:
-    """What the source of a data set is known by: a file by its content, anything else by its name.
+    """Return what the source of a data set is known by: a file by its content, anything else by its name.
 
     Raises:
         InputError: a file that cannot be read; `option` is the reader's name for it.

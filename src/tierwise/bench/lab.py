@@ -88,7 +88,7 @@ class Lab:
     _past_the_cache: dict[str, bool] = field(default_factory=dict)  # by tier: direct I/O leaves nothing in the page cache
 
     def clock(self, *, alone: bool) -> ClockKind:
-        """The clock that what comes next can go by; `alone`: it is one session that has one request at a time."""
+        """Return the clock that what comes next can go by; `alone`: it is one session that has one request at a time."""
         if self.daemon is None or self.waiting:
             return ClockKind.WAITED
         if alone:
@@ -96,7 +96,7 @@ class Lab:
         return ClockKind.COUNTED_SEVERAL if self.group else ClockKind.WAITED
 
     def started_by(self, clock: ClockKind) -> AbstractContextManager[None]:
-        """What is started inside is in the group that `clock` counts, if it counts one."""
+        """Return a context: what is started in it is in the group that `clock` counts, if it counts one."""
         return self.group.entered() if self.group and clock is ClockKind.COUNTED_SEVERAL else nullcontext()
 
     def go_by(self, clock: ClockKind, *, session: int = 0) -> None:
@@ -126,7 +126,7 @@ class Lab:
             self.daemon.hold(held)
 
     def source_of(self, data_set: str) -> str:
-        """Where the reader wants `data_set` from."""
+        """Return where the reader wants `data_set` from."""
         return self.sources.get(data_set, SYNTHETIC)
 
     def note_dataset(self, dataset: DatasetLike) -> None:

@@ -70,7 +70,7 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
-    """Every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
+    """Return every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
 
     A study that has waited trials of its own has them in every block, where it can be counted at all.
     """

@@ -54,7 +54,7 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
 
 
 def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-    """`pairs` as this machine can have them: where nothing can be mounted, what would be emulated is simulated.
+    """Return `pairs` as this machine can have them: where nothing can be mounted, what would be emulated is simulated.
 
     Raises:
         MissingError: it can do neither.
@@ -72,12 +72,12 @@ def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
 
 
 def possible_counting() -> Counting:
-    """The clocks that this machine can go by: one session needs nothing, several a group that can be looked into."""
+    """Return the clocks that this machine can go by: one session needs nothing, several a group that can be looked into."""
     return Counting(session_group_obstacle())
 
 
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
-    """The profile's arms that this machine can do.
+    """Return the profile's arms that this machine can do.
 
     A server without direct I/O serves with buffered I/O instead. A simulated tier has the server's own reads replayed, which
     with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
@@ -90,7 +90,7 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
 
 
 def trials_of(name: str, *, profile: str, tiers: str = "", seed: int = 1, trials: str = "", **sources: str) -> pl.DataFrame:
-    """The trials that `run_study` would measure with the same arguments: a row each, with its pair and the coordinates of its cell.
+    """Return the trials that `run_study` would measure with the same arguments: a row each, with its pair and the coordinates of its cell.
 
     Raises:
         InputError: no trial is among the chosen ones.
@@ -147,7 +147,7 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
 
 
 def with_trials(study: AnyStudy, inputs: Inputs, chosen: str) -> AnyStudy:
-    """`study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked.
+    """Return `study` with those of its trials alone whose keys have every part of `chosen`; what all its rows must fulfil is not asked.
 
     Raises:
         InputError: no trial is among the chosen ones.

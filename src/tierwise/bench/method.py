@@ -62,7 +62,7 @@ def data_sets_in(code: Collection[str], names: Iterable[str]) -> frozenset[str]:
 
 
 def meaning(source: str) -> str:
-    """The text of a module as its syntax tree says it, without docstrings."""
+    """Return the text of a module as its syntax tree says it, without docstrings."""
     return _meaning(ast.parse(source))
 
 

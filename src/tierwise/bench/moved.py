@@ -48,7 +48,7 @@ class Touched:
 
 
 def relations_of(tables: Sequence[TableLike]) -> list[str]:
-    """Every table, its primary key and its indexes, named as the server stores them."""
+    """Return every table, its primary key and its indexes, named as the server stores them."""
     return [name for table in tables for name in (table.name.lower(), f"{table.name.lower()}_pkey", *table.indexes())]
 
 
@@ -94,7 +94,7 @@ def place(connection: Connection, tiers: Mapping[str, str]) -> None:
 
 
 def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, int]:
-    """Bytes of the main fork of each relation."""
+    """Return bytes of the main fork of each relation."""
     rows = connection.execute("SELECT name, pg_relation_size(name::regclass) FROM unnest(%s::text[]) AS name", [list(relations)])
     return dict(rows.fetchall())
 

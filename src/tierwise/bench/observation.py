@@ -53,11 +53,11 @@ class OnServer:
         return observe(self._study, turn, self._lab, self._state, self._run_folder)
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
-        """The substrate of the tiers that the trial touches."""
+        """Return the substrate of the tiers that the trial touches."""
         return turn.trial.substrate(self._lab.pair)
 
     def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """The study's own, and what the traces tell."""
+        """Return the study's own, and what the traces tell."""
         trials = {turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}
         return {
             **self._study.describe(self._lab, self._state),

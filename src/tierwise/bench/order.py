@@ -17,7 +17,7 @@ class Turn:
 
 
 def interleave(trials: Sequence[Trial[Cell]], *, blocks: int, seed: int) -> list[Turn]:
-    """Every trial once in each block, blocks one after the other.
+    """Return every trial once in each block, blocks one after the other.
 
     Within a block the preparations come in random order, and the trials of one preparation in random order, so that
     drift over time falls on every cell alike; the order depends on `seed` alone, so that a resumed run goes on in it.
@@ -36,7 +36,7 @@ def interleave(trials: Sequence[Trial[Cell]], *, blocks: int, seed: int) -> list
 
 
 def also_waited(trials: Sequence[Trial[Cell]], *, seed: int) -> tuple[Trial[Cell], ...]:
-    """A sample of the counted `trials`, drawn by `seed`, to be waited for as well: one of each placement."""
+    """Return a sample of the counted `trials`, drawn by `seed`, to be waited for as well: one of each placement."""
     by_placement: dict[str, list[Trial[Cell]]] = {}
     for trial in sorted(trials, key=lambda trial: trial.key):
         if not trial.waited:

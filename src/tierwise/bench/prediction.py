@@ -23,7 +23,7 @@ REPLAYS: Final = 2
 
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
-    """What the manifest says of the run's traces: how many trials have one, why others have none, and what was predicted from them.
+    """Return what the manifest says of the run's traces: how many trials have one, why others have none, and what was predicted from them.
 
     `rows`: the raw rows of the study, on any pair.
     """

@@ -74,7 +74,7 @@ class Recorder:
         self.queries: list[pl.DataFrame] = []
 
     def observed(self, *timings: Timing) -> Observed:
-        """What was watched, with the rows of those queries."""
+        """Return what was watched, with the rows of those queries."""
         return Observed(timings, tuple(self.spans), tuple(self.queries))
 
     @contextmanager
@@ -177,7 +177,7 @@ def _frame(
 
 
 def relation_file(path: Path, names: Mapping[tuple[Path, str], str]) -> RelationFile:
-    """What `path` is a file of, by its folder and node (`file_names`); any file of no relation is its own."""
+    """Return what `path` is a file of, by its folder and node (`file_names`); any file of no relation is its own."""
     found = FILE.fullmatch(path.name)
     name = names.get((path.parent, found["node"])) if found else None
     if found is None or name is None:

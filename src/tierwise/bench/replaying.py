@@ -24,7 +24,7 @@ ALIKE: Final = 0.01
 
 
 def models(lab: Lab, *, seed: int, slowdown: float = 1.0) -> dict[str, DeviceModel]:
-    """A new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated."""
+    """Return a new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated."""
     built = {name: device_model(spec, stretch=lab.stretch, seed=seed, slowdown=slowdown) for name, spec in lab.pair.tiers.items()}
     return {name: model for name, model in built.items() if model is not None}
 
@@ -45,7 +45,7 @@ def placed(trace: pl.DataFrame) -> dict[str, str]:
 
 
 def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, list[int]]:
-    """Where each relation's extents lie on the device of its tier under `placement`.
+    """Return where each relation's extents lie on the device of its tier under `placement`.
 
     Relations of the sizes that `trace` names are laid out one after the other, except where `trace` was recorded under this
     placement on emulated devices, and so knows.
@@ -65,7 +65,7 @@ def addresses(trace: pl.DataFrame, placement: Mapping[str, str]) -> dict[str, li
 def simulated(
     timings: Sequence[Timing], queries: Sequence[pl.DataFrame], spans: Sequence[Span], lab: Lab, *, repetition: int
 ) -> list[Timing]:
-    """`timings` of one trial with the times that its recorded `queries` take on the simulated tiers, one query after the other.
+    """Return `timings` of one trial with the times that its recorded `queries` take on the simulated tiers, one query after the other.
 
     `repetition` (a block) decides where platters stand. Where the trial also touches a real disk, its share of the server's wait
     stays in the host's time.

@@ -11,12 +11,12 @@ from tierwise.core.pairs import Pair
 
 
 def trials_module(name: str) -> str:
-    """The module in which the room of study `name` begins to measure."""
+    """Return the module in which the room of study `name` begins to measure."""
     return f"tierwise.studies.{studies.known(name)}.measuring.trials"
 
 
 def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
-    """The study `name`, by what its room measures."""
+    """Return the study `name`, by what its room measures."""
     module = trials_module(name)
     study = import_module(module).STUDY
     assert isinstance(study, Study | SimulatedStudy), f"{module}.STUDY is a {type(study).__name__}"

@@ -44,7 +44,7 @@ class Outlook:
 
 
 def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str] | None = None) -> Outlook:
-    """What `begin_run` would do; nothing is written.
+    """Return what `begin_run` would do; nothing is written.
 
     The run of equal fingerprints that began last, complete or not, is taken; one that was only ever asked for some studies, where there is
     no other. A new run refers to the newest run that measured a study with the same fingerprint. A run of `chosen` trials alone goes on
@@ -111,13 +111,13 @@ def told(outlook: Outlook) -> list[str]:
 
 
 def lacking_pairs(run: Manifest, name: str, inputs: Inputs) -> list[str]:
-    """The pairs on which `run` has not all of study `name`."""
+    """Return the pairs on which `run` has not all of study `name`."""
     there = {record.pair for record in run.of(name)}
     return [pair.name for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair) if pair.name not in there]
 
 
 def lacking(run: Manifest, inputs: Inputs) -> list[str]:
-    """The studies of which `run` has not all."""
+    """Return the studies of which `run` has not all."""
     return [name for name in run.fingerprints if lacking_pairs(run, name, inputs)]
 
 
@@ -192,5 +192,5 @@ def _with_taken(manifest: Manifest, older: Mapping[str, Manifest]) -> Manifest:
 
 
 def shown_source(source: str) -> str:
-    """`source` without the folders of a file's path: a manifest names no home."""
+    """Return `source` without the folders of a file's path: a manifest names no home."""
     return f"file:{Path(source).name}" if source.startswith("file:") else source

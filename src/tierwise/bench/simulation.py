@@ -86,11 +86,11 @@ class ByModels:
         return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
-        """The substrate of the rows themselves, which say what their tiers were."""
+        """Return the substrate of the rows themselves, which say what their tiers were."""
         return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
 
     def facts(self, rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
-        """What the study says of itself, for the manifest."""
+        """Return what the study says of itself, for the manifest."""
         return self._study.describe(self._profile, self._pair)
 
 

@@ -61,7 +61,7 @@ class Stopwatch:
         return Reading(clock, wall_s, _known(cpu_s, pids), _known(run_delay_s, pids), psutil.cpu_times().steal)
 
     def parts(self, begun: Reading, ended: Reading, *, devices_s: float | None, reference_s: float | None) -> Parts:
-        """What the time between two readings was made of; `devices_s` is what the requests of a waited clock took."""
+        """Return what the time between two readings was made of; `devices_s` is what the requests of a waited clock took."""
         counted = self.kind is not ClockKind.WAITED
         return Parts(
             clock=self.kind,
@@ -80,7 +80,7 @@ def cpu_s(pid: int) -> float:
 
 
 def run_delay_s(pid: int) -> float:
-    """How long the process `pid` has waited for a processor so far."""
+    """Return how long the process `pid` has waited for a processor so far."""
     return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1]) / 1e9
 
 
@@ -109,7 +109,7 @@ def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
 
 
 def disturbed(elapsed_s: float, *, asked_s: float, taken_s: float, computed_s: float | None) -> tuple[str, ...]:
-    """Why a waited row says more of the machine than of the devices: the flag of the larger cause, or none.
+    """Return why a waited row says more of the machine than of the devices: the flag of the larger cause, or none.
 
     `asked_s` is what the device models asked for and `taken_s` what the requests took, so the difference is a late daemon's (`overshoot`);
     what is left of the elapsed time besides requests and the server's own processor time (`computed_s`) is that of a server which was not

@@ -34,7 +34,7 @@ class Cell:
 
 
 def key_of(coordinates: Mapping[str, str | int | float]) -> str:
-    """`coordinates` in a line, in the order of their names."""
+    """Return `coordinates` in a line, in the order of their names."""
     return "/".join(f"{name}={value}" for name, value in sorted(coordinates.items()))
 
 
@@ -70,11 +70,11 @@ class Trial(Generic[C_co]):
         return key_of(self.coordinates)
 
     def also_waited(self) -> "Trial[C_co]":
-        """The same trial by a waited clock: what holds the counted one to account."""
+        """Return the same trial by a waited clock: what holds the counted one to account."""
         return replace(self, preparation=f"{self.preparation}/waited", waited=True)  # begun anew, as the other was
 
     def substrate(self, pair: Pair) -> Substrate:
-        """The substrate of the tiers that this trial touches."""
+        """Return the substrate of the tiers that this trial touches."""
         return Substrate.of({pair.tiers[name].substrate for name in self.tiers})
 
 

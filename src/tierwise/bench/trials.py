@@ -46,10 +46,10 @@ class Observer(Protocol):
         """Execute `turn` once, and return its timings."""
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:
-        """How the times of `turn` came to be."""
+        """Return how the times of `turn` came to be."""
 
     def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """What is found out once, when every turn is done; `rows`: the raw ones of the study, on any pair."""
+        """Return what is found out once, when every turn is done; `rows`: the raw ones of the study, on any pair."""
 
 
 OpenObserver = Callable[[Sequence[Turn]], AbstractContextManager[Observer]]

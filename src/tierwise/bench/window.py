@@ -51,7 +51,7 @@ class Phase:
     cpu_share: float
 
     def transactions(self, load: pl.DataFrame) -> int:
-        """How many of `load` ended in it."""
+        """Return how many of `load` ended in it."""
         started_s = self.started_at.timestamp()
         return load.filter(pl.col("ended_s").is_between(started_s, started_s + self.elapsed_s, closed="left")).height
 
@@ -106,7 +106,7 @@ class Window:
         self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.blocks, files, sequential, flushed, server, share))
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
-        """The transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
+        """Return the transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
         if self._stopwatch.kind is ClockKind.WAITED or self._opened is None or self._lab.daemon is None:
             return load
         real_s, counted_s = self._lab.daemon.history().T
@@ -170,7 +170,7 @@ class Window:
 
 
 def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
-    """Sums over raw `rows` of windows: pages asked for and found by the server, requests to emulated tiers, those in sequence."""
+    """Return sums over raw `rows` of windows: pages asked for and found by the server, requests to emulated tiers, those in sequence."""
     files = [json.loads(proof)["files"] for proof in rows["proof"]]
     asked = rows.explode("relation_io").unnest("relation_io").group_by("relation").agg(pl.col("hits", "reads").sum())
     return {

@@ -44,7 +44,7 @@ def exclusive_workspace() -> Iterator[Path]:
 
 
 def run_folder(workspace: Path, run_id: str) -> Path:
-    """Where run `run_id` keeps its clusters and tiers while it measures."""
+    """Return where run `run_id` keeps its clusters and tiers while it measures."""
     return workspace / "runs" / run_id
 
 

@@ -27,5 +27,5 @@ Answer = TypeVar("Answer", bound=_Model)
 
 
 def answered(found: Answer, form: Format, as_text: Callable[[Answer], str]) -> str:
-    """What is printed of `found`."""
+    """Return what is printed of `found`."""
     return found.model_dump_json(indent=2) if form is Format.JSON else as_text(found)

@@ -12,7 +12,7 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="go on without aski
 
 
 def asking(*, yes: bool) -> Callable[[str], None]:
-    """What asks a question on a terminal and raises `TierwiseError` unless the answer is yes.
+    """Return what asks a question on a terminal and raises `TierwiseError` unless the answer is yes.
 
     With `yes`, or where nobody sits at a terminal, it goes on without asking.
     """

@@ -6,12 +6,12 @@ from tierwise.core import paths
 
 
 def runs() -> list[str]:
-    """The names of runs: the newest, the one that ships, and each by its id."""
+    """Return the names of runs: the newest, the one that ships, and each by its id."""
     return ["latest", "reference", *_stems(paths.raw(), "[!.]*/manifest.json")]
 
 
 def versions() -> list[str]:
-    """The names of versions of the report, the newest and that of the run that ships among them."""
+    """Return the names of versions of the report, the newest and that of the run that ships among them."""
     return ["latest", "reference", *_stems(paths.site(), "[!.]*/facts.json")]
 
 
@@ -31,7 +31,7 @@ def profiles() -> list[str]:
 
 
 def engines() -> list[str]:
-    """What may render a report."""
+    """Return what may render a report."""
     return ["auto", "quarto", "plain"]
 
 

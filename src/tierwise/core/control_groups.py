@@ -33,7 +33,7 @@ def own_unified() -> Path:
 
 
 def make(parent: Path, name: str) -> Path:
-    """A new group ``tierwise-NAME-NUMBER-PID`` in `parent`; those of runs that were killed go."""
+    """Return a new group ``tierwise-NAME-NUMBER-PID`` in `parent`; those of runs that were killed go."""
     for folder in parent.glob("tierwise-*-*"):
         process = folder.name.rpartition("-")[2]
         if process.isdigit() and not psutil.pid_exists(int(process)):

@@ -37,7 +37,7 @@ def names() -> list[str]:
 
 @cache
 def facts(name: str) -> DataSet:
-    """What its room says of the data set `name`.
+    """Return what its room says of the data set `name`.
 
     Raises:
         InputError: there is no such data set.
@@ -49,14 +49,14 @@ def facts(name: str) -> DataSet:
 
 
 def whole_rows(name: str) -> int:
-    """Rows of the whole data set `name`, of which somebody published how many there are."""
+    """Return rows of the whole data set `name`, of which somebody published how many there are."""
     rows = facts(name).published_rows
     assert rows is not None, f"datasets/{name}/{FACTS} has no published_rows"
     return rows
 
 
 def published_rows(record: str) -> int | None:
-    """How many rows the whole has of which a run keeps a part as `record`: a data set's name, or that and one of its tables'.
+    """Return how many rows the whole has of which a run keeps a part as `record`: a data set's name, or that and one of its tables'.
 
     None where nobody published that, and of a data set that is no longer known.
     """

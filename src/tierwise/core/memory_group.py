@@ -34,7 +34,7 @@ class MemoryGroup:
 
 
 def obstacle() -> str | None:
-    """Why this process can make no memory group; None: it can."""
+    """Return why this process can make no memory group; None: it can."""
     parent, version = _parent()
     if version == 2 and not _hands_memory_on(parent):
         return f"no cgroup from {parent} up hands memory on to groups that this process may make"

@@ -65,7 +65,7 @@ class Pair(Strict):
         return Substrate.of({tier.substrate for tier in self.tiers.values()})
 
     def simulated(self) -> "Pair":
-        """The same pair for a machine that can mount nothing: what would be emulated is simulated."""
+        """Return the same pair for a machine that can mount nothing: what would be emulated is simulated."""
         tiers = {
             name: SimulatedTier(**{**tier.model_dump(), "kind": "simulated"}) if isinstance(tier, EmulatedTier) else tier
             for name, tier in self.tiers.items()
@@ -74,5 +74,5 @@ class Pair(Strict):
 
 
 def load_pair(name: str) -> Pair:
-    """The pair `name`; an unknown name or a bad field is an `InputError`."""
+    """Return the pair `name`; an unknown name or a bad field is an `InputError`."""
     return read_toml(input_file("tiers", name), Pair)

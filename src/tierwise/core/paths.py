@@ -5,24 +5,24 @@ from pathlib import Path
 
 
 def home() -> Path:
-    """The checkout: the folder that holds ``data/``, ``notebooks/`` and ``report/``."""
+    """Return the checkout: the folder that holds ``data/``, ``notebooks/`` and ``report/``."""
     named = os.environ.get("TIERWISE_HOME")
     return Path(named).resolve() if named else Path(__file__).resolve().parents[3]
 
 
 def data() -> Path:
-    """Inputs (in git) and outputs (``work``, ``raw``, ``external``; not in git)."""
+    """Return inputs (in git) and outputs (``work``, ``raw``, ``external``; not in git)."""
     return home() / "data"
 
 
 def raw() -> Path:
-    """One folder a run; a test or a reader moves it with ``TIERWISE_RAW``."""
+    """Return one folder a run; a test or a reader moves it with ``TIERWISE_RAW``."""
     named = os.environ.get("TIERWISE_RAW")
     return Path(named).resolve() if named else data() / "raw"
 
 
 def reference() -> Path:
-    """The run that ships with the checkout, below here as any run lies below `raw`."""
+    """Return the run that ships with the checkout, below here as any run lies below `raw`."""
     return data() / "reference"
 
 
@@ -33,7 +33,7 @@ def site() -> Path:
 
 
 def short(path: Path) -> str:
-    """`path` as a reader types it: relative to the checkout where it lies inside, so that no report shows a home."""
+    """Return `path` as a reader types it: relative to the checkout where it lies inside, so that no report shows a home."""
     try:
         return str(path.resolve().relative_to(home()))
     except ValueError:

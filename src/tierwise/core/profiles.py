@@ -41,17 +41,17 @@ class Profile(Strict):
         return int(self.studies.get(study, {}).get("blocks", self.blocks))
 
     def study(self, name: str, grid: type[Grid]) -> Grid:
-        """The table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
+        """Return the table ``[studies.<name>]`` as that study's own model (its defaults where the table is absent)."""
         return validate(self.studies.get(name, {}), grid, where=f"profile {self.name}: studies.{name}")
 
 
 def names() -> list[str]:
-    """Every profile there is."""
+    """Return every profile there is."""
     return sorted(path.stem for path in (paths.data() / "profiles").glob("*.toml"))
 
 
 def load_profile(name: str) -> Profile:
-    """The profile `name` with the grids that the studies' rooms have for it; an unknown name or a bad field is an `InputError`.
+    """Return the profile `name` with the grids that the studies' rooms have for it; an unknown name or a bad field is an `InputError`.
 
     A table ``[studies.NAME]`` in the profile's own file stands in place of the room's.
     """

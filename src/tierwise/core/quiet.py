@@ -86,7 +86,7 @@ class Processor:
     stolen_s: float
 
     def steal_since(self, before: "Processor") -> float:
-        """Share of the time wanted between the two; 0 where nothing was wanted, or the system counts no steal."""
+        """Return share of the time wanted between the two; 0 where nothing was wanted, or the system counts no steal."""
         wanted_s = self.wanted_s - before.wanted_s
         return min(1.0, (self.stolen_s - before.stolen_s) / wanted_s) if wanted_s > 0 else 0.0
 
@@ -109,7 +109,7 @@ class Pace:
         self._worker.join()
 
     def measured(self) -> tuple[float, float]:
-        """Mean seconds of a piece, without what the host took away of them, and the share of the time wanted that it took away."""
+        """Return mean seconds of a piece, without what the host took away of them, and the share of the time wanted that it took away."""
         steal = processor().steal_since(self._before)
         return float(np.mean(self._took_s)) * (1 - min(steal, MOST_STEAL)), steal
 
@@ -129,7 +129,7 @@ def processor() -> Processor:
 
 
 def listen(seconds: float = LISTENING_S) -> Noise:
-    """How quiet the machine is for `seconds`: half of them one thread naps, the other half every processor works.
+    """Return how quiet the machine is for `seconds`: half of them one thread naps, the other half every processor works.
 
     Only what is wanted all the time can be stolen: of an idle machine steal says how late a processor is woken, which is the naps' part.
     """
@@ -160,7 +160,7 @@ def noise_of(late_s: Sequence[float], steal: float) -> Noise:
 
 
 def piece_s() -> float:
-    """Seconds that a fixed piece of work takes, by which machines are compared: about a tenth of one."""
+    """Return seconds that a fixed piece of work takes, by which machines are compared: about a tenth of one."""
     data = bytes(range(250)) * (REFERENCE_BYTES // 250)
     begun_s = time.perf_counter()
     zlib.compress(data, level=1)
@@ -179,7 +179,7 @@ def reference_work() -> float:
 
 
 def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
-    """The forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
+    """Return the forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
 
     What the host does takes `pace` times as long as on the machine of the recorded constants, and longer again by the share of its time
     that is stolen; waiting takes as long anywhere.

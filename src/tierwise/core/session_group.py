@@ -38,7 +38,7 @@ class SessionGroup:
 
 
 def obstacle() -> str | None:
-    """Why this process can make no such group; None: it can."""
+    """Return why this process can make no such group; None: it can."""
     if os.geteuid():
         return "an ordinary user may not group processes and see what each of them waits for"
     closed = [folder for folder in _parents() if not (folder.is_dir() and os.access(folder, os.W_OK))]

@@ -24,22 +24,22 @@ def names() -> list[str]:
 
 
 def known(name: str) -> str:
-    """`name`, if there is such a study; else an `InputError` that tells which there are."""
+    """Return `name`, if there is such a study; else an `InputError` that tells which there are."""
     if name not in names():
         raise InputError("study", value=name, rule=f"no such study; there are: {', '.join(names())}")
     return name
 
 
 def having(file: str) -> list[str]:
-    """The studies whose room has `file` (``reading/rows.sql``), in alphabetical order."""
+    """Return the studies whose room has `file` (``reading/rows.sql``), in alphabetical order."""
     return [name for name in names() if rooms().joinpath(name, *file.split("/")).is_file()]
 
 
 def path(name: str, file: str) -> str:
-    """Where `file` of the room of study `name` lies in the package, as the report cites it."""
+    """Return where `file` of the room of study `name` lies in the package, as the report cites it."""
     return f"studies/{name}/{file}"
 
 
 def text(name: str, file: str) -> str:
-    """What `file` of the room of study `name` says."""
+    """Return what `file` of the room of study `name` says."""
     return rooms().joinpath(name, *file.split("/")).read_text(encoding="utf-8")

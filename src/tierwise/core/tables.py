@@ -12,7 +12,7 @@ WIDTH: Final = 10_000
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = ()) -> str:
-    """`rows` below their header, in columns as wide as their widest cell; the columns `numbers` stand to the right."""
+    """Return `rows` below their header, in columns as wide as their widest cell; the columns `numbers` stand to the right."""
     grid, console = Table.grid(padding=(0, 2)), Console(width=WIDTH, color_system=None, force_jupyter=False)
     for row in (header, *rows):
         grid.add_row(*(Text(cell, justify="right" if column in numbers else "left") for column, cell in enumerate(row)))

@@ -12,7 +12,7 @@ from tierwise.core.paths import short
 
 
 def read_text(path: Path, where: str = "") -> str:
-    """The text of the file `path`, its ends of lines as they stand there; `where`: what a reader calls it, if not by its place.
+    """Return the text of the file `path`, its ends of lines as they stand there; `where`: what a reader calls it, if not by its place.
 
     Raises:
         InputError: the file is absent, cannot be read, or is no UTF-8 (its first such line is named).
@@ -32,7 +32,7 @@ def read_text(path: Path, where: str = "") -> str:
 
 
 def read_json(path: Path, where: str = "") -> Any:
-    """What the JSON in the file `path` says.
+    """Return what the JSON in the file `path` says.
 
     Raises:
         InputError: as `read_text`, or the text is no JSON.

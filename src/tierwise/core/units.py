@@ -16,7 +16,7 @@ PAGE_BYTES: Final = 8 * KIB
 
 
 def human_bytes(size_bytes: float) -> str:
-    """``1536`` -> ``'1.5 KiB'``: for messages and progress, never for data."""
+    """Return ``1536`` -> ``'1.5 KiB'``: for messages and progress, never for data."""
     value = float(size_bytes)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if abs(value) < 1024:
@@ -26,7 +26,7 @@ def human_bytes(size_bytes: float) -> str:
 
 
 def human_seconds(duration_s: float) -> str:
-    """``95`` -> ``'1:35'``, ``4000`` -> ``'1:06:40'``: for progress lines."""
+    """Return ``95`` -> ``'1:35'``, ``4000`` -> ``'1:06:40'``: for progress lines."""
     whole = max(0, round(duration_s))
     hours, rest = divmod(whole, 3600)
     minutes, seconds = divmod(rest, 60)

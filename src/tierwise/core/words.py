@@ -14,7 +14,7 @@ class Substrate(StrEnum):
 
     @staticmethod
     def of(parts: "set[Substrate]") -> "Substrate":
-        """The substrate of a result that rests on `parts` (at least one)."""
+        """Return the substrate of a result that rests on `parts` (at least one)."""
         if not parts:
             raise ValueError("a result rests on at least one substrate, got none")
         return next(iter(parts)) if len(parts) == 1 else Substrate.MIXED

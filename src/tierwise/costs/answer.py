@@ -263,7 +263,7 @@ def _delivered(plan: Plan, load: Load, book: Book) -> Delivered:
 
 
 def load_substrate(load: Load) -> Substrate | None:
-    """How `load` came to be; `None`: the reader said so."""
+    """Return how `load` came to be; `None`: the reader said so."""
     return Substrate.PUBLISHED if load == published_load().load else None
 
 

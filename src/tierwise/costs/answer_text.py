@@ -114,7 +114,7 @@ def _limits(edge: Edge) -> list[str]:
 
 
 def money(value: float) -> str:
-    """``1,234.50``, or three digits of what is below ten."""
+    """Return ``1,234.50``, or three digits of what is below ten."""
     return f"{value:,.2f}" if value >= 10 else f"{value:.3g}"
 
 

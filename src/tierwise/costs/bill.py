@@ -19,15 +19,15 @@ class Bill:
         return Bill({item: factor * amount for item, amount in self.a_year.items()})
 
     def cost(self, book: Book) -> float:
-        """Money a year, in the book's currency."""
+        """Return money a year, in the book's currency."""
         return sum(self.parts(book).values())
 
     def parts(self, book: Book) -> dict[str, float]:
-        """Money a year by item; what is not needed is left out."""
+        """Return money a year by item; what is not needed is left out."""
         return {item: amount * book.quote(item).each for item, amount in self.a_year.items() if amount}
 
     def quotes(self, book: Book) -> dict[str, Quote]:
-        """The prices that the cost rests on."""
+        """Return the prices that the cost rests on."""
         return {item: book.quote(item) for item, amount in self.a_year.items() if amount}
 
 
@@ -35,12 +35,12 @@ NOTHING = Bill({})
 
 
 def total(bills: Iterable[Bill]) -> Bill:
-    """All `bills` as one."""
+    """Return all `bills` as one."""
     return sum(bills, NOTHING)
 
 
 def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
-    """What a reader must know of the prices behind `bills`: which are old, converted, or of years that inflation has drawn apart."""
+    """Return what a reader must know of the prices behind `bills`: which are old, converted, or of years that inflation has drawn apart."""
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
     said = [f"older than a year on {book.on}: {', '.join(old)}"] if old else []

@@ -117,7 +117,7 @@ class Book:
         return Quote(price, rate, price.each * (rate.each if rate else 1.0), (self.on - price.day).days)
 
     def price(self, item: str) -> Price:
-        """The row that `quote` goes by."""
+        """Return the row that `quote` goes by."""
         if item in self.given:
             return self.given[item]
         rows = [price for price in self.prices if price.item == item]
@@ -131,7 +131,7 @@ class Book:
         return max(past, key=lambda price: (self._nearness(price), price.day))
 
     def with_price(self, item: str, value: float) -> "Book":
-        """The same book with `value` (in the currency and the unit of the row that stands there) as the price of `item`."""
+        """Return the same book with `value` (in the currency and the unit of the row that stands there) as the price of `item`."""
         row = self.price(item)
         if not 0 < value < inf:
             raise InputError("--price", field=item, value=value, rule=f"must be a number above zero, in {row.currency} per {row.unit}")
@@ -169,7 +169,7 @@ class Book:
 
 
 def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder: Path | None = None) -> Book:
-    """Every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`.
+    """Return every ``*.csv`` of ``data/prices`` (or `folder`) as the book of the day `on`.
 
     Raises:
         InputError: names file, row, field, rule and remedy of the first row that breaks a rule.

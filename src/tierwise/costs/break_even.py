@@ -22,7 +22,7 @@ PLACE: Final = "data/published/break_evens.csv"
 
 
 def break_even_s(*, page_bytes: float, accesses_per_s: float, device_cost: float, memory_cost_per_byte: float) -> float:
-    """Seconds between two accesses at which caching a page and fetching it cost the same.
+    """Return seconds between two accesses at which caching a page and fetching it cost the same.
 
     Both costs in the same money, both as purchases or both as rents of the same time.
     Gray and Putzolu write it (pages per MB / accesses per second) x (price of the disk / price of a MB of memory).
@@ -59,7 +59,7 @@ def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_year
 
 
 def device_over(upper: str, lower: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
-    """The device `upper` as a cache of the device `lower`; `rate` is that of `lower`."""
+    """Return the device `upper` as a cache of the device `lower`; `rate` is that of `lower`."""
     bought, cache, share = purchase(lower, book), purchase(upper, book), 1 / capacity_bytes(upper)
     once = None if bought is None or cache is None else _interval_s(bought, rate, cache * share, page_bytes, book)
     a_year, byte = device_bill(lower, book, life_years=life_years), device_bill(upper, book, life_years=life_years) * share
@@ -83,6 +83,6 @@ class Published(Strict):
 
 
 def published() -> list[Published]:
-    """``data/published/break_evens.csv``, in the order of the file."""
+    """Return ``data/published/break_evens.csv``, in the order of the file."""
     header, *rows = list(read_csv(paths.home() / PLACE)) or [[]]
     return [validate(dict(zip(header, cells, strict=False)), Published, where=f"{PLACE} row {row}") for row, cells in enumerate(rows, 2)]

@@ -100,12 +100,12 @@ class Plan:
         return self.medium == "ssd"
 
     def cost_per_million(self, load: Load, book: Book) -> float:
-        """Money for a million reads of the application."""
+        """Return money for a million reads of the application."""
         return self.bill.cost(book) / (load.reads_per_s * SECONDS_A_YEAR) * 1e6
 
 
 def newest_server(book: Book) -> str:
-    """The server of ``hardware.toml`` whose price is the newest on the book's day.
+    """Return the server of ``hardware.toml`` whose price is the newest on the book's day.
 
     Raises:
         MissingError: none has a price by then.
@@ -122,7 +122,7 @@ def newest_server(book: Book) -> str:
 
 
 def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: float | None = None) -> list[Plan]:
-    """Every device of `rates` under `load`, and each disk as the mere store of data that are all in memory; the cheapest first."""
+    """Return every device of `rates` under `load`, and each disk as the mere store of data that are all in memory; the cheapest first."""
     server = newest_server(book) if any(not rented(name) for name in rates) else ""
     ways = [
         plan_on(name, load, book, rates[name], server=server, in_ram=in_ram, life_years=life_years)
@@ -186,7 +186,7 @@ class WithoutFlash:
         return {plan.name: plan.bill for plan in (self.flash, self.disks, self.memory)}
 
     def cost(self, book: Book) -> float:
-        """Money a year that not buying flash costs: above zero where flash is cheaper than the cheapest way without it."""
+        """Return money a year that not buying flash costs: above zero where flash is cheaper than the cheapest way without it."""
         return min(self.disks.bill.cost(book), self.memory.bill.cost(book)) - self.flash.bill.cost(book)
 
     def replaces_memory(self, book: Book) -> bool:
@@ -195,7 +195,7 @@ class WithoutFlash:
 
 
 def without_flash(ranked: Sequence[Plan]) -> WithoutFlash | None:
-    """The three ways among `ranked` plans (cheapest first); `None` where one of them is not among them."""
+    """Return the three ways among `ranked` plans (cheapest first); `None` where one of them is not among them."""
     flash = next((plan for plan in ranked if plan.flash), None)
     disks = next((plan for plan in ranked if not plan.flash and not plan.in_ram), None)
     memory = next((plan for plan in ranked if plan.in_ram), None)

@@ -45,7 +45,7 @@ class Fit:
 
 
 def fit(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, book: Book) -> Fit:
-    """The fit of the device `name`, as `spec` describes it."""
+    """Return the fit of the device `name`, as `spec` describes it."""
     if isinstance(spec, SsdSpec):
         return _pieces(name, spec, load, book)
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)

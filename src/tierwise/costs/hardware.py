@@ -104,12 +104,12 @@ def members(name: str) -> tuple[str, int]:
 
 
 def capacity_bytes(name: str) -> int:
-    """What the device `name` holds: of an array, without mirrors and parity."""
+    """Return what the device `name` holds: of an array, without mirrors and parity."""
     return build(load_device(name)).capacity_bytes
 
 
 def device_bill(name: str, book: Book, *, life_years: float | None = None, writes_bytes_a_year: float | None = None) -> Bill:
-    """What a year of the device `name` takes: its share of the purchase, power, replacement of what writes wear out; or the rent.
+    """Return what a year of the device `name` takes: its share of the purchase, power, replacement of what writes wear out; or the rent.
 
     `writes_bytes_a_year` go to every drive; by default `drive_writes_a_day` of its capacity.
 
@@ -132,7 +132,7 @@ def device_bill(name: str, book: Book, *, life_years: float | None = None, write
 
 
 def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: float) -> Bill:
-    """The rent of a year of the volume `name`: size, and what is provisioned of IOPS and throughput above what is included.
+    """Return the rent of a year of the volume `name`: size, and what is provisioned of IOPS and throughput above what is included.
 
     Raises:
         MissingError: no page with its price was found.
@@ -145,7 +145,7 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
 
 
 def purchase(name: str, book: Book) -> Bill | None:
-    """What is paid once for the device `name`; `None` where it is rented."""
+    """Return what is paid once for the device `name`; `None` where it is rented."""
     member, count = members(name)
     if member not in load_hardware().drives:
         return None
@@ -159,20 +159,20 @@ def power_bill(power_w: float) -> Bill:
 
 
 def ram_bill(ram_bytes: float, *, life_years: float | None = None) -> Bill:
-    """A year of `ram_bytes` of memory in a server that is owned."""
+    """Return a year of `ram_bytes` of memory in a server that is owned."""
     assumed = load_hardware().assumptions
     life = assumed.life_years.value if life_years is None else life_years
     return Bill({RAM: ram_bytes / life}) + power_bill(assumed.ram_w_per_gib.value * ram_bytes / GIB)
 
 
 def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
-    """A year of a server that is owned, without drives and memory."""
+    """Return a year of a server that is owned, without drives and memory."""
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     return Bill({server.price: 1 / life}) + power_bill(server.power_w.value)
 
 
 def medium(name: str) -> Medium:
-    """What the device `name` keeps data on."""
+    """Return what the device `name` keeps data on."""
     member, _ = members(name)
     spec = _piece(name)
     return load_hardware().volumes[member].medium if isinstance(spec, CloudSpec) else "ssd" if isinstance(spec, SsdSpec) else "hdd"

@@ -23,7 +23,7 @@ class Rented:
 
 
 def sufficient(provider: str, *, ram_bytes: float = 0.0, iops: float, rate: float, most: int | None = None) -> list[Rented]:
-    """Each kind of machine of `provider`, as many as have the memory and take the load from their volumes, at most `most`."""
+    """Return each kind of machine of `provider`, as many as have the memory and take the load from their volumes, at most `most`."""
     there, found = load_instances(provider), []
     if there is None:
         return []
@@ -37,7 +37,7 @@ def sufficient(provider: str, *, ram_bytes: float = 0.0, iops: float, rate: floa
 
 
 def cheapest(provider: str, book: Book, *, ram_bytes: float = 0.0, iops: float, rate: float, most: int | None = None) -> Rented:
-    """The cheapest of the machines that are `sufficient`.
+    """Return the cheapest of the machines that are `sufficient`.
 
     Raises:
         MissingError: none suffices, or none that does has a price on the book's day.
@@ -50,7 +50,7 @@ def cheapest(provider: str, book: Book, *, ram_bytes: float = 0.0, iops: float, 
 
 
 def ram_gib_month(provider: str, vcpus: int, book: Book) -> float | None:
-    """A month's money for a GiB of memory: what a machine with more of it costs more than its twin with as many processors."""
+    """Return a month's money for a GiB of memory: what a machine with more of it costs more than its twin with as many processors."""
     there = load_instances(provider)
     twins = (
         [(one.ram_gib, Bill({price_item(provider, name): HOURS_A_YEAR})) for name, one in there.instances.items() if one.vcpus == vcpus]

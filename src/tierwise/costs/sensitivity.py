@@ -32,12 +32,12 @@ def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
 
 
 def rank(bills: Mapping[str, Bill], book: Book) -> list[str]:
-    """Names by cost, the cheapest first."""
+    """Return names by cost, the cheapest first."""
     return sorted(bills, key=lambda name: bills[name].cost(book))
 
 
 def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
-    """The factor on the price of `item` at which both bills cost the same; infinite where there is none."""
+    """Return the factor on the price of `item` at which both bills cost the same; infinite where there is none."""
     quote = book.quote(item)
     gap = dearer.cost(book) - cheaper.cost(book)
     slope = (cheaper.a_year.get(item, 0.0) - dearer.a_year.get(item, 0.0)) * quote.each

@@ -6,7 +6,7 @@ from tierwise.costs.volumes import Latency, Memory, Offer, Volumes
 
 
 def as_text(found: Volumes) -> str:
-    """A table of what meets the wish, then what does not and why, and the warnings."""
+    """Return a table of what meets the wish, then what does not and why, and the warnings."""
     wanted = found.wanted
     latency = "" if wanted.latency_ms is None else f", a read within {wanted.latency_ms:g} ms"
     saves = "" if wanted.reads_per_gib is None else f"; a GiB of memory saves {wanted.reads_per_gib:g} reads/s"

@@ -35,13 +35,13 @@ class Dataset:
 
 
 def sha256_of(path: Path) -> str:
-    """Digest of the whole file, in hexadecimal."""
+    """Return digest of the whole file, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def cached(name: str, parquet: Path, request: dict[str, Any], build: Callable[[Path], dict[str, Any]]) -> Dataset:
-    """The dataset at `parquet` if its sidecar answers `request` and the file is whole, else the one that `build` writes.
+    """Return the dataset at `parquet` if its sidecar answers `request` and the file is whole, else the one that `build` writes.
 
     `build` writes the Parquet file at the path that it is given and returns what provenance has to say beyond the request.
     The sidecar (`parquet` with ``.json``) is written last: without one, a file counts as half written.

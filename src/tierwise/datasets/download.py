@@ -59,7 +59,7 @@ class Remote(Strict):
         return self.name.endswith(".gz")
 
     def other(self, path: Path) -> str | None:
-        """The digest of `path`, or what is wrong with it, if it is not this file; None if it is."""
+        """Return the digest of `path`, or what is wrong with it, if it is not this file; None if it is."""
         if self.sha256 is None:
             return broken_gzip(path)
         digest = sha256_of(path)
@@ -79,7 +79,7 @@ class _BrokenError(Exception):
 
 
 def broken_gzip(path: Path) -> str | None:
-    """What is wrong with a gzip file: cut off, damaged, not one at all."""
+    """Return what is wrong with a gzip file: cut off, damaged, not one at all."""
     try:
         with gzip.open(path) as content:
             while content.read(_PIECE_BYTES):
@@ -90,7 +90,7 @@ def broken_gzip(path: Path) -> str | None:
 
 
 def announced_bytes(address: str, *, remedy: str, patience: Patience | None = None) -> int:
-    """The length that the server announces for the file at `address`.
+    """Return the length that the server announces for the file at `address`.
 
     Raises:
         InputError: it announces none, or cannot be reached.

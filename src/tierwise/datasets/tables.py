@@ -18,7 +18,7 @@ _ARROW: Final[dict[str, pa.DataType]] = {
 
 
 def arrow_type(sql_type: str) -> pa.DataType:
-    """The type of a Parquet column that holds a column of `sql_type`."""
+    """Return the type of a Parquet column that holds a column of `sql_type`."""
     return _ARROW.get(sql_type, pa.string())
 
 

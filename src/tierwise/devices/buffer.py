@@ -19,7 +19,7 @@ class Buffer:
         self._held: list[Segment] = []  # the newest last
 
     def find(self, address: int, end: int) -> bool:
-        """Whether a segment holds `address` to `end`; if so, that is the newest now."""
+        """Return whether a segment holds `address` to `end`; if so, that is the newest now."""
         for segment in self._held:
             if segment.start <= address and end <= segment.end:
                 self._held.remove(segment)

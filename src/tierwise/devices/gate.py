@@ -15,7 +15,7 @@ class Gate:
         self._paid_s = -math.inf  # what has gone through is paid for at this time
 
     def enter(self, now_s: float, amount: float = 1.0) -> float:
-        """When `amount` units that come at `now_s` may go on."""
+        """Return when `amount` units that come at `now_s` may go on."""
         enter_s = max(now_s, self._paid_s - self._saved_s)
         self._paid_s = max(now_s, self._paid_s) + amount / self._rate
         return enter_s

@@ -23,10 +23,10 @@ class Geometry(Protocol):
         """Find where on the platters `address_bytes` lies."""
 
     def end(self, address_bytes: int) -> Spot:
-        """Where what lies before `address_bytes` ends; `spot` is further on, where a skew or spares lie between."""
+        """Return where what lies before `address_bytes` ends; `spot` is further on, where a skew or spares lie between."""
 
     def address(self, turns: float) -> int:
-        """What has been read completely when the platter has turned that far: the inverse of `end`, rounded down."""
+        """Return what has been read completely when the platter has turned that far: the inverse of `end`, rounded down."""
 
 
 class Spiral:
@@ -90,7 +90,7 @@ class _Band:
         self.end_turn = math.ceil(self.turn + (zone.last_cylinder - zone.first_cylinder + 1) * self.cylinder_turn)
 
     def spot(self, sector: int) -> Spot:
-        """Where the host's `sector` lies."""
+        """Return where the host's `sector` lies."""
         track, rest = divmod(self._physical(sector - self.first), self.sectors)
         cylinder, head = divmod(track, self.surfaces)
         turns = self.turn + cylinder * self.cylinder_turn + head * self.track_turn + rest / self.sectors
@@ -104,12 +104,12 @@ class _Band:
         return min(sector + region * (self.region - self.used) + slipped, (region + 1) * self.region - 1)
 
     def logical(self, physical: int) -> int:
-        """The inverse, near enough for what a head passes by: slips, a few sectors of a zone, are not counted."""
+        """Return the inverse, near enough for what a head passes by: slips, a few sectors of a zone, are not counted."""
         region, rest = divmod(physical, self.region)
         return min(self.count, max(0, region * self.used + min(rest, self.used) - self.front))
 
     def around(self, sector: int, length: int) -> tuple[int, int]:
-        """The stretch of `length` sectors of the platter, counted from the band's start, in which the host's `sector` lies."""
+        """Return the stretch of `length` sectors of the platter, counted from the band's start, in which the host's `sector` lies."""
         number = self._physical(sector - self.first) // length
         return self._from(number * length), self._from((number + 1) * length)
 

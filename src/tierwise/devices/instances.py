@@ -47,7 +47,7 @@ class Instances(Sourced):
 
 
 def load_instances(provider: str) -> Instances | None:
-    """The machines of `provider`; `None` where there is no file of them."""
+    """Return the machines of `provider`; `None` where there is no file of them."""
     path = paths.data() / "instances" / f"{provider}.toml"
     return _read(path) if path.exists() else None
 
@@ -58,7 +58,7 @@ def _read(path: Path) -> Instances:
 
 
 def attached(provider: str, name: str) -> InstanceLimits:
-    """What the instance `name` of `provider` takes.
+    """Return what the instance `name` of `provider` takes.
 
     Raises:
         InputError: no such instance.

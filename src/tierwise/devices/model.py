@@ -13,7 +13,7 @@ from tierwise.devices.writeback import WriteBack
 
 
 def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceModel:
-    """The model of `spec`; equal seeds give equal times.
+    """Return the model of `spec`; equal seeds give equal times.
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
     full one would; sequential access stays sequential. A controller's write cache shrinks by it, so that it holds the same share of
@@ -32,7 +32,7 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceMod
 
 
 def built_of(spec: DeviceSpec) -> frozenset[type]:
-    """The classes of the models that `build` makes of `spec`: only their code decides its times."""
+    """Return the classes of the models that `build` makes of `spec`: only their code decides its times."""
     match spec:
         case HddSpec():
             return frozenset({Hdd})

@@ -39,7 +39,7 @@ class Named:
 
 
 def named(name: str) -> Named:
-    """`name` as a file of ``data/devices`` (in full, or what follows the maker: ``gp3``), with what is asked of a volume.
+    """Return `name` as a file of ``data/devices`` (in full, or what follows the maker: ``gp3``), with what is asked of a volume.
 
     Raises:
         InputError: a short name of several devices, or an amount that is none. That there is no such file is told by who reads it.

@@ -117,7 +117,7 @@ Count = Annotated[Parameter, AfterValidator(partial(_measures, dimension="count"
 
 
 def assumed(value: float, unit: str) -> Parameter:
-    """A parameter of a device of which nothing was read."""
+    """Return a parameter of a device of which nothing was read."""
     return Parameter(value=value, unit=unit, source=ASSUMED)
 
 

@@ -27,7 +27,7 @@ class DeviceModel(Protocol):
         the outstanding ones."""
 
     def next_event_s(self) -> float:
-        """When something will happen next; `math.inf` when idle. Not every event completes a request."""
+        """Return when something will happen next; `math.inf` when idle. Not every event completes a request."""
 
     def advance(self, now_s: float) -> list[tuple[int, float]]:
         """(tag, completion in seconds) of what completed up to `now_s`, in time order."""

@@ -145,7 +145,7 @@ _KINDS: dict[str, type[DeviceSpec]] = {"hdd": HddSpec, "ssd": SsdSpec, "cloud": 
 
 
 def load_device(name: str) -> DeviceSpec:
-    """The device `name`: a file of ``data/devices``, or what its name says after the maker's; an array comes with its member.
+    """Return the device `name`: a file of ``data/devices``, or what its name says after the maker's; an array comes with its member.
 
     A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
     instance that it hangs on, each as far as it is not to be as in the file.

@@ -26,7 +26,7 @@ class Stripes:
         """What is best written at once: with it no parity need be read. Any size will do for raid1."""
 
     def reads(self, address: int, size: int, load: Sequence[int]) -> list[Part]:
-        """The parts of a read; of several copies the one on the member with the least `load` is read."""
+        """Return the parts of a read; of several copies the one on the member with the least `load` is read."""
         stripe, offset = divmod(address, self._stripe)
         if offset + size <= self._stripe:
             row, column = divmod(stripe, self._columns)
@@ -37,7 +37,7 @@ class Stripes:
         return parts.all()
 
     def writes(self, address: int, size: int) -> tuple[list[Part], list[Part]]:
-        """The parts of a write: what must be read first, and what is written then.
+        """Return the parts of a write: what must be read first, and what is written then.
 
         A row that is not written as a whole costs reading the old data and each old parity.
         """

@@ -113,7 +113,7 @@ class CloudSpec(Strict):
         return min(self.rate, self.burst.baseline.base) if self.burst else self.rate
 
     def with_size(self, size_bytes: float, iops: float, rate: float) -> Self:
-        """The same volume of another size; a rate that comes with size or requests is what the limits say, whatever `rate` is."""
+        """Return the same volume of another size; a rate that comes with size or requests is what the limits say, whatever `rate` is."""
         limits = self.limits
         if limits.rate_floor is None:
             rate = limits.rate_of(size_bytes, iops).value
@@ -134,7 +134,7 @@ def _given(value: float, unit: str) -> Parameter:
 
 
 def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
-    """`spec` with the size (bytes), frequency (requests a second) and rate (bytes a second) of `amounts`; the rest as in its file.
+    """Return `spec` with the size (bytes), frequency (requests a second) and rate (bytes a second) of `amounts`; the rest as in its file.
 
     Raises:
         InputError: more, or less, than the provider sells; `text` is what the reader wrote.
@@ -198,6 +198,6 @@ def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
 
 
 def tightest(limits: Sequence[tuple[Limit, float]]) -> tuple[Limit, float]:
-    """The limit that is used to the greatest share, and that share, among (limit, how much of it is used)."""
+    """Return the limit that is used to the greatest share, and that share, among (limit, how much of it is used)."""
     limit, used = max(limits, key=lambda each: each[1] / each[0].value)
     return limit, used / limit.value

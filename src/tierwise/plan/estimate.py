@@ -114,7 +114,7 @@ def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
 
 
 def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:
-    """The same for inputs that were gathered already, as if no run were there: of the studies `names`, or of all."""
+    """Return the same for inputs that were gathered already, as if no run were there: of the studies `names`, or of all."""
     host = load_host()
     pace = reference_work() / host.pace_s
     noise = listen()
@@ -127,7 +127,7 @@ def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:
 
 
 def beside_runs(plan: Plan, outlook: Outlook) -> Plan:
-    """`plan` where some studies' rows are there, or were until something changed."""
+    """Return `plan` where some studies' rows are there, or were until something changed."""
     lines = (replace(line, rows_of=outlook.rows.get(line.study, ""), why=outlook.why.get(line.study, "")) for line in plan.lines)
     return replace(plan, lines=tuple(lines))
 
@@ -200,7 +200,7 @@ def sentence(plan: Plan) -> str:
 
 
 def noise_sentence(noise: Noise) -> str:
-    """How quiet the machine is, and what that means for this run."""
+    """Return how quiet the machine is, and what that means for this run."""
     remedy = "" if noise.word is Quiet.QUIET else f"\n({REMEDY})"
     return f"This machine is {noise.word}: {noise.measured}:\n{noise.meaning}{remedy}"
 

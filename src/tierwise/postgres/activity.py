@@ -15,7 +15,7 @@ IO: Final = "pg_stat_io"
 
 
 def log_position(conn: Connection) -> int:
-    """Bytes of log that the server has written since it was made."""
+    """Return bytes of log that the server has written since it was made."""
     row = conn.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").fetchone()
     assert row is not None
     return int(row[0])
@@ -33,7 +33,7 @@ def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
 
 
 def activity_between(before: Counters, after: Counters) -> dict[str, dict[str, float]]:
-    """What was counted from `before` to `after`; counters and groups that did not move are left out."""
+    """Return what was counted from `before` to `after`; counters and groups that did not move are left out."""
     moved = {
         group: {name: value - before.get(group, {}).get(name, 0.0) for name, value in counters.items()} for group, counters in after.items()
     }

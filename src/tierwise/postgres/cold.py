@@ -127,7 +127,7 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
 
 
 def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Distinct heap pages that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
+    """Return distinct heap pages that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
     row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -135,7 +135,7 @@ def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Distinct pages of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
+    """Return distinct pages of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
     row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -143,7 +143,7 @@ def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
-    """Distinct pages of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
+    """Return distinct pages of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
 
     Counted as accesses: the scan comes down from the root once and goes along the leaves once, so each page is asked
     for once. The counted scan is the session's second, whose relation cache holds the metapage already; a fresh session's first reads
@@ -163,7 +163,7 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
 
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
-    """Pages that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
+    """Return pages that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
 
     Reads table and index, so ask long before the server is stopped for the cold measurement. Placement does not change the answer.
     """

@@ -104,11 +104,11 @@ def make_whole(
 
 
 def schema_of(tier: str, name: str, build: Build) -> str:
-    """``on_hdd`` for the plain build, ``on_hdd_grown`` for another that is called so."""
+    """Return ``on_hdd`` for the plain build, ``on_hdd_grown`` for another that is called so."""
     return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
 
 
 def is_whole(conn: Connection, schema: str) -> bool:
-    """Whether the copy in `schema` was made to its end."""
+    """Return whether the copy in `schema` was made to its end."""
     (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
     return bool(comment == WHOLE)

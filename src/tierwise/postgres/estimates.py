@@ -50,13 +50,13 @@ class IndexScanCost:
         return index + apart + rows * CPU_TUPLE_COST, index + together + rows * CPU_TUPLE_COST
 
     def correlation(self, rows: float, total_cost: float) -> float | None:
-        """The |correlation| at which fetching `rows` rows has `total_cost`; None where no correlation gives it."""
+        """Return the |correlation| at which fetching `rows` rows has `total_cost`; None where no correlation gives it."""
         uncorrelated, correlated = self.bounds(rows)
         squared = (uncorrelated - total_cost) / (uncorrelated - correlated)
         return math.sqrt(squared) if 0 <= squared <= 1 else None
 
     def explained(self, rows: float, total_cost: float) -> dict[str, float | None]:
-        """A planner's estimate, the costs between which correlation decides, and the |correlation| that gives its cost."""
+        """Return a planner's estimate, the costs between which correlation decides, and the |correlation| that gives its cost."""
         uncorrelated, correlated = self.bounds(rows)
         return {
             "rows": rows,
@@ -78,7 +78,7 @@ class IndexScanCost:
 
 
 def column_statistics(conn: Connection, table: str, column: str) -> dict[str, Any]:
-    """What ANALYZE found of `column`: its correlation with the order of the rows, number of distinct values, the most common ones.
+    """Return what ANALYZE found of `column`: its correlation with the order of the rows, number of distinct values, the most common ones.
 
     Keys: correlation, distinct, most_common, and tuples, the number of rows that it reckons with.
 
@@ -109,7 +109,7 @@ def analysed(conn: Connection, table: str, column: str, *, statistics_target: in
 
 
 def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
-    """The scan below the aggregate that the planner chooses for each of `statements` (by any name), with its estimates."""
+    """Return the scan below the aggregate that the planner chooses for each of `statements` (by any name), with its estimates."""
     return {name: planned(conn, statement).nodes[1] for name, statement in statements.items()}
 
 
@@ -137,7 +137,7 @@ def sampled(
     analyses: int,
     published: IndexScanCost,
 ) -> dict[str, Any]:
-    """What `analyses` ANALYZEs with `statistics_target` each made the planner think: lists with a value for each.
+    """Return what `analyses` ANALYZEs with `statistics_target` each made the planner think: lists with a value for each.
 
     Keys: statistics_target, correlation, distinct, most_common (how many values are listed), and by name of the statement: scan, rows,
     total_cost, and the rows and cost that the same share of the rows and the same correlation give in a table of the `published` size.

@@ -7,7 +7,7 @@ import psutil
 
 
 def servers_on(folder: Path) -> list[Path]:
-    """The data folders of the servers that run and have a data folder or a tablespace on the file system of `folder`.
+    """Return the data folders of the servers that run and have a data folder or a tablespace on the file system of `folder`.
 
     Of servers that this account may not look at nothing is known.
     """

@@ -43,7 +43,7 @@ class Plan:
 
 
 def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None = None) -> Plan:
-    """The plan of `statement` under the session's settings and `settings`; nothing is executed.
+    """Return the plan of `statement` under the session's settings and `settings`; nothing is executed.
 
     Planning reads the metapage of every B-tree of the tables concerned into the session and into shared_buffers:
     never ask before a cold measurement, unless the server restarts in between.

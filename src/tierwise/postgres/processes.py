@@ -31,7 +31,7 @@ class ServerError(TierwiseError):
 
 
 def server_processes(data: Path) -> list[psutil.Process]:
-    """Every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
+    """Return every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
     there = data.resolve()
     found = []
     for pid in psutil.pids():
@@ -43,7 +43,7 @@ def server_processes(data: Path) -> list[psutil.Process]:
 
 
 def postmaster(data: Path) -> psutil.Process | None:
-    """The living postmaster of `data`: named by its pid file and seen to work there (a pid alone may be somebody else's by now)."""
+    """Return the living postmaster of `data`: named by its pid file and seen to work there (a pid alone may be somebody else's by now)."""
     try:
         process = psutil.Process(int((data / PID_FILE).read_text(encoding="utf-8").split()[0]))
     except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess):

@@ -26,7 +26,7 @@ class Relation:
 
 
 def find_relation(conn: Connection, name: str) -> Relation:
-    """The relation `name` of the search path (as stored: no folding of case).
+    """Return the relation `name` of the search path (as stored: no folding of case).
 
     Raises:
         InputError: there is none, or it is neither a table nor an index.
@@ -67,7 +67,7 @@ def move(conn: Connection, relation: str, tier_name: str) -> None:
 
 
 def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
-    """The statements, to be sent as one, that copy `relations` to the tier: all are there when it returns, or none."""
+    """Return the statements, to be sent as one, that copy `relations` to the tier: all are there when it returns, or none."""
     kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
     alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")
     return "; ".join(alter.format(kind, sql.Identifier(name), sql.Identifier(tier_name)).as_string(None) for name, kind in kinds.items())

@@ -18,7 +18,7 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def residency(paths: Iterable[Path]) -> int:
-    """Pages (of the kernel, `mmap.PAGESIZE` bytes) of all `paths` that are in the page cache, by mincore(2)."""
+    """Return pages (of the kernel, `mmap.PAGESIZE` bytes) of all `paths` that are in the page cache, by mincore(2)."""
     return sum(_resident(path) for path in paths)
 
 
@@ -43,7 +43,7 @@ def drop_caches() -> bool:
 
 
 def direct_io_probe(directory: Path) -> bool:
-    """Whether a direct read of a file in `directory` works and leaves none of its pages in the page cache."""
+    """Return whether a direct read of a file in `directory` works and leaves none of its pages in the page cache."""
     with tempfile.NamedTemporaryFile(dir=directory, prefix=".direct-io-probe-") as probe, mmap.mmap(-1, PROBE_BYTES) as buffer:
         probe.write(os.urandom(PROBE_BYTES))
         probe.flush()

@@ -30,7 +30,7 @@ empty caches."""
 
 
 def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
-    """What is fixed for every trial.
+    """Return what is fixed for every trial.
 
     `io_method=sync`: the server process reads for itself, so that a query alone is one stream of reads, each begun when the
     one before has ended, in the order of the plan. An index scan reads so under any method; under `worker` a bitmap or

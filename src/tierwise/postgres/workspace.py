@@ -42,7 +42,7 @@ class Account:
         return done.stdout
 
     def can_enter(self, folder: Path) -> bool:
-        """Whether this account can reach `folder`, or where it does not exist yet, the nearest parent that does."""
+        """Return whether this account can reach `folder`, or where it does not exist yet, the nearest parent that does."""
         there = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
         return self._run(["test", "-x", there], folder=Path("/")).returncode == 0
 
@@ -75,7 +75,7 @@ def server_account() -> Account:
 
 
 def open_workspace() -> Path:
-    """The marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``.
+    """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``.
 
     ``data/work`` of the checkout is passed over where the server's account cannot enter it (a checkout below a 0700 home).
 

@@ -56,7 +56,7 @@ SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uin
 
 
 def obstacle() -> str | None:
-    """Why it can record nothing here; None where it can."""
+    """Return why it can record nothing here; None where it can."""
     try:
         require()
     except MissingError as missing:
@@ -92,7 +92,7 @@ def _refusal() -> str | None:
 
 
 def program(server: Server, seconds: float, keep: str) -> str:
-    """What bpftrace is to do for `server`, of each read: `keep`. It ends after `seconds`, whoever lives then."""
+    """Return what bpftrace is to do for `server`, of each read: `keep`. It ends after `seconds`, whoever lives then."""
     children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
     ours = children if server.only is None else f"pid == {server.only}"
     places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}

@@ -48,7 +48,7 @@ memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as th
 
 
 def choose(name: str) -> str:
-    """`name` itself if it can record here; of ``auto`` the first that can.
+    """Return `name` itself if it can record here; of ``auto`` the first that can.
 
     Raises:
         InputError: there is no such recorder.

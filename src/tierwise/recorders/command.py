@@ -71,7 +71,7 @@ def _named(server: Server) -> str:
 
 
 def as_text(counts: pl.DataFrame) -> str:
-    """A power-of-two histogram for all reads and for each tablespace, as the source's, of `recorders.reads.COUNTS`."""
+    """Return a power-of-two histogram for all reads and for each tablespace, as the source's, of `recorders.reads.COUNTS`."""
     if counts.is_empty():
         return "no read was seen: the server asked nothing of the storage"
     every = counts.group_by("bucket").agg(pl.col("reads").sum())

@@ -69,7 +69,7 @@ class Server(NamedTuple):
 
 
 def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
-    """The server of the data folder `cluster`, or the one that the process `pid` belongs to.
+    """Return the server of the data folder `cluster`, or the one that the process `pid` belongs to.
 
     Raises:
         InputError: neither or both were named, no server runs there, the process is none of a server, or its reads are no system calls.
@@ -166,12 +166,12 @@ def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 def locations(data: Path) -> dict[str, str]:
-    """Where each tablespace of the data folder lies, by its number."""
+    """Return where each tablespace of the data folder lies, by its number."""
     return {link.name: str(link.resolve()) for link in (data / "pg_tblspc").glob("*")}
 
 
 def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
-    """The reads of `seen` that were of `files`, in `READS`'s columns, by time.
+    """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time.
 
     `epoch_s`: of the Unix epoch, when CLOCK_MONOTONIC was zero.
     """
@@ -194,7 +194,7 @@ def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: fl
 
 
 def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
-    """The reads of `files` among what was `COUNTED`, as `COUNTS`."""
+    """Return the reads of `files` among what was `COUNTED`, as `COUNTS`."""
     known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
     return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
 

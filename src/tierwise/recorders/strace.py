@@ -56,7 +56,7 @@ def require() -> None:
 
 
 def obstacle() -> str | None:
-    """Why nothing can be recorded; None where it can."""
+    """Return why nothing can be recorded; None where it can."""
     try:
         require()
     except MissingError as missing:
@@ -94,7 +94,7 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
 
 
 def parse(text: str) -> Iterator[Transfer]:
-    """The calls of strace's output (``-y -T``) that succeeded."""
+    """Yield the calls of strace's output (``-y -T``) that succeeded."""
     for line in text.splitlines():
         found = CALL.match(line)
         if found is None or found["call"] not in CALLS:

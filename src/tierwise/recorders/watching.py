@@ -65,7 +65,7 @@ class Watcher:
             raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost") from None
 
     def last_words(self, most_bytes: int = -1) -> bytes:
-        """What it said, but no more than `most_bytes` (-1: all); it has been stopped then.
+        """Return what it said, but no more than `most_bytes` (-1: all); it has been stopped then.
 
         Raises:
             EvidenceError: it did not end of itself, nor because it was asked to: what it said is not all that it saw.

@@ -34,11 +34,11 @@ class Changes:
     effects: Mapping[str, Sequence[Change]]
 
     def as_json(self) -> dict[str, Any]:
-        """The changes as JSON takes them, for programs."""
+        """Return the changes as JSON takes them, for programs."""
         return {**asdict(self), "caused_by": self.cause()}
 
     def as_text(self) -> str:
-        """The changes as text for a terminal: causes, then what differs."""
+        """Return the changes as text for a terminal: causes, then what differs."""
         lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
         for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
             lines += [f"{title}:"] if found else []
@@ -48,7 +48,7 @@ class Changes:
         return "\n".join([*lines, f"differing: {listed(differing)}" if differing else "Nothing that the report says differs."])
 
     def cause(self) -> str:
-        """Which input caused the differences, as far as that can be told."""
+        """Return which input caused the differences, as far as that can be told."""
         kinds = [kind for kind, changes in self.causes.items() if changes]
         if len(kinds) == 1:
             scatter = "" if self.same_run else ", or the scatter of measuring anew did"
@@ -61,7 +61,7 @@ class Changes:
 
 
 def compare(before: Facts, after: Facts) -> Changes:
-    """What differs from `before` to `after`."""
+    """Return what differs from `before` to `after`."""
     kinds = dict.fromkeys([*before.inputs, *after.inputs])
     return Changes(
         before=before.version,
@@ -78,7 +78,7 @@ def compare(before: Facts, after: Facts) -> Changes:
 
 
 def as_chapter(changes: Changes | None) -> str:
-    """The report's last chapter but one, as Markdown of the subset; `None` where there is no version before."""
+    """Return the report's last chapter but one, as Markdown of the subset; `None` where there is no version before."""
     head = "# What changed {#sec-changed}\n\n"
     if changes is None:
         return f"{head}No version of this report was built here before this one.\n"

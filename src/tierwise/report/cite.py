@@ -35,7 +35,7 @@ class Stamp:
     date: str
 
     def citation(self, what: str) -> str:
-        """A line of text that cites `what`, a figure or the report."""
+        """Return a line of text that cites `what`, a figure or the report."""
         told = software()
         return (
             f"{told['author']} ({self.date[:4]}). {told['title']} Version {told['version']}, commit {self.commit}. "
@@ -43,7 +43,7 @@ class Stamp:
         )
 
     def bibtex(self) -> str:
-        """The entry for BibTeX that cites the report."""
+        """Return the entry for BibTeX that cites the report."""
         return ENTRY.format(**software(), run_id=self.run_id, year=self.date[:4], commit=self.commit, date=self.date)
 
     def as_json(self) -> dict[str, Any]:
@@ -53,7 +53,7 @@ class Stamp:
 
 
 def stamp_of(run: Run, version: str) -> Stamp:
-    """The stamp of the report `version`, whose name begins with its date, on `run`."""
+    """Return the stamp of the report `version`, whose name begins with its date, on `run`."""
     manifest = run.manifest
     return Stamp(
         run_id=run.run_id,
@@ -74,7 +74,7 @@ def software() -> dict[str, str]:
 
 
 def commit_of(version: str, run_id: str) -> str:
-    """The whole hash of the commit that built the report `version` on `run_id`, with ``-dirty`` where changes were not committed.
+    """Return the whole hash of the commit that built the report `version` on `run_id`, with ``-dirty`` where changes were not committed.
 
     Where the checkout does not know it, the hash is as short as in the version's name.
     """

@@ -41,7 +41,7 @@ class Column(Strict):
     substrate: str = ""
 
     def unit_of(self, name: str) -> str:
-        """The unit that is said, or that the end of its `name` tells; empty where it has none."""
+        """Return the unit that is said, or that the end of its `name` tells; empty where it has none."""
         return self.unit or next((unit for end, unit in UNITS.items() if name.endswith(end)), "")
 
 
@@ -54,7 +54,7 @@ class Table(Strict):
 
 
 def tables() -> dict[str, Table]:
-    """Every table by its name, the figures' with the columns that the studies' rooms add."""
+    """Return every table by its name, the figures' with the columns that the studies' rooms add."""
     told = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
     known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in told["tables"].items()}
     added = {
@@ -66,7 +66,7 @@ def tables() -> dict[str, Table]:
 
 
 def described(rows: Path) -> list[dict[str, str]]:
-    """The columns of a figure's `rows`, a file of CSV, as name, type, unit and meaning.
+    """Return the columns of a figure's `rows`, a file of CSV, as name, type, unit and meaning.
 
     Raises:
         InputError: a column has no meaning; names it and where one is given.
@@ -78,7 +78,7 @@ def described(rows: Path) -> list[dict[str, str]]:
 
 
 def dictionary(published: Path) -> str:
-    """The dictionary, as Markdown, of the folder `published`, which holds ``run/`` and ``rows/``.
+    """Return the dictionary, as Markdown, of the folder `published`, which holds ``run/`` and ``rows/``.
 
     Raises:
         InputError: a column has no meaning.

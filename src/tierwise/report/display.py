@@ -75,7 +75,7 @@ class Figure:
     rows: pl.DataFrame
 
     def bundle(self) -> dict[str, Any]:
-        """The chart for JupyterLab and the web page, for print, and as text; its rows."""
+        """Return the chart for JupyterLab and the web page, for print, and as text; its rows."""
         spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,

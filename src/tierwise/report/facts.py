@@ -56,12 +56,12 @@ class Facts(Strict):
 
 
 def load_facts(folder: Path) -> Facts:
-    """The facts of the version in `folder`; `InputError` where the file breaks the schema."""
+    """Return the facts of the version in `folder`; `InputError` where the file breaks the schema."""
     return validate(read_json(folder / FACTS, f"{folder.name}/{FACTS}"), Facts, where=f"{folder.name}/{FACTS}")
 
 
 def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts:
-    """What the executed notebooks and the verdicts of `run` say; `code` is the version of the code that renders."""
+    """Return what the executed notebooks and the verdicts of `run` say; `code` is the version of the code that renders."""
     shown = [(path.stem, part) for path in executed for part in notebooks.read(path) if part.from_rows]
     labelled = {part.label: part.body for _, part in shown if part.label}
     return Facts(

@@ -16,7 +16,7 @@ UNIT: Final = re.compile(r"(?<=\d) (?=(?:%|[mµ]?s|[kKMGT]i?B|IOPS)(?!\w))")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """``54445`` -> ``'54,400'``, ``0.09812`` -> ``'0.0981'``: `digits` significant digits, never an exponent."""
+    """Return ``54445`` -> ``'54,400'``, ``0.09812`` -> ``'0.0981'``: `digits` significant digits, never an exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
@@ -26,52 +26,52 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def count(value: int) -> str:
-    """``54445`` -> ``'54,445'``: what was counted is not rounded."""
+    """Return ``54445`` -> ``'54,445'``: what was counted is not rounded."""
     return f"{value:,}"
 
 
 def seconds(value_s: float) -> str:
-    """``0.0123`` -> ``'12.3 ms'``."""
+    """Return ``0.0123`` -> ``'12.3 ms'``."""
     scale, unit = next(((scale, unit) for scale, unit in SECONDS if abs(value_s) >= scale), SECONDS[-1])
     return f"{number(value_s / scale)}{NBSP}{unit}"
 
 
 def size(value_bytes: float) -> str:
-    """``1010 * 2**20`` -> ``'1,010 MiB'``."""
+    """Return ``1010 * 2**20`` -> ``'1,010 MiB'``."""
     return f"{number(value_bytes / MIB)}{NBSP}MiB"
 
 
 def percent(share: float) -> str:
-    """``0.0222`` -> ``'2.22 %'``."""
+    """Return ``0.0222`` -> ``'2.22 %'``."""
     return f"{number(100 * share)}{NBSP}%"
 
 
 def difference(ratio: float) -> str:
-    """``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1."""
+    """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1."""
     tenths = round(1000 * (ratio - 1))
     sign = "+" if tenths > 0 else MINUS if tenths < 0 else ""
     return f"{sign}{abs(tenths) / 10:.1f}{NBSP}%"
 
 
 def tied(text: str) -> str:
-    """`text` with each number bound to its unit, so that no line ends between them."""
+    """Return `text` with each number bound to its unit, so that no line ends between them."""
     return UNIT.sub(NBSP, text)
 
 
 def escaped(text: str) -> str:
-    """`text` as it stands, whatever Markdown would make of it."""
+    """Return `text` as it stands, whatever Markdown would make of it."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)
 
 
 def percents(shares: Iterable[float]) -> str:
-    """The range of shares: ``'97.9 to 99.8 %'``, ``'98.1 %'`` where both ends read alike."""
+    """Return the range of shares: ``'97.9 to 99.8 %'``, ``'98.1 %'`` where both ends read alike."""
     ends = [*shares]
     low, high = percent(min(ends)), percent(max(ends))
     return low if low == high else f"{low.removesuffix(f'{NBSP}%')} to {high}"
 
 
 def interval(low: float, high: float) -> str:
-    """``'0.968 to 0.991'``; an open end is said in words."""
+    """Return ``'0.968 to 0.991'``; an open end is said in words."""
     if math.isinf(high):
         return f"above {number(low)}"
     if math.isinf(low) or low == 0:
@@ -80,12 +80,12 @@ def interval(low: float, high: float) -> str:
 
 
 def span(values: Iterable[float]) -> str:
-    """The range of counts: ``'7'`` where all agree, else the least and the most with a dash."""
+    """Return the range of counts: ``'7'`` where all agree, else the least and the most with a dash."""
     whole = sorted({round(value) for value in values})
     return count(whole[0]) if len(whole) == 1 else f"{count(whole[0])}{DASH}{count(whole[-1])}"
 
 
 def listed(words: Iterable[str]) -> str:
-    """``'a, b and c'``."""
+    """Return ``'a, b and c'``."""
     *first, last = [*words] or [""]
     return f"{', '.join(first)} and {last}" if first else last

@@ -35,7 +35,7 @@ def keep(notebook: Path, run: Path, executed: Path) -> None:
 
 
 def built(run: Path, engine: str) -> Path | None:
-    """The version of `run` that is ``latest`` and would come out the same if it were built now by `engine`."""
+    """Return the version of `run` that is ``latest`` and would come out the same if it were built now by `engine`."""
     latest = paths.site() / site.LATEST
     version = latest.readlink().name if latest.is_symlink() else ""
     made = paths.site() / version

@@ -11,7 +11,7 @@ from tierwise.report.run import Run
 
 
 def answered(run: Run, study: str, pair: str, tell: Callable[[Run], str]) -> Sentence:
-    """What `tell` makes of `run`; where that is nothing, why there is no answer, and what it makes of the reference run."""
+    """Return what `tell` makes of `run`; where that is nothing, why there is no answer, and what it makes of the reference run."""
     told = tell(run)
     return Sentence(told or "\n\n".join(filter(None, [no_answer(run, study, pair), from_reference(run, tell)])))
 
@@ -25,13 +25,13 @@ def no_answer(run: Run, study: str, pair: str) -> str:
 
 
 def told_rejected(run: Run, study: str = "", pair: str = "") -> str:
-    """``Of 70 emulated observations 56 (80.0 %) are rejected: 56 for overshoot.``, a sentence for each substrate."""
+    """Return ``Of 70 emulated observations 56 (80.0 %) are rejected: 56 for overshoot.``, a sentence for each substrate."""
     found = rejections(run.connection, study, pair)
     return " ".join(map(_told, found)) or "It measured nothing there."
 
 
 def from_reference(run: Run, tell: Callable[[Run], str]) -> str:
-    """What `tell` makes of the reference run, stamped and with its scale; nothing where none ships, or `run` is that run."""
+    """Return what `tell` makes of the reference run, stamped and with its scale; nothing where none ships, or `run` is that run."""
     reference = None if run.is_reference else open_reference()
     if reference is None:
         return ""
@@ -42,7 +42,7 @@ def from_reference(run: Run, tell: Callable[[Run], str]) -> str:
 
 
 def in_place(run: Run, study: str, pair: str, what: str = "") -> Sentence:
-    """What stands in place of a figure or a table: that there is no answer, and what became of the observations."""
+    """Return what stands in place of a figure or a table: that there is no answer, and what became of the observations."""
     return Sentence(f"{what} {no_answer(run, study, pair)}".strip())
 
 

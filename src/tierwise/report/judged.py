@@ -20,7 +20,7 @@ class Kept(Strict):
 
 
 def judged_once(run: Path, judge: Callable[[], Sequence[ClaimVerdict]]) -> tuple[ClaimVerdict, ...]:
-    """What `judge` says of the run in folder `run`; what it said before where rows, manifest, code and inputs are what they were."""
+    """Return what `judge` says of the run in folder `run`; what it said before where rows, manifest, code and inputs are what they were."""
     place = paths.site().with_name("_build") / "verdicts" / f"{run.name}.json"
     inputs = fresh.inputs(run)
     before = _kept(place)

@@ -19,7 +19,7 @@ FROM: Final = "In DuckDB, from the Parquet files of a published copy"
 
 
 def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> str:
-    """The menu of figure `label` as HTML; its query and the JSON that describes its rows are written into `folder`, where these lie.
+    """Return the menu of figure `label` as HTML; its query and the JSON that describes its rows are written into `folder`, where these lie.
 
     Raises:
         InputError: a column of the rows has no meaning in the data dictionary.

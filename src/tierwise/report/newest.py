@@ -33,7 +33,7 @@ class Kept(Strict):
 
 
 def newest_answer() -> str:
-    """The five lines of the newest complete run, or where there is none of the reference run, and below them what to type next."""
+    """Return the five lines of the newest complete run, or where there is none of the reference run, and below them what to type next."""
     newest = newest_run(paths.raw())
     folder = find_run(newest or REFERENCE)
     profile = str(load_manifest(folder).profile.get("name")) if newest else ""

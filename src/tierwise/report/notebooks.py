@@ -47,7 +47,7 @@ class Shown:
 
 
 def read(executed: Path) -> list[Shown]:
-    """What the executed notebook `executed` shows, cell by cell.
+    """Return what the executed notebook `executed` shows, cell by cell.
 
     Raises:
         MissingError: there is no such notebook.
@@ -65,7 +65,7 @@ def read(executed: Path) -> list[Shown]:
 
 
 def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
-    """The Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries are
+    """Return the Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries are
     written into `folder`.
 
     Raises: what `read` raises.

@@ -58,7 +58,7 @@ def write_one(target: Path, version: str = LATEST) -> Path:
 
 
 def inlined(site: Path) -> str:
-    """The plain engine's page in the folder `site` with all that it loads or links to, but for the PDF."""
+    """Return the plain engine's page in the folder `site` with all that it loads or links to, but for the PDF."""
     page = PDF.sub("", STILL.sub("", (site / "index.html").read_text(encoding="utf-8")))
     linked = dict.fromkeys(path for path in LINK.findall(page) if (site / path).is_file())
     files = json.dumps({path: (site / path).read_text(encoding="utf-8") for path in linked}, ensure_ascii=False).replace("<", "\\u003c")

@@ -63,7 +63,7 @@ def _typeset(book: Book, pdf: Path) -> None:
 
 
 def pandoc(book: Book, template: str, *arguments: str) -> str:
-    """The whole book as one page of HTML or one Typst document, in ``plain/template.<template>``.
+    """Return the whole book as one page of HTML or one Typst document, in ``plain/template.<template>``.
 
     Raises:
         InputError: a label is unknown, stands twice or has no caption; names chapter, label and rule.

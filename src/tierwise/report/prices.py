@@ -11,22 +11,22 @@ from tierwise.report.run import Run
 
 
 def book_of(run: Run) -> Book:
-    """The prices as they stood when the run was measured, and those that it was opened with."""
+    """Return the prices as they stood when the run was measured, and those that it was opened with."""
     return _book(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
 def answer_of(run: Run) -> Answer:
-    """``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
+    """Return ``tierwise cost`` on the run's day, with the load of the Zipfian reads."""
     return _answer(run.manifest.started_at.date(), tuple(sorted(run.prices.items())))
 
 
 def run_note(run: Run, substrate: Substrate, n: int, what: str) -> str:
-    """The end of a caption: run, substrate, how many of what."""
+    """Return the end of a caption: run, substrate, how many of what."""
     return f"{run.stamp}, **{substrate}**, n = {count(n)} {what}."
 
 
 def devices_note() -> str:
-    """Where the figures of devices come from."""
+    """Return where the figures of devices come from."""
     return "Input: `data/prices`, `data/costs`, `data/devices`."
 
 

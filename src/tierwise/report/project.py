@@ -96,7 +96,7 @@ def assemble(folder: Path, executed: Path, stamp: Stamp, variables: Mapping[str,
 
 
 def assemble_paper(folder: Path, executed: Path, stamp: Stamp, book: Book) -> Book:
-    """The paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
+    """Return the paper of the report `book`, in `folder`: its executed notebook and the references, as a Quarto project of one document.
 
     What it refers to and has not itself is told as the annex's chapter.
 

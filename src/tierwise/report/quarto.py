@@ -33,7 +33,7 @@ if (location.protocol === "file:") fuseIndex = new Fuse({documents}, kFuseIndexO
 
 
 def version() -> str | None:
-    """The version of the Quarto that is there; `None` where there is none, or it does not run."""
+    """Return the version of the Quarto that is there; `None` where there is none, or it does not run."""
     try:
         return _quarto("--version").stdout.strip()
     except TierwiseError:

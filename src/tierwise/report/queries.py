@@ -28,14 +28,14 @@ NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name,
 
 
 def ask(run: Run, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-    """The rows of `sql` for a figure of a notebook, which keeps the query beside them: the figure's menu shows it."""
+    """Return the rows of `sql` for a figure of a notebook, which keeps the query beside them: the figure's menu shows it."""
     query = bound(sql, parameters)
     show({QUERY_MIME: {"query": query, "script": script(run, query)}, "text/plain": query})
     return run.query(sql, parameters)
 
 
 def bound(sql: str, parameters: Sequence[Any]) -> str:
-    """`sql` with its parameters, ``?`` in their order or ``$1``, as literals."""
+    """Return `sql` with its parameters, ``?`` in their order or ``$1``, as literals."""
     given = iter(parameters)
 
     def put(found: re.Match[str]) -> str:
@@ -48,7 +48,7 @@ def bound(sql: str, parameters: Sequence[Any]) -> str:
 
 
 def literal(value: object) -> str:
-    """`value` as SQL writes it."""
+    """Return `value` as SQL writes it."""
     match value:
         case None:
             return "null"
@@ -62,7 +62,7 @@ def literal(value: object) -> str:
 
 
 def script(run: Run, query: str) -> str:
-    """`query` with all views that it needs, over the files of a folder in which `run` was published."""
+    """Return `query` with all views that it needs, over the files of a folder in which `run` was published."""
     rooms = list(_rooms(query))
     asked = "\n".join([*rooms, query])
     run_id = literal(run.run_id)

@@ -35,7 +35,7 @@ class Both(NamedTuple):
         return self.ours.verdict is not self.theirs.verdict
 
     def as_json(self) -> dict[str, Any]:
-        """Both verdicts as JSON takes them, for programs."""
+        """Return both verdicts as JSON takes them, for programs."""
         return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": told for name, told in _as_json(self.theirs).items()}}
 
 
@@ -72,7 +72,7 @@ class Beside:
         return "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
-        """The whole comparison as JSON takes it, for programs."""
+        """Return the whole comparison as JSON takes it, for programs."""
         return {
             "run": self.run.run_id,
             "reference": self.reference.run_id,
@@ -83,7 +83,7 @@ class Beside:
         }
 
     def as_text(self) -> str:
-        """The comparison as text for a terminal: each cell's medians and ratio, then the claims with other verdicts."""
+        """Return the comparison as text for a terminal: each cell's medians and ratio, then the claims with other verdicts."""
         lines = [f"run:       {self.run.run_id} ({self.run.origin})", f"reference: {self.reference.run_id} ({self.reference.origin})"]
         lines += [self.caution, "cells: median here / median of the reference = ratio"]
         for row in self.cells.rows(named=True):
@@ -98,7 +98,7 @@ class Beside:
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str] | None:
-    """The studies that both runs have and whose code is not the same in both; `None` where it cannot be told."""
+    """Return the studies that both runs have and whose code is not the same in both; `None` where it cannot be told."""
     if not run.fingerprints and not other.fingerprints:
         return [] if run.method_sha256 == other.method_sha256 else None
     if not run.fingerprints or not other.fingerprints:
@@ -108,14 +108,14 @@ def recoded(run: Manifest, other: Manifest) -> list[str] | None:
 
 
 def open_reference() -> Run | None:
-    """The reference run; `None` where none ships."""
+    """Return the reference run; `None` where none ships."""
     folder = paths.reference()
     manifests = sorted(folder.glob(f"*/{MANIFEST}"))
     return _opened(folder, manifests[0].stat().st_mtime_ns) if manifests else None
 
 
 def open_newest(run_id: str = "") -> Run:
-    """The run `run_id`, named as `find_run` takes it; empty: the newest complete run, and where there is none the reference run.
+    """Return the run `run_id`, named as `find_run` takes it; empty: the newest complete run, and where there is none the reference run.
 
     Raises:
         NoRowsError: no run is there, and no reference run ships.
@@ -127,7 +127,7 @@ def open_newest(run_id: str = "") -> Run:
 
 
 def open_before(run: Run, run_id: str = "") -> Run:
-    """The run `run_id`, named as `find_run` takes it, to be held against `run`.
+    """Return the run `run_id`, named as `find_run` takes it, to be held against `run`.
 
     Empty: the complete run that was finished last before it, else the reference run.
 
@@ -154,7 +154,7 @@ def _opened(folder: Path, changed_ns: int) -> Run:  # noqa: ARG001  another mani
 
 
 def beside_reference(run: Run) -> Beside | None:
-    """`run` beside the reference run; `None` where that is `run` itself, or none ships."""
+    """Return `run` beside the reference run; `None` where that is `run` itself, or none ships."""
     reference = None if run.is_reference else open_reference()
     if reference is None:
         return None
@@ -164,7 +164,7 @@ def beside_reference(run: Run) -> Beside | None:
 
 
 def compare(name: str) -> Beside:
-    """The run `name` (as `find_run` takes it), or that of the version `name` (as `versions.find` takes it), beside the reference.
+    """Return the run `name` (as `find_run` takes it), or that of the version `name` (as `versions.find` takes it), beside the reference.
 
     Raises:
         InputError: there is no such run or version, or it is the reference itself.
@@ -188,12 +188,12 @@ def _run_of(name: str) -> str:
 
 
 def valued(value: float, unit: str) -> str:
-    """A value with its unit; times as short as they can be said."""
+    """Return a value with its unit; times as short as they can be said."""
     return seconds(value) if unit == "s" else f"{count(round(value)) if value >= 100 else number(value)} {unit}"
 
 
 def stamped(claim: ClaimVerdict) -> str:
-    """What was found, with its substrate."""
+    """Return what was found, with its substrate."""
     return estimated(claim) if claim.estimate is None else f"{estimated(claim)}, {claim.substrate}"
 
 

@@ -41,7 +41,7 @@ def render(*, run_id: str, executed: Path, engine: str = "auto") -> Path:
 
 
 def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
-    """The page, without a PDF, that the plain engine makes of the version in the folder `built`; a new folder in `scratch`."""
+    """Return the page, without a PDF, that the plain engine makes of the version in the folder `built`; a new folder in `scratch`."""
     engine = PlainEngine()
     engine.page(_book(scratch / "book", open_run(facts.run_id), built / site.NOTEBOOKS, facts, engine), scratch / "site")
     return scratch / "site"
@@ -57,7 +57,7 @@ def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) 
 
 
 def choose(engine: str) -> Engine:
-    """The engine by its name; ``auto`` is Quarto where one that serves is installed."""
+    """Return the engine by its name; ``auto`` is Quarto where one that serves is installed."""
     if engine not in ENGINES:
         raise InputError("ENGINE", value=engine, rule=f"must be one of {', '.join(ENGINES)}")
     wants_quarto = engine == "quarto" or (engine == "auto" and quarto.usable())

@@ -12,12 +12,12 @@ from tierwise.core import studies
 
 
 def modules(name: str) -> Iterable[ModuleType]:
-    """The module `name` of every reading side that has one, by study."""
+    """Return the module `name` of every reading side that has one, by study."""
     return [import_module(f"tierwise.studies.{study}.reading.{name}") for study in studies.having(f"reading/{name}.py")]
 
 
 def judges() -> Mapping[Kind, Judge]:
-    """Who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
+    """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
     of_cost: dict[str, Judge] = {claim: own for module in modules("judges") for claim, own in module.MONEY.items()}
 
     def cost(claim: Claim, on: Grounds) -> Judgement:
@@ -28,5 +28,5 @@ def judges() -> Mapping[Kind, Judge]:
 
 
 def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
-    """`analysis.verdicts.judge` with the judges of every room; without any run costs are judged from what was published."""
+    """Return `analysis.verdicts.judge` with the judges of every room; without any run costs are judged from what was published."""
     return judge(raw, run_id, judges=judges())

@@ -83,24 +83,24 @@ class Run:
         return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
 
     def substrate(self, pair: str) -> Substrate | None:
-        """The one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
+        """Return the one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
         found = self._rows("select distinct substrate from timings where pair = ?", [pair])["substrate"]
         return Substrate.of({Substrate(word) for word in found}) if len(found) else None
 
     def verdict(self, claim: str) -> ClaimVerdict | None:
-        """The verdict on `claim`, if the statement is among those of ``claims.toml``."""
+        """Return the verdict on `claim`, if the statement is among those of ``claims.toml``."""
         return next((verdict for verdict in self.verdicts if verdict.id == claim), None)
 
     def record(self, study: str, pair: str) -> StudyRecord | None:
-        """What the manifest keeps of `study` on `pair`."""
+        """Return what the manifest keeps of `study` on `pair`."""
         return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)
 
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
-        """The end of a caption: run, substrate, number of observations, query."""
+        """Return the end of a caption: run, substrate, number of observations, query."""
         return f"{self._counted(pair, n, what)}. Query: `{sql}`."
 
     def facts_note(self, pair: str, n: int, what: str) -> str:
-        """The same of what the manifest keeps."""
+        """Return the same of what the manifest keeps."""
         return f"{self._counted(pair, n, what)}; from the run's manifest."
 
     def _counted(self, pair: str, n: int, what: str) -> str:
@@ -109,7 +109,7 @@ class Run:
         return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {substrate}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
-        """What the front page says of the run."""
+        """Return what the front page says of the run."""
         substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
         datasets = (
             f"{record.name}, {self.manifest.source_of(record)}, {count(record.rows)} rows"
@@ -126,7 +126,7 @@ class Run:
 
 
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
-    """The run `run_id` below `raw` (``data/raw``), named as `find_run` takes it; empty: the complete run that was finished last.
+    """Return the run `run_id` below `raw` (``data/raw``), named as `find_run` takes it; empty: the complete run that was finished last.
 
     `prices` (item -> price, in the unit of the price book) take the place of those that were read, in whatever is asked of the run.
 
@@ -144,7 +144,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
-    """`run` with other `devices` (tier -> file of ``data/devices``) behind tiers of `pair`; `run` itself where none is named.
+    """Return `run` with other `devices` (tier -> file of ``data/devices``) behind tiers of `pair`; `run` itself where none is named.
 
     Its recorded requests are replayed, and its rows there are called simulated (`advisor.other_devices.retime`). Verdicts stay those
     of the rows that were measured.
@@ -163,5 +163,5 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
 
 
 def source_pair(source: str) -> str:
-    """The pair of tiers that stands for the hardware of `source` (a letter)."""
+    """Return the pair of tiers that stands for the hardware of `source` (a letter)."""
     return load_claims().sources[source].pair

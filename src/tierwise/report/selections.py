@@ -17,7 +17,7 @@ FADED: Final = 0.08
 
 
 def selectable(spec: dict[str, Any]) -> dict[str, Any]:
-    """The Vega-Lite `spec` with a selection for each field that a legend or a discrete axis shows.
+    """Return the Vega-Lite `spec` with a selection for each field that a legend or a discrete axis shows.
 
     A selection or an opacity that the chart declares itself stays; more selections join its condition.
     """

@@ -33,7 +33,7 @@ QUARTO: Final = "-quarto"
 
 
 def names() -> list[str]:
-    """Every version that is there, in the order in which they were first built."""
+    """Return every version that is there, in the order in which they were first built."""
     try:
         order: list[str] = json.loads((paths.site() / ORDER).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -42,34 +42,34 @@ def names() -> list[str]:
 
 
 def before(version: str) -> str | None:
-    """The version built before `version`, which need not be there yet; the same by the other engine is none."""
+    """Return the version built before `version`, which need not be there yet; the same by the other engine is none."""
     known = names()
     earlier = known[: known.index(version)] if version in known else known
     return next((name for name in reversed(earlier) if name.removesuffix(QUARTO) != version.removesuffix(QUARTO)), None)
 
 
 def today() -> str:
-    """The date that a version of now bears."""
+    """Return the date that a version of now bears."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 def version_of(run_id: str, suffix: str = "") -> str:
-    """What a version of `run_id` is called that is built now by the engine of this `suffix`."""
+    """Return what a version of `run_id` is called that is built now by the engine of this `suffix`."""
     return f"{today()}-{code_version()}-{run_id}{suffix}"
 
 
 def date_of(version: str) -> str:
-    """The date with which the name of `version` begins."""
+    """Return the date with which the name of `version` begins."""
     return version[: len("2026-01-01")]
 
 
 def code_of(version: str, run_id: str) -> str:
-    """The `code_version` in the name of `version`, which shows `run_id`."""
+    """Return the `code_version` in the name of `version`, which shows `run_id`."""
     return version[len("2026-01-01-") :].removesuffix(f"-{run_id}")
 
 
 def code_version() -> str:
-    """``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
+    """Return ``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
     command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -26,7 +26,7 @@ VEGA_LITE: Final = "6.4"
 
 
 def font_folder() -> str:
-    """Where the shipped fonts lie, for vl-convert and Typst."""
+    """Return where the shipped fonts lie, for vl-convert and Typst."""
     return str(paths.home() / "report" / "theme" / "fonts")
 
 

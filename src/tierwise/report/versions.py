@@ -48,7 +48,7 @@ small {{ display: block; opacity: 0.75; }}
 
 
 def before(version: str) -> Facts | None:
-    """The facts of the version built before `version`, which need not be there yet; `None` where there is none."""
+    """Return the facts of the version built before `version`, which need not be there yet; `None` where there is none."""
     earlier = site.before(version)
     return load_facts(paths.site() / earlier) if earlier else None
 
@@ -65,7 +65,7 @@ def put_last(version: str) -> None:
 
 
 def find(name: str) -> Facts:
-    """The facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run.
+    """Return the facts of the one version whose name contains `name`, of ``latest``, or of the last one of the ``reference`` run.
 
     Raises:
         InputError: no version or several are meant.
@@ -83,7 +83,7 @@ def find(name: str) -> Facts:
 
 
 def differing(one: str, other: str) -> Changes:
-    """What differs between two versions, named as `find` takes it."""
+    """Return what differs between two versions, named as `find` takes it."""
     return compare(find(one), find(other))
 
 

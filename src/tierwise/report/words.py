@@ -32,13 +32,13 @@ NOTHING: Final = "not measured"
 
 
 def arm_label(arm: str) -> str:
-    """``heap-cached/buffered`` -> ``Table cached, buffered``."""
+    """Return ``heap-cached/buffered`` -> ``Table cached, buffered``."""
     variant, _, io = arm.partition("/")
     return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
 
 
 def cell_words(cell: str) -> str:
-    """``{"arm": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
+    """Return ``{"arm": "direct", "index": "ssd", "table": "hdd"}`` -> ``index ssd, table hdd``: what tells cells of a study apart."""
     return ", ".join(
         f"{name.replace('_', ' ')} {value}" for name, value in sorted(json.loads(cell).items()) if name not in {"arm", "clock"}
     )
@@ -53,13 +53,13 @@ def case_name(case: str) -> str:
 
 
 def marked(said: Verdict | Ruling) -> str:
-    """A verdict in words, its own word in bold, which both engines colour."""
+    """Return a verdict in words, its own word in bold, which both engines colour."""
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
     return f"**{verdict.mark}**{text.removeprefix(verdict.mark)}"
 
 
 def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
-    """``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
+    """Return ``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:
             return f"none (all {count(what.flagged)} repeats rejected)"
@@ -70,13 +70,13 @@ def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
 
 
 def bounds(claim: ClaimVerdict) -> str:
-    """The published bounds as Markdown, states by their names."""
+    """Return the published bounds as Markdown, states by their names."""
     named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
 
 
 def quoted(claim: ClaimVerdict) -> str:
-    """The text of the source between quotation marks, whatever Markdown would make of it."""
+    """Return the text of the source between quotation marks, whatever Markdown would make of it."""
     return f"“{escaped(tied(claim.quotation))}”"
 
 
@@ -89,17 +89,17 @@ def flipped(claim: ClaimVerdict) -> str:
 
 
 def repeats(what: Judgement | CaseVerdict) -> str:
-    """How many repeats an estimate rests on, or a dash."""
+    """Return how many repeats an estimate rests on, or a dash."""
     return count(what.pairs) if what.pairs else DASH
 
 
 def unit_of(leaf: Mapping[str, Any]) -> str:
-    """The unit of a parameter as read from TOML, which is plain ASCII."""
+    """Return the unit of a parameter as read from TOML, which is plain ASCII."""
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
 
 
 def claim_sentence(claim: ClaimVerdict) -> str:
-    """What was published, and what came out here."""
+    """Return what was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
     fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
     if not claim.cases:

@@ -13,7 +13,7 @@ from tierwise.core.errors import InputError
 
 
 def hit_ratio(popularity: NDArray[np.float64], pages: int) -> float:
-    """Share of the requests that find their page in a cache of `pages` pages; `popularity` is the share of requests of each page.
+    """Return share of the requests that find their page in a cache of `pages` pages; `popularity` is the share of requests of each page.
 
     Raises:
         InputError: no pages.

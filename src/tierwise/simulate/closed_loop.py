@@ -55,7 +55,7 @@ class Series:
     """Operations by latency, bins as in `LATENCY_EDGES_S`."""
 
     def rates(self, from_s: float = 0.0) -> Rates:
-        """Means from the first interval that begins at `from_s` or later to the end.
+        """Return means from the first interval that begins at `from_s` or later to the end.
 
         Raises:
             InputError: no interval begins then.

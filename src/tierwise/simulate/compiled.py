@@ -24,12 +24,12 @@ R = TypeVar("R")
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    """`function` as machine code, kept on disk between processes; a division by zero gives infinity, as in C."""
+    """Return `function` as machine code, kept on disk between processes; a division by zero gives infinity, as in C."""
     return _kept(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """The same, and compiled into each loop that calls it: several times as fast where the call counts references to arrays."""
+    """Return the same, and compiled into each loop that calls it: several times as fast where the call counts references to arrays."""
     return _kept(function, inline="always")
 
 
@@ -39,7 +39,7 @@ def released(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def bits_set(number: int) -> int:
-    """How many of the lowest 32 bits of `number` are 1: one instruction, which numba has no name for."""
+    """Return how many of the lowest 32 bits of `number` are 1: one instruction, which numba has no name for."""
     return (number & 2**32 - 1).bit_count()
 
 

@@ -52,7 +52,7 @@ class CommonElectronics(Strict):
         )
 
     def with_fit(self, overhead_sectors: float, interface_mb_s: float) -> Self:
-        """The drive with other values of the two parameters on which the times hang."""
+        """Return the drive with other values of the two parameters on which the times hang."""
         return self.model_copy(update={"overhead": _fitted(overhead_sectors, "1"), "interface_rate": _fitted(interface_mb_s, "MB/s")})
 
 
@@ -127,7 +127,7 @@ class DriveCase:
 def read_case(
     trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0
 ) -> DriveCase:
-    """The files of one drive; without `seek` its curve is the one that `model` says.
+    """Return the files of one drive; without `seek` its curve is the one that `model` says.
 
     Raises:
         InputError: one is absent or says something impossible, or the bus adds less than nothing.
@@ -142,7 +142,7 @@ def read_case(
 def validate(
     trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0, part: Part = "all"
 ) -> Validation:
-    """The drive of `read_case`, judged by the requests of `trace`: by all of them, unless `part` says otherwise.
+    """Return the drive of `read_case`, judged by the requests of `trace`: by all of them, unless `part` says otherwise.
 
     Raises:
         InputError: a file is absent or says something impossible.

@@ -120,7 +120,7 @@ def _spares(zone: Block, layout: Block, track: int, surfaces: int) -> tuple[int,
 
 
 def read_seeks(path: Path) -> SeekCurve:
-    """A table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings.
+    """Return a table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings.
 
     Raises:
         InputError: the file is absent, a time or distance is impossible, or it holds no pair.

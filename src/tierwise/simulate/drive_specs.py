@@ -108,11 +108,11 @@ class DriveSpecs(Strict):
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
 
     def on_bus(self, ms_per_sector: float) -> Self:
-        """The drive on a bus that adds so much to the time of each sector."""
+        """Return the drive on a bus that adds so much to the time of each sector."""
         return self.model_copy(update={"bus_ms_per_sector": self.bus_ms_per_sector + ms_per_sector})
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
-        """The drive's own work for a command, by whether the buffer answers it and by the command before."""
+        """Return the drive's own work for a command, by whether the buffer answers it and by the command before."""
         read = operation is Operation.READ, before is Operation.READ
         of_hits = {
             (True, True): (self.read_hit_after_read_ms, self.read_miss_after_read_ms),

@@ -30,7 +30,7 @@ _OPERATIONS = {"R": Operation.READ, "W": Operation.WRITE}
 
 
 def read_trace(path: Path, capacity_bytes: int) -> list[Request]:
-    """The rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at.
+    """Return the rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at.
 
     Raises:
         InputError: the file is absent or empty, or a row is not of that form or lies beyond `capacity_bytes`.

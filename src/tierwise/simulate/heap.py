@@ -83,23 +83,23 @@ class _Log(NamedTuple):
 
 
 def filled_pages(rows: int) -> int:
-    """Pages that `rows` fill when they are loaded."""
+    """Return pages that `rows` fill when they are loaded."""
     return -(-rows // ROWS_PER_PAGE)
 
 
 def aged_pages(rows: int) -> int:
-    """Pages of a table of `rows`, aged: the first row of every page was updated once, and went to the end."""
+    """Return pages of a table of `rows`, aged: the first row of every page was updated once, and went to the end."""
     return filled_pages(rows) + filled_pages(filled_pages(rows))
 
 
 def pages_of(rows: int, places: Keys) -> Keys:
-    """Where the rows at `places` (in the order of loading) of an aged table lie."""
+    """Return where the rows at `places` (in the order of loading) of an aged table lie."""
     page, first = places // ROWS_PER_PAGE, places % ROWS_PER_PAGE == 0
     return np.where(first, filled_pages(rows) + page // ROWS_PER_PAGE, page)
 
 
 def interleaved(rows: int, page: int) -> int:
-    """Number of a page of an aged table if every page at the end stood behind the pages that its rows come from."""
+    """Return number of a page of an aged table if every page at the end stood behind the pages that its rows come from."""
     loaded = filled_pages(rows)
     if page < loaded:
         return page + page // ROWS_PER_PAGE
@@ -107,7 +107,7 @@ def interleaved(rows: int, page: int) -> int:
 
 
 def touch(rows: int, index_pages: int, in_index: Keys, in_table: Keys, writing: Flags, *, clients: int) -> Touched:
-    """What transactions touch that look up the rows at these places of index and (aged) table, or update them where `writing`.
+    """Return what transactions touch that look up the rows at these places of index and (aged) table, or update them where `writing`.
 
     A lookup is one statement; an update is five (BEGIN, UPDATE, SELECT of the same row, INSERT elsewhere, END). The clients have their
     turns one after the other, each for one statement, and whoever is done with a transaction takes the next.

@@ -19,7 +19,7 @@ class PageNumbers:
         return self._count
 
     def of(self, pages: Ints) -> Ints:
-        """The number of each of `pages`, any but -2^63; those that are new get the next ones."""
+        """Return the number of each of `pages`, any but -2^63; those that are new get the next ones."""
         numbers = np.empty(len(pages), np.int64)
         done = 0
         while True:

@@ -52,7 +52,7 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
 
 
 def read_page_trace(path: Path) -> Ints:
-    """The page numbers that `path` asks for, in order.
+    """Return the page numbers that `path` asks for, in order.
 
     Raises:
         InputError: as `page_chunks`.
@@ -61,7 +61,7 @@ def read_page_trace(path: Path) -> Ints:
 
 
 def page_chunks(path: Path) -> Iterator[Ints]:
-    """The page numbers that `path` asks for, in order: some million at a time.
+    """Yield the page numbers that `path` asks for, in order: some million at a time.
 
     Raises:
         InputError: the file is absent, cannot be unpacked or holds no request, or a line breaks a rule (the first one is named).

@@ -60,7 +60,7 @@ class Block:
         return value if isinstance(value, str) else default
 
     def items(self, name: str) -> list["Value"]:
-        """The list `name`; empty where it is absent."""
+        """Return the list `name`; empty where it is absent."""
         value = self.fields.get(key(name), [])
         return value if isinstance(value, list) else [value]
 
@@ -69,7 +69,7 @@ Value = str | Block | list["Value"]
 
 
 def read_blocks(path: Path) -> Block:
-    """The file as one block without a kind.
+    """Return the file as one block without a kind.
 
     Raises:
         InputError: no such file, or brackets that do not match.
@@ -142,5 +142,5 @@ class _Parser:
 
 
 def key(name: str) -> str:
-    """The key of a field `name`, as `Block` keeps it."""
+    """Return the key of a field `name`, as `Block` keeps it."""
     return " ".join(name.lower().split())

@@ -47,7 +47,7 @@ class Warming:
 
 
 def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transactions: int, warming: Warming, seed: int) -> Recorded:
-    """The requests of a case, after the caches have filled."""
+    """Return the requests of a case, after the caches have filled."""
     memory_pages = max(2, round(rows.index_pages / case.index_to_memory))
     load = Load(clients, case.writes, case.skew, host_s, case.layout)
     lookups = warming.lookups_per_page * memory_pages
@@ -55,7 +55,7 @@ def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transa
 
 
 def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, float]:
-    """Transactions a second with everything on hdd, indexes, the table, or both on ssd."""
+    """Return transactions a second with everything on hdd, indexes, the table, or both on ssd."""
     return {name: rate(recorded, placement, devices(seed)) for name, placement in BY_TYPE.items()}
 
 
@@ -92,13 +92,13 @@ def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
 
 
 def rate_by_heat(recorded: Recorded, devices: Devices, seed: int, *, budget_bytes: int, parts: int) -> float:
-    """Transactions a second with the partitions and the index that are read most on an SSD of `budget_bytes`."""
+    """Return transactions a second with the partitions and the index that are read most on an SSD of `budget_bytes`."""
     cut = partitioned(recorded, parts)
     return rate(cut, by_heat(cut, budget_bytes), devices(seed))
 
 
 def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> float:
-    """Transactions a second with the first of `parts` partitions on ssd, with its part of the index, and the old ones on hdd."""
+    """Return transactions a second with the first of `parts` partitions on ssd, with its part of the index, and the old ones on hdd."""
     cut = partitioned(recorded, parts, (TABLE, INDEX))
     placement = {**dict.fromkeys(cut.sizes_bytes, HDD), f"{TABLE}0": SSD, f"{INDEX}0": SSD, WAL: WAL}
     return rate(cut, placement, devices(seed))

@@ -28,7 +28,7 @@ _PLACES_SEED: Final = 1
 
 
 def zipfian_popularity(items: int, items_per_page: int = 1) -> Floats:
-    """Shares of the requests of each page, as `zipfian_pages` draws them; they sum up to 1."""
+    """Return shares of the requests of each page, as `zipfian_pages` draws them; they sum up to 1."""
     pages = (items - 1) // items_per_page + 1
     shares = _most_popular(items, pages, items_per_page)
     shares += (1 - chance_below(EXACT_RANKS)) / pages
@@ -36,7 +36,7 @@ def zipfian_popularity(items: int, items_per_page: int = 1) -> Floats:
 
 
 def merged(popularity: Floats, scale: int, window: int = 1) -> Floats:
-    """Shares of the pages of a data set that is `scale` times smaller; `window` pages stay together."""
+    """Return shares of the pages of a data set that is `scale` times smaller; `window` pages stay together."""
     windows = -(-len(popularity) // window)
     whole = np.zeros((windows, window))
     whole.ravel()[: len(popularity)] = popularity
@@ -49,7 +49,7 @@ def merged(popularity: Floats, scale: int, window: int = 1) -> Floats:
 
 @lru_cache(maxsize=32)
 def merged_zipfian(items: int, items_per_page: int, scale: int, windows: tuple[int, ...]) -> dict[int, Floats]:
-    """`merged` of `zipfian_popularity` for each of `windows`, kept because every seed wants it."""
+    """Return `merged` of `zipfian_popularity` for each of `windows`, kept because every seed wants it."""
     whole = zipfian_popularity(items, items_per_page)
     return {window: merged(whole, scale, window) for window in windows}
 

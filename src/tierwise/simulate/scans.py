@@ -37,7 +37,7 @@ def whole(table_bytes: float, *, request_bytes: int, depth: int = 1) -> Reading:
 
 
 def parts_in_order(part_bytes: float, table_bytes: float, *, request_bytes: int, depth: int = 1) -> Reading:
-    """`part_bytes` of the table in pieces of one request, in their order, evenly spread."""
+    """Return `part_bytes` of the table in pieces of one request, in their order, evenly spread."""
     return Reading(part_bytes / request_bytes, request_bytes, depth, gap=max(1.0, table_bytes / max(part_bytes, request_bytes)))
 
 
@@ -47,7 +47,7 @@ def lookups(rows: float, *, depth: int = 1) -> Reading:
 
 
 def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, requests: int, seed: int) -> float:
-    """Seconds that `device`, which is as new, takes for `reading` of a table that lies on it from address 0 on; the host takes none.
+    """Return seconds that `device`, which is as new, takes for `reading` of a table that lies on it from address 0 on; the host takes none.
 
     `requests` are simulated (more, where they are small), from a place of the table that `seed` decides.
 

@@ -17,13 +17,13 @@ FIRST_TEN: Final = "First ten seek times"
 
 
 def seek_table(mechanism: Block, model: Path) -> Path | None:
-    """The table of measured times that `mechanism`, a block of the file `model`, names; it lies beside that file."""
+    """Return the table of measured times that `mechanism`, a block of the file `model`, names; it lies beside that file."""
     name = mechanism.text("Full seek curve", "").removeprefix("source ").strip()
     return model.with_name(name) if name and mechanism.text("Seek type", "").lower() == "extracted" else None
 
 
 def seek_formula(mechanism: Block, cylinders: int) -> SeekCurve:
-    """Seconds over the distance on a drive of so many `cylinders`, by the block's *Seek type*.
+    """Return seconds over the distance on a drive of so many `cylinders`, by the block's *Seek type*.
 
     `linear`: from one cylinder to all; `curve`: ``a + b sqrt(d - 1) + c (d - 1)`` through the times for one cylinder, on average and for
     all of them; `constant`: the average at any distance; `hpl`: ``V2 + V3 sqrt(d)`` below V1 cylinders and ``V4 + V5 d`` from

@@ -24,7 +24,7 @@ class Segments:
         self._held: list[Held] = []  # the newest last
 
     def find(self, address: int, end: int) -> Held | None:
-        """The segment that holds `address` to `end`, if hits on it are allowed."""
+        """Return the segment that holds `address` to `end`, if hits on it are allowed."""
         if not self._specs.caching:
             return None
         for held in self._held:
@@ -33,7 +33,7 @@ class Segments:
         return None
 
     def continued(self, address: int) -> Held:
-        """The segment of reads that holds what lies before `address`, else a new one that begins there."""
+        """Return the segment of reads that holds what lies before `address`, else a new one that begins there."""
         for held in self._held:
             if self._specs.caching and not held.written and held.start <= address <= held.end:
                 return self._newest(held)

@@ -53,7 +53,7 @@ class SpecifiedDrive:
         self._early: deque[tuple[float, int]] = deque()  # (on the medium, bytes) of writes that were reported before
 
     def serve(self, now_s: float, operation: Operation, address: int, size: int) -> float:
-        """When the read or write that is issued at `now_s` is reported done; the next one may be issued from then on."""
+        """Return when the read or write that is issued at `now_s` is reported done; the next one may be issued from then on."""
         done_s = (self._read if operation is READ else self._write)(now_s, address, address + size)
         self._before, self._last_end = operation, address + size
         return max(now_s, done_s)

@@ -240,7 +240,7 @@ def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
 
 
 def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, list[int]]:
-    """Where the extents of each relation lie on the device of its tier."""
+    """Return where the extents of each relation lie on the device of its tier."""
     laid: dict[str, list[int]] = {}
     for tier in set(placement.values()):
         laid |= lay_out({name: size for name, size in recorded.sizes_bytes.items() if placement[name] == tier})
@@ -248,7 +248,7 @@ def addresses(recorded: Recorded, placement: Mapping[str, str]) -> dict[str, lis
 
 
 def rate(recorded: Recorded, placement: Mapping[str, str], devices: Mapping[str, DeviceModel], *, started_s: float = 0.0) -> float:
-    """Transactions a second of `recorded` with its relations on the tiers of `placement`, from `started_s` of the devices' clock on.
+    """Return transactions a second of `recorded` with its relations on the tiers of `placement`, from `started_s` of the devices' clock on.
 
     The sum of the clients' own rates, so that it does not matter which of them happens to end last.
     """

@@ -103,7 +103,7 @@ class Benchmark:
         return WINDOW_PAGES if is_rotational(self.device) else 1
 
     def run(self, seed: int) -> Series:
-        """The 20 minutes from dropped caches, in intervals of `INTERVAL_S` / `scale`; equal seeds give equal series."""
+        """Return the 20 minutes from dropped caches, in intervals of `INTERVAL_S` / `scale`; equal seeds give equal series."""
         file_pages, pages = self._pages(seed)
         cache = PageCache(file_pages, self.cache_bytes // self.scale // PAGE_BYTES, "mapped", read_around=self.read_around)
         return run_threads(
@@ -127,12 +127,12 @@ class Benchmark:
         return (items - 1) // ITEMS_PER_PAGE + 1, zipfian_pages(items, seed=seed, items_per_page=ITEMS_PER_PAGE, scale=self.scale)
 
     def rates(self, seed: int) -> Rates:
-        """Means of the measured phase."""
+        """Return means of the measured phase."""
         return self.run(seed).rates(WARM_UP_S / self.scale)
 
 
 def is_rotational(device: DeviceSpec) -> bool:
-    """Whether the kernel takes it for a disk, alone or in an array."""
+    """Return whether the kernel takes it for a disk, alone or in an array."""
     return isinstance(device.member if isinstance(device, ArraySpec) else device, HddSpec)
 
 
@@ -180,7 +180,7 @@ def rates_of(benchmark: Benchmark) -> list[Rates]:
 
 
 def expected_s(benchmark: Benchmark) -> float:
-    """What one seed takes on this machine, from smaller and smaller parts of it, until one takes a second."""
+    """Return what one seed takes on this machine, from smaller and smaller parts of it, until one takes a second."""
     least_bytes = min(benchmark.cache_bytes, benchmark.dataset_bytes)
     scale = max(benchmark.scale, min(COARSEST, least_bytes // (WINDOW_PAGES * PAGE_BYTES)))
     replace(benchmark, scale=scale, strewn=True).run(SEEDS[0])  # loads the compiled code

@@ -39,7 +39,7 @@ _PRIME: Final = np.uint64(1099511628211)
 
 @compiled
 def rank_of(chance: float) -> int:
-    """The rank, from 0, that YCSB draws where its uniform number of [0, 1) is `chance`."""
+    """Return the rank, from 0, that YCSB draws where its uniform number of [0, 1) is `chance`."""
     share = chance * ZETA
     if share < 1:
         return 0
@@ -87,7 +87,7 @@ def mix_of(number: int) -> int:
 
 @compiled
 def item_of(rank: int, items: int, scale: int) -> int:
-    """Where the items of `rank` lie among `items`, of a data set that is `scale` times as large."""
+    """Return where the items of `rank` lie among `items`, of a data set that is `scale` times as large."""
     number = fnv_of(rank) if scale == 1 else mix_of(rank // scale)
     # A division of whole numbers takes several times as long as this one, which seldom is not exact.
     rest = number - int(number * (1 / items)) * items
@@ -96,7 +96,7 @@ def item_of(rank: int, items: int, scale: int) -> int:
 
 @compiled
 def scrambled(chances: NDArray[np.float64], items: int, scale: int = 1) -> NDArray[np.int64]:
-    """The items, from 0 to `items` - 1, for uniform numbers of [0, 1); `items` of a data set that is `scale` times as large."""
+    """Return the items, from 0 to `items` - 1, for uniform numbers of [0, 1); `items` of a data set that is `scale` times as large."""
     drawn = np.empty(len(chances), np.int64)
     for at in range(len(chances)):
         drawn[at] = item_of(rank_of(chances[at]), items, scale)

@@ -30,13 +30,13 @@ class Clock(Protocol):
         """A request of the process `pid` has come."""
 
     def blocked(self, drain: Drain) -> bool:
-        """Whether nobody is left who could run, so that the clock may jump."""
+        """Return whether nobody is left who could run, so that the clock may jump."""
 
     def jump(self, to_s: float) -> None:
         """Have it be `to_s` at least."""
 
     def parts(self) -> dict[str, float]:
-        """`now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
+        """Return `now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
         `strangers`, requests that this clock cannot count truly; `used_s`, processor time of all that is counted."""
 
 

@@ -95,7 +95,7 @@ class Daemon:
         return code
 
     def said(self) -> str:
-        """What it wrote to its log."""
+        """Return what it wrote to its log."""
         return (self.state / "daemon.log").read_text(encoding="utf-8").strip()
 
     # Its clock
@@ -117,7 +117,7 @@ class Daemon:
         self.clock = ClockKind.COUNTED_SEVERAL
 
     def time(self) -> ClockParts:
-        """What its clock shows."""
+        """Return what its clock shows."""
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:

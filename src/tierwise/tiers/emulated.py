@@ -194,7 +194,7 @@ class Emulated:
         self._mount.call("reset")
 
     def requests(self) -> pl.DataFrame:
-        """The log of requests since the last reset: see `Mount.requests`."""
+        """Return the log of requests since the last reset: see `Mount.requests`."""
         return self._mount.requests()
 
     @property

@@ -131,7 +131,7 @@ VALID_S: Final = 3600
 
 
 def pack_attr(stat: os.stat_result) -> bytes:
-    """`stat` as a ``fuse_attr``."""
+    """Return `stat` as a ``fuse_attr``."""
     (atime_s, atime_ns), (mtime_s, mtime_ns), (ctime_s, ctime_ns) = (
         divmod(time_ns, 10**9) for time_ns in (stat.st_atime_ns, stat.st_mtime_ns, stat.st_ctime_ns)
     )
@@ -141,6 +141,6 @@ def pack_attr(stat: os.stat_result) -> bytes:
 
 
 def pack_dirent(inode: int, kind: int, name: bytes, following: int) -> bytes:
-    """One name of a directory; `kind` as in ``d_type``, `following` is the offset of the next one."""
+    """Return one name of a directory; `kind` as in ``d_type``, `following` is the offset of the next one."""
     entry = DIRENT.pack(inode, following, len(name), kind) + name
     return entry + bytes(-len(entry) % 8)

@@ -92,7 +92,7 @@ def mounts_below(folder: Path) -> list[Path]:
 
 
 def holders(mountpoint: Path) -> list[str]:
-    """Who has what open below `mountpoint`, as far as this user may see; asks the mount itself nothing."""
+    """Return who has what open below `mountpoint`, as far as this user may see; asks the mount itself nothing."""
     found = []
     for process in psutil.process_iter(["name"]):
         used = {target.relative_to(mountpoint) for target in _used_by(process.pid) if target.is_relative_to(mountpoint)}

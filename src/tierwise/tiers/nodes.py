@@ -56,7 +56,7 @@ class Nodes:
         self.by_id.clear()
 
     def where(self, node: Node) -> str:
-        """A path by which system calls reach `node`."""
+        """Return a path by which system calls reach `node`."""
         if node.descriptor >= 0:
             return f"/proc/self/fd/{node.descriptor}"
         if node.handles:
@@ -73,7 +73,7 @@ class Nodes:
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
 
     def path_of(self, node: Node) -> str:
-        """The node's path below the mount, as far as it is known."""
+        """Return the node's path below the mount, as far as it is known."""
         names = [node.name]
         while (node := self.by_id.get(node.parent, self.root)) is not self.root:
             names.append(node.name)

@@ -17,7 +17,7 @@ from tierwise.tiers.tier import Tier
 def open_tier(
     name: str, spec: TierSpec, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
 ) -> Tier:
-    """The tier `name`, not started.
+    """Return the tier `name`, not started.
 
     Args:
         work: folder of this tier alone, for what it keeps there.
@@ -34,7 +34,7 @@ def open_tier(
 
 
 def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0) -> DeviceModel | None:
-    """The model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk."""
+    """Return the model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk."""
     if isinstance(spec, DirectoryTier):
         return None
     model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch)
@@ -46,14 +46,14 @@ def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float =
 
 
 def device_files(spec: TierSpec) -> dict[str, dict[str, Any]]:
-    """Every device file behind a tier, by name, as it stands now (an array holds its member)."""
+    """Return every device file behind a tier, by name, as it stands now (an array holds its member)."""
     if isinstance(spec, DirectoryTier):
         return {}
     return {spec.device: load_device(spec.device).model_dump(mode="json")}
 
 
 def device_modules(spec: TierSpec) -> frozenset[str]:
-    """The modules whose code decides the times of the device behind a tier; none for a real disk."""
+    """Return the modules whose code decides the times of the device behind a tier; none for a real disk."""
     if isinstance(spec, DirectoryTier):
         return frozenset()
     return frozenset(model.__module__ for model in built_of(load_device(spec.device)))

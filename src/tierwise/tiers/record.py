@@ -21,7 +21,7 @@ class Record(Strict):
 
     @classmethod
     def mine(cls) -> Self:
-        """The record of the process that calls this."""
+        """Return the record of the process that calls this."""
         return cls(pid=os.getpid(), started_s=psutil.Process().create_time())
 
     @staticmethod
@@ -37,7 +37,7 @@ class Record(Strict):
 
     @staticmethod
     def control(state: Path) -> Path:
-        """Where the control channel of the daemon with this folder listens."""
+        """Return where the control channel of the daemon with this folder listens."""
         return state / "control"
 
     @staticmethod
@@ -50,7 +50,7 @@ class Record(Strict):
         write_whole(state / _NAME, self.model_dump_json() + "\n")
 
     def process(self) -> psutil.Process | None:
-        """The daemon, if it still runs."""
+        """Return the daemon, if it still runs."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started_s) < 0.01 and process.status() != psutil.STATUS_ZOMBIE

@@ -20,13 +20,13 @@ class Sessions(Protocol):
     """Processes that are counted together."""
 
     def used_s(self) -> float:
-        """The processor time of a group's tasks; of a task that runs now up to when the kernel last looked."""
+        """Return the processor time of a group's tasks; of a task that runs now up to when the kernel last looked."""
 
     def look_at_all(self) -> None:
         """Have the kernel look at every task that runs now: its own ticks are milliseconds apart, and a flash drive answers sooner."""
 
     def running(self, *, thoroughly: bool) -> int:
-        """How many of their tasks run, or could; a look that is not thorough may miss one that is just being woken."""
+        """Return how many of their tasks run, or could; a look that is not thorough may miss one that is just being woken."""
 
     def close(self) -> None:
         """Give its descriptors back."""
@@ -92,12 +92,12 @@ class GroupedByHand:
 
 
 def processor_clock(pid: int) -> int:
-    """Number of the clock that shows the processor time of all threads of the process `pid` (clock_getcpuclockid(3))."""
+    """Return number of the clock that shows the processor time of all threads of the process `pid` (clock_getcpuclockid(3))."""
     return (~pid << 3) | 2
 
 
 def clocks_of(processes: Path) -> list[int]:
-    """The processor clocks of the processes that a file of a group lists."""
+    """Return the processor clocks of the processes that a file of a group lists."""
     return [processor_clock(int(pid)) for pid in processes.read_bytes().split()]
 
 
@@ -134,7 +134,7 @@ class LookedAt:
         self._stats: dict[bytes, int] = {}
 
     def running(self) -> int:
-        """How many of them run, or could."""
+        """Return how many of them run, or could."""
         if (listed := self._list()) != self._listed:
             self._open(listed)
         return sum(self._state(task) in RUNNABLE for task in list(self._stats))
@@ -168,7 +168,7 @@ class LookedAt:
 
 
 def state_of(stat: bytes) -> bytes:
-    """The letter of a task's state in the text of its file ``stat``; its name before may hold blanks and brackets."""
+    """Return the letter of a task's state in the text of its file ``stat``; its name before may hold blanks and brackets."""
     return stat[stat.rindex(b")") + 2 :][:1]
 
 

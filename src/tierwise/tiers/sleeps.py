@@ -69,7 +69,7 @@ def told(start: Callable[[], None], listener: Callable[[int], None]) -> None:
 
 
 def obstacle() -> str | None:
-    """Why sleeps cannot be told here; None: they can."""
+    """Return why sleeps cannot be told here; None: they can."""
     if platform.machine() not in _CALLS:
         return f"numbers of system calls are not known for a processor {platform.machine()}"
     try:
@@ -96,7 +96,7 @@ class Sleepers:
         self._poll.register(self.descriptor, POLLIN)
 
     def take(self) -> tuple[int, float] | None:
-        """A process that has gone to sleep, by a number, and for how many seconds; None where none has."""
+        """Return a process that has gone to sleep, by a number, and for how many seconds; None where none has."""
         while self._told():
             notice = bytearray(_NOTICE.size)
             try:
@@ -113,7 +113,7 @@ class Sleepers:
         return None
 
     def waking(self, number: int) -> Callable[[object], None]:
-        """What ends its sleep, whatever it is given; nothing where it sleeps no more."""
+        """Return what ends its sleep, whatever it is given; nothing where it sleeps no more."""
         return lambda _: self._answer(number, 0)
 
     def let(self, number: int) -> None:

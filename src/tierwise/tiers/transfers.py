@@ -262,7 +262,7 @@ class Transfers:
 
 
 def attempt(job: Job) -> bytes | int:
-    """What `job` gives, or the errno with which it failed."""
+    """Return what `job` gives, or the errno with which it failed."""
     try:
         return job()
     except OSError as error:

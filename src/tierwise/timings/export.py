@@ -62,7 +62,7 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
 
 
 def whole(manifest: Manifest) -> Manifest:
-    """`manifest` of a copy that has all rows itself."""
+    """Return `manifest` of a copy that has all rows itself."""
     copied = {study: kept.run_id for study, kept in manifest.taken.items()}
     return manifest.model_copy(update={"taken": {}, "copied": {**manifest.copied, **copied}})
 

@@ -59,7 +59,7 @@ class Fingerprint(Strict):
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
-        """Names of the inputs, modules and files that are another, or in one of both alone."""
+        """Return names of the inputs, modules and files that are another, or in one of both alone."""
         return [
             name
             for ours, theirs in ((self.inputs, other.inputs), (self.code, other.code))
@@ -157,20 +157,20 @@ class Manifest(Strict):
         return Conditions(took_s, pace, steal)
 
     def of(self, study: str) -> list[StudyRecord]:
-        """What is kept of `study`, one record for each pair on which it was measured."""
+        """Return what is kept of `study`, one record for each pair on which it was measured."""
         return [record for record in self.studies if record.name == study]
 
     def source_of(self, data: DatasetRecord) -> str:
-        """Where the rows of `data` came from."""
+        """Return where the rows of `data` came from."""
         return str(data.provenance.get("source") or self.sources.get(data.name) or self.dataset_source or SYNTHETIC)
 
     def data(self, name: str, study: str) -> DatasetRecord | None:
-        """The rows of the data set `name` that `study` used; two studies may use different parts of one."""
+        """Return the rows of the data set `name` that `study` used; two studies may use different parts of one."""
         same = [data for data in self.datasets if data.name == name]
         return next((data for data in same if study in data.studies or not data.studies), None)
 
     def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
-        """The run's data sets and `found`, each once, by all who used it."""
+        """Return the run's data sets and `found`, each once, by all who used it."""
         merged = {(data.name, data.rows, data.sha256): data for data in self.datasets}
         for data in found:
             known = merged.get((data.name, data.rows, data.sha256), data)

@@ -57,7 +57,7 @@ def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
 
 
 def done_parts(run_folder: Path) -> set[PartKey]:
-    """What needs no measuring any more. Torn and alien files among the parts are removed, each with a notice."""
+    """Return what needs no measuring any more. Torn and alien files among the parts are removed, each with a notice."""
     done = {key for rows in _taken_rows(run_folder) for key in _keys(rows)}
     if (run_folder / TIMINGS).exists():
         done |= _keys(_read(run_folder, run_folder / TIMINGS))
@@ -74,12 +74,12 @@ def done_parts(run_folder: Path) -> set[PartKey]:
 
 
 def read_parts(run_folder: Path, study: str) -> pl.DataFrame:
-    """Rows of `study` so far, merged or not."""
+    """Return rows of `study` so far, merged or not."""
     return rows_so_far(run_folder).filter(pl.col("study") == study)
 
 
 def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
-    """`rows` without the cells that were waited for beside counted ones."""
+    """Return `rows` without the cells that were waited for beside counted ones."""
     return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
 
 
@@ -129,7 +129,7 @@ def _part_files(run_folder: Path) -> list[Path]:
 
 
 def rows_so_far(run_folder: Path) -> pl.DataFrame:
-    """Every row of a run: its own, and those that it takes from others, which bear the id of the run that measured them."""
+    """Return every row of a run: its own, and those that it takes from others, which bear the id of the run that measured them."""
     rows = pl.concat([_own_rows(run_folder), *_taken_rows(run_folder)]).unique(ROW, keep="first", maintain_order=True)
     return rows.sort("study", "pair", "sequence", "step")
 

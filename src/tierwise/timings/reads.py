@@ -60,7 +60,7 @@ def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame)
 
 
 def read_files(run_folder: Path) -> list[Path]:
-    """The files of a run's single reads, with those that it takes from others.
+    """Return the files of a run's single reads, with those that it takes from others.
 
     Raises:
         InputError: one is no whole Parquet file, or has other columns than `TABLE`.

@@ -34,7 +34,7 @@ class Held(NamedTuple):
 
 
 def taken(run_folder: Path) -> list[Held]:
-    """What the run in `run_folder` takes from others; nothing where it has no manifest yet.
+    """Return what the run in `run_folder` takes from others; nothing where it has no manifest yet.
 
     Raises:
         InputError: a run that it refers to is not there.
@@ -56,7 +56,7 @@ def taken(run_folder: Path) -> list[Held]:
 
 
 def places(run_folder: Path, study: str, pair: str, block: int = 0) -> Iterator[Path]:
-    """The run folders in which something of that block of `study` on `pair` may lie: its own, then the one that it is taken from."""
+    """Yield the run folders in which something of that block of `study` on `pair` may lie: its own, then the one that it is taken from."""
     yield run_folder
     for held in taken(run_folder):
         if held.study == study and block < held.blocks.get(pair, 0):

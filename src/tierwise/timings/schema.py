@@ -148,7 +148,7 @@ class Origin:
 
 
 def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
-    """Rows of one trial in one block, in `SCHEMA`'s columns and types."""
+    """Return rows of one trial in one block, in `SCHEMA`'s columns and types."""
     rows = [
         {
             "schema_version": SCHEMA_VERSION,
@@ -172,7 +172,7 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
 
 
 def of_today(rows: pl.DataFrame) -> pl.DataFrame:
-    """`rows` of an older version in `SCHEMA`'s columns, as what they are: waited for."""
+    """Return `rows` of an older version in `SCHEMA`'s columns, as what they are: waited for."""
     if "clock" in rows.columns or "schema_version" not in rows.columns:
         return rows
     missing = {name: kind for name, kind in SCHEMA.items() if name not in rows.columns}

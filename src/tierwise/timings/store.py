@@ -40,7 +40,7 @@ RUN_COLUMNS: Final[dict[str, Any]] = {
 
 
 def manifests(raw: Path) -> dict[str, Manifest]:
-    """Every run below `raw` by its id, in alphabetical order; what is no run is named on the terminal and left alone."""
+    """Return every run below `raw` by its id, in alphabetical order; what is no run is named on the terminal and left alone."""
     found = {}
     for folder in sorted(entry for entry in raw.glob("*") if not entry.name.startswith(".")):
         try:

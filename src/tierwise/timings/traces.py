@@ -44,7 +44,7 @@ class TraceKey(NamedTuple):
 
 
 def trace_path(run_folder: Path, key: TraceKey) -> Path:
-    """Where the trace of a trial lies."""
+    """Return where the trace of a trial lies."""
     return run_folder / "traces" / key.study / key.pair / f"{key.trial}.parquet"
 
 
@@ -56,12 +56,12 @@ def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
 
 
 def find_trace(run_folder: Path, key: TraceKey) -> Path | None:
-    """The file of a trial's trace, in this run or in the one that its rows are taken from; None where none was recorded."""
+    """Return the file of a trial's trace, in this run or in the one that its rows are taken from; None where none was recorded."""
     return next((path for folder in places(run_folder, key.study, key.pair) if (path := trace_path(folder, key)).exists()), None)
 
 
 def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
-    """The trace of one trial; None where none was recorded. `InputError` where the file is not one."""
+    """Return the trace of one trial; None where none was recorded. `InputError` where the file is not one."""
     path = find_trace(run_folder, key)
     if path is None:
         return None

@@ -23,7 +23,7 @@ TRANSACTIONS: Final[dict[str, Any]] = {
 
 
 def transactions_path(run_folder: Path, key: TraceKey, block: int) -> Path:
-    """Where the transactions of a trial in a block lie."""
+    """Return where the transactions of a trial in a block lie."""
     return run_folder / "transactions" / key.study / key.pair / key.trial / f"{block}.parquet"
 
 

@@ -22,7 +22,7 @@ OFFLINE: Final = (
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
-    """The census as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
+    """Return the census as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
 
     `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (the real rows, fetched once) or
     ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.

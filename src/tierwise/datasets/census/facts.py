@@ -29,7 +29,7 @@ _ADULT: Final = 4
 
 
 def stage(age: Ints, sex: Ints, employed: Ints, partnered: Bools) -> Ints:
-    """The stage of life that most columns hang on: age band and sex, and from 16 years on employment and partner. In [0, STAGES)."""
+    """Return the stage of life that most columns hang on: age band and sex, and from 16 years on employment and partner. In [0, STAGES)."""
     band = np.searchsorted(_BANDS, age, side="right").astype(np.int32)
     child = band * 2 + sex
     adult = 2 * _ADULT + ((band - _ADULT) * 2 + sex) * 4 + employed * 2 + partnered

@@ -26,13 +26,13 @@ class Block:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """`rows` ranks to draw from a `Table` with."""
+    """Return `rows` ranks to draw from a `Table` with."""
     drawn: Ints = rng.integers(0, RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
     return drawn
 
 
 def apportion(total: int, weights: npt.ArrayLike) -> Ints:
-    """`total` split in proportion to `weights` into whole numbers, by largest remainder."""
+    """Return `total` split in proportion to `weights` into whole numbers, by largest remainder."""
     exact = np.asarray(weights, dtype=np.float64) * (total / np.sum(weights))
     whole: Ints = exact.astype(np.int64)
     whole[np.argsort(whole - exact, kind="stable")[: total - whole.sum()]] += 1
@@ -47,7 +47,7 @@ def mean_size(facts: Facts) -> float:
 
 
 def lay_out(state: State, rows: int, facts: Facts, rng: np.random.Generator) -> Block:
-    """A block of `rows` rows; its last household is cut where the block ends."""
+    """Return a block of `rows` rows; its last household is cut where the block ends."""
     shape = facts.households
     quarters = shape["group_quarters_per_household"]
     in_quarters = rng.random(rows) < quarters / (1 + quarters)

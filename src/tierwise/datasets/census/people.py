@@ -15,7 +15,7 @@ class People:
         self.stage = self._person()
 
     def fill(self) -> dict[str, Ints]:
-        """Every column of `COLUMNS` but RECTYPE, which is the same in every row."""
+        """Return every column of `COLUMNS` but RECTYPE, which is the same in every row."""
         self._birth()
         for name, table in self.facts.by_stage.items():
             self.columns[name] = table.draw(self._ranks(name), self.stage)

@@ -27,7 +27,7 @@ def shares(states: Sequence[State], rows: Ints, wanted: Mapping[int, int]) -> tu
 
 
 def draw(block: Block, codes: Ints, share: Floats, facts: Facts, rng: np.random.Generator) -> Ints:
-    """A place of birth for each row of `block`, whose state has these shares of `codes`."""
+    """Return a place of birth for each row of `block`, whose state has these shares of `codes`."""
     rows = len(block)
     areas = max(LEAST_AREAS, round(rows / facts.places["area_rows"]))
     mixes = _mixes(areas, share, codes == block.state.fips, facts, rng)

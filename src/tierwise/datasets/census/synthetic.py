@@ -23,7 +23,7 @@ LEAST_FRACTION: Final = 0.001
 
 
 def counts_at(fraction: float) -> dict[int, int]:
-    """Rows by place of birth that a file of `fraction` has exactly, for the source's three states."""
+    """Return rows by place of birth that a file of `fraction` has exactly, for the source's three states."""
     return {STATES[state]: round(count * fraction) for state, count in COUNTS.items()}
 
 

@@ -20,7 +20,7 @@ _SOURCES: Final = "synthetic, download, download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX, 
 
 
 def acquire(source: str, *, fraction: float, seed: int, folder: Path, archive: bool = False) -> Dataset:
-    """The catalog as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
+    """Return the catalog as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
 
     `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`; with `archive`, the archive's four columns too),
     ``download`` (a region, by default a small one, or files of the release: `remote.parse`) or ``file:PATH`` (all rows of that file; a

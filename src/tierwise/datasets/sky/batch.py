@@ -30,7 +30,7 @@ _IMAGES: Final = 23
 
 
 def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles: Tiles, rng: np.random.Generator) -> dict[str, pa.Array]:
-    """Every column of the release by its name; `first_row` is the number of rows before these."""
+    """Return every column of the release by its name; `first_row` is the number of rows before these."""
     brighter = load_facts().brighter_mag(per_deg2).astype(np.float32)
     bands = draw(brighter, rng)
     made: dict[str, Any] = {"ra": ra, "dec": dec, "designation": designations(ra, dec)}

@@ -30,7 +30,7 @@ class Density:
     centre: float
 
     def per_deg2(self, lon_deg: Floats, lat_deg: Floats) -> Floats:
-        """Sources per square degree."""
+        """Return sources per square degree."""
         away = np.abs(lat_deg)
         discs = self.thin * np.exp(-away / self.thin_deg) + self.thick * np.exp(-away / self.thick_deg)
         found: Floats = self.halo + discs * np.exp(self.centre * np.cos(np.radians(lon_deg)))
@@ -38,7 +38,7 @@ class Density:
 
 
 def cell_densities(density: Density) -> Floats:
-    """Sources per square degree in each [bin, cell], at its middle."""
+    """Return sources per square degree in each [bin, cell], at its middle."""
     dec = -90 + BIN_DEG * (np.arange(BINS) + 0.5)
     ra = (np.arange(CELLS) + 0.5) * 360 / CELLS
     return density.per_deg2(*galactic(*(grid.astype(np.float64) for grid in np.meshgrid(ra, dec))))
@@ -52,7 +52,7 @@ def cell_areas_deg2() -> Floats:
 
 
 def bins_joined(fraction: float) -> int:
-    """How many of the release's bins make one of a file of `fraction`: about 1/sqrt(fraction), so that no bin crosses the equator.
+    """Return how many of the release's bins make one of a file of `fraction`: about 1/sqrt(fraction), so that no bin crosses the equator.
 
     With the release's own bins, a strip of right ascension would be a page or less wide in each bin of a small file, and a scan by it
     would touch far more of the file's pages than it does at full size.
@@ -62,7 +62,7 @@ def bins_joined(fraction: float) -> int:
 
 
 def cell_counts(density: Density, rows: int, joined: int) -> Ints:
-    """Sources in each [joined bin, cell, bin within], which add up to `rows` and are in proportion in every run of cells."""
+    """Return sources in each [joined bin, cell, bin within], which add up to `rows` and are in proportion in every run of cells."""
     expected = (cell_densities(density) * cell_areas_deg2()[:, None]).reshape(BINS // joined, joined, CELLS).swapaxes(1, 2)
     until = np.cumsum(expected.ravel())
     counts: Ints = np.diff(np.rint(until * (rows / until[-1])).astype(np.int64), prepend=0)

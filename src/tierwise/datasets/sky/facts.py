@@ -23,7 +23,7 @@ _BRIGHTEST_MAG: Final = -16.0
 
 
 def expand(at: tuple[float, ...], quantiles: npt.ArrayLike) -> Floats32:
-    """`RESOLUTION` equally likely values for each row of quantiles at `at`, one after the other."""
+    """Return `RESOLUTION` equally likely values for each row of quantiles at `at`, one after the other."""
     middles = (np.arange(RESOLUTION) + 0.5) / RESOLUTION
     return np.concatenate([np.interp(middles, at, row) for row in np.atleast_2d(quantiles)]).astype(np.float32)
 
@@ -121,7 +121,7 @@ class Facts(Strict):
     flags: dict[str, Counted]
 
     def brighter_mag(self, per_deg2: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Magnitudes by which sources are brighter where so many stand on a square degree."""
+        """Return magnitudes by which sources are brighter where so many stand on a square degree."""
         lon, lat = (np.array(place) for place in self.crowding.at)
         least = self.crowding.from_per_deg2
         share = np.log(per_deg2 / least) / np.log(self.density.per_deg2(lon, lat) / least)
@@ -137,5 +137,5 @@ def load_facts() -> Facts:
 
 @cache
 def facts_sha256() -> str:
-    """Digest of their file."""
+    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "twomass.toml")

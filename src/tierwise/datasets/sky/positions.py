@@ -33,7 +33,7 @@ class Tiles:
     julian_date: Floats
 
     def of(self, ra_deg: Floats, dec_deg: Floats) -> tuple[Ints, Floats]:
-        """The tile of each position, and how far across it the position lies, in [0, 1)."""
+        """Return the tile of each position, and how far across it the position lies, in [0, 1)."""
         zone = np.minimum(((dec_deg + 90) / ZONE_DEG).astype(np.int32), len(self.first) - 1)
         across = ra_deg * (self.strips / 360).take(zone)
         strip = across.astype(np.int32)
@@ -78,7 +78,7 @@ def _shortened(degrees: Floats) -> Floats:
 
 
 def designations(ra_deg: Floats, dec_deg: Floats) -> pa.Array:
-    """``hhmmssss+ddmmsss`` of each position, cut off as the names of the catalog are."""
+    """Return ``hhmmssss+ddmmsss`` of each position, cut off as the names of the catalog are."""
     rows = len(ra_deg)
     text = np.empty((rows, 16), dtype=np.uint8)
     text[:, 8] = np.where(dec_deg < 0, ord("-"), ord("+"))

@@ -42,7 +42,7 @@ class Query(Strict):
     meant: Clause
 
     def form(self, name: Form) -> Clause:
-        """The clause that `name` asks for: as it was printed, or as it was meant."""
+        """Return the clause that `name` asks for: as it was printed, or as it was meant."""
         return self.printed if name == "printed" else self.meant
 
 

@@ -78,7 +78,7 @@ class Release(Strict):
         return south + [f"psc_b{end}" for end in letters if end <= self.last_north[-2:]]
 
     def rows(self, names: list[str]) -> int | None:
-        """How many rows the files of `names` have together, if that is known of each, or of the whole catalog."""
+        """Return how many rows the files of `names` have together, if that is known of each, or of the whole catalog."""
         if names == self.names:
             return ROWS
         return sum(self.known[name].rows for name in names) if all(name in self.known for name in names) else None
@@ -90,12 +90,12 @@ def _release(path: Path) -> Release:
 
 
 def release() -> Release:
-    """What this checkout knows of it."""
+    """Return what this checkout knows of it."""
     return _release(paths.data() / "datasets" / "twomass-release.toml")
 
 
 def parse(wanted: str) -> Region | list[str]:
-    """What stands behind ``download:``: nothing (the default region), four bounds in degrees, or names of files (``psc``: all).
+    """Return what stands behind ``download:``: nothing (the default region), four bounds in degrees, or names of files (``psc``: all).
 
     Raises:
         InputError: anything else.
@@ -209,7 +209,7 @@ def _asked(query: str, silence_s: float) -> pa.Table | None:
 
 
 def fetch_files(names: list[str], folder: Path, patience: Patience | None = None) -> list[Path]:
-    """The release's files of `names` in `folder`, each whole; one that is there is not fetched again.
+    """Return the release's files of `names` in `folder`, each whole; one that is there is not fetched again.
 
     Raises:
         InputError: one cannot be had, or is not what is known of it.

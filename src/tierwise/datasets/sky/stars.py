@@ -59,7 +59,7 @@ def _of_score(score: Floats32) -> Ints:
 
 
 def draw(brighter_mag: Floats32, rng: np.random.Generator) -> dict[str, Photometry]:
-    """Each band of as many sources as `brighter_mag` has entries: by so much brighter than in the fields of the facts."""
+    """Return each band of as many sources as `brighter_mag` has entries: by so much brighter than in the fields of the facts."""
     tables, rows = _tables(), len(brighter_mag)
     place = rng.random(rows, dtype=np.float32) * np.float32(RESOLUTION)
     below = np.minimum(place.astype(np.int32), RESOLUTION - 1)

@@ -53,7 +53,7 @@ class Sky:
             begin, before = end, int(until[end - 1])
 
     def make(self, begin: int, end: int, before: int) -> pa.RecordBatch:
-        """The rows of cells `begin` to `end`."""
+        """Return the rows of cells `begin` to `end`."""
         rng = np.random.default_rng([self.seed, 1, begin])
         flat = self.counts.reshape(-1, self.joined)[begin:end]
         row, cell = divmod(begin, CELLS)
@@ -83,7 +83,7 @@ def plan(fraction: float, seed: int, *, archive: bool = False) -> Sky:
 
 
 def batches(sky: Sky) -> Iterator[pa.RecordBatch]:
-    """The file in order; two are made ahead, never more, so that a large file is not all in memory."""
+    """Yield the file in order; two are made ahead, never more, so that a large file is not all in memory."""
     slices = sky.slices()
     with ThreadPoolExecutor(max_workers=_THREADS) as makers:
         coming = [makers.submit(sky.make, *one) for one in islice(slices, _THREADS)]

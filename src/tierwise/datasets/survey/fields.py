@@ -38,7 +38,7 @@ AMPLITUDES: Final = np.array([1.3, 1.2, 1.0, 0.8, 0.7])
 
 
 def error_mag(magnitude: Floats) -> Floats:
-    """The error of one measurement: a hundredth, and a tenth at 20 mag, where the sky's noise rules."""
+    """Return the error of one measurement: a hundredth, and a tenth at 20 mag, where the sky's noise rules."""
     error: Floats = np.sqrt(0.01**2 + (0.1 * 10 ** (0.4 * (magnitude - 20))) ** 2)
     return error
 
@@ -63,7 +63,7 @@ class Frames:
 
 
 def references(band: Ints) -> Ints:
-    """The first of a field's exposures in each band, from which its sources are merged."""
+    """Return the first of a field's exposures in each band, from which its sources are merged."""
     return np.array([np.flatnonzero(band == number)[0] for number in range(len(BANDS))])
 
 
@@ -79,7 +79,7 @@ def schedule(fields: int, seed: int) -> Frames:
 
 
 def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) -> Floats:
-    """Magnitudes by which `count` variable stars are fainter than on average: [star, exposure].
+    """Return magnitudes by which `count` variable stars are fainter than on average: [star, exposure].
 
     A third each: pulsating stars (quickly up, slowly down, in less than a day), eclipsing binaries (two dips), long-period variables.
     """
@@ -141,7 +141,7 @@ class Field:
 
 
 def ext_num(x: Floats, y: Floats) -> Ints:
-    """The detector that looks at a place of the field, given in fields."""
+    """Return the detector that looks at a place of the field, given in fields."""
     numbers: Ints = (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
     return numbers
 
@@ -157,7 +157,7 @@ class Place:
 
 
 def place(field: int, x: Floats, y: Floats) -> Place:
-    """The coordinates of places in a field; fields lie side by side, ten to a row."""
+    """Return the coordinates of places in a field; fields lie side by side, ten to a row."""
     dec = -30.0 + 1.2 * (field // 10) + FIELD_DEG * y
     ra = 10.0 + 1.5 * (field % 10) + FIELD_DEG * x / np.cos(np.radians(dec))
     vectors = unit_vectors(ra, dec)

@@ -39,7 +39,7 @@ this (glossary of the WSA, UKIDSSDR7: variableClass)."""
 
 
 def filled(name: str, rows: int, values: Mapping[str, Any]) -> pa.RecordBatch:
-    """Rows of table `name`: `values` by column, and in every other column the archives' default for a missing value."""
+    """Return rows of table `name`: `values` by column, and in every other column the archives' default for a missing value."""
     schema = load_tables()[name].schema
     assert values.keys() <= set(schema.names), values.keys() - set(schema.names)
     return pa.RecordBatch.from_arrays([_column(field, rows, values) for field in schema], schema=schema)
@@ -58,7 +58,7 @@ def _column(field: pa.Field, rows: int, values: Mapping[str, Any]) -> pa.Array:
 
 
 def position(at: Place) -> dict[str, Any]:
-    """The columns that tell it."""
+    """Return the columns that tell it."""
     vectors = dict(zip(("cx", "cy", "cz"), at.vectors, strict=True))
     return {"ra": at.ra, "dec": at.dec, **vectors, "htmID": at.htm_id}
 
@@ -108,7 +108,7 @@ def multiframe(frames: Frames) -> pa.RecordBatch:
 
 
 def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
-    """The sets of frames that the sources of `field` were merged from: one for each detector."""
+    """Return the sets of frames that the sources of `field` were merged from: one for each detector."""
     detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
     middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
     first = frames.ids[field.frames[references(frames.band[field.frames])]]
@@ -120,7 +120,7 @@ def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def source(field: Field, frames: Frames) -> pa.RecordBatch:
-    """The sources of `field`, with what the first exposure of each band found of them."""
+    """Return the sources of `field`, with what the first exposure of each band found of them."""
     values: dict[str, Any] = {
         "sourceID": field.source_ids,
         "cuEventID": CU_EVENT,
@@ -154,7 +154,7 @@ def source(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.RecordBatch:
-    """What one exposure of `field` detected, in its own order; `at` are the field's sources."""
+    """Return what one exposure of `field` detected, in its own order; `at` are the field's sources."""
     found, extra = np.flatnonzero(field.detected[:, exposure]), field.spurious[exposure]
     x, y = np.concatenate([field.x[found], extra.x]), np.concatenate([field.y[found], extra.y])
     noise = place(field.number, extra.x, extra.y)

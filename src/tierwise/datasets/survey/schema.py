@@ -58,5 +58,5 @@ def load_tables() -> dict[str, Table]:
 
 @cache
 def tables_sha256() -> str:
-    """Digest of their file."""
+    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "survey.toml")

@@ -63,14 +63,14 @@ class Advised:
         return Sentence(f"No advice from this run: {self.missing}. {told_rejected(self.run, self.study, self.pair)}")
 
     def predicted_s(self, placement: Mapping[str, str]) -> float | None:
-        """Seconds of a job (simulated) on tiers as slow as the measured ones; `None` where one of them has no model."""
+        """Return seconds of a job (simulated) on tiers as slow as the measured ones; `None` where one of them has no model."""
         if self.workload is None or any(tier not in self.service_s[name] for name, tier in placement.items()):
             return None
         storage_s = sum(self.service_s[name][tier] for name, tier in placement.items())
         return self.workload.host_s + self.workload.slowdown * storage_s
 
     def note(self, n: int, what: str) -> str:
-        """The end of a caption."""
+        """Return the end of a caption."""
         assert self.workload is not None, "there are rows"
         known = self.workload
         return (
@@ -91,7 +91,7 @@ def advised(run: Run, study: str, pair: str) -> Advised:
 
 
 def rooms_gib(workload: Workload) -> list[float]:
-    """The sizes of an SSD that is asked about, in GiB, rising: room for nothing, for all indexes, for all tables, for everything."""
+    """Return the sizes of an SSD that is asked about, in GiB, rising: room for nothing, for all indexes, for all tables, for everything."""
     of_class = {
         word: sum(relation.size_bytes for relation in workload.relations if relation.relation_class is word) for word in RelationClass
     }
@@ -100,7 +100,7 @@ def rooms_gib(workload: Workload) -> list[float]:
 
 
 def finding(found: Advised) -> str:
-    """What the least room on the SSD is for, as a chapter's title; empty without advice."""
+    """Return what the least room on the SSD is for, as a chapter's title; empty without advice."""
     first = next(([name for name, tier in advice.placement.items() if tier == FAST] for advice in found.advice if advice.ssd_gib), [])
     return f"with little room, the SSD is for {listed(first)} ({Substrate.SIMULATED})" if first else ""
 
@@ -180,7 +180,7 @@ def relations(found: Advised) -> Table | Sentence:
 
 
 def check(found: Advised) -> Table | Sentence:
-    """Each measured placement: what was predicted from the requests of one of them, and what the server took."""
+    """Return each measured placement: what was predicted from the requests of one of them, and what the server took."""
     if found.workload is None:
         return found.sentence
     cells = {name: (measured, found.predicted_s(measured.placement)) for name, measured in found.workload.measured.items()}
@@ -200,7 +200,7 @@ def check(found: Advised) -> Table | Sentence:
 
 
 def check_words(found: Advised) -> str:
-    """How many predictions are as near as they should be, and the median error."""
+    """Return how many predictions are as near as they should be, and the median error."""
     errors = list(check_errors(found).values())
     if not errors:
         return "Nothing was measured but the placement that the requests are from."

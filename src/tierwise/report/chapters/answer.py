@@ -96,7 +96,7 @@ def _tables_first(every: Sequence[Gain]) -> Verdict:
 
 
 def compared(found: Found) -> list[Compared]:
-    """The workloads of a run that have five clean repeats of some placement and of everything on disks."""
+    """Return the workloads of a run that have five clean repeats of some placement and of everything on disks."""
     told = []
     for workload in found.workloads:
         disks = workload.measured.get(DISKS)
@@ -111,7 +111,7 @@ def compared(found: Found) -> list[Compared]:
 
 
 def finding(every: Sequence[Compared]) -> str:
-    """The first answer in a line, which is the chart's title too."""
+    """Return the first answer in a line, which is the chart's title too."""
     return _finding(one.tables_first for one in every)
 
 
@@ -144,12 +144,12 @@ def told(run: Run) -> dict[str, list[str]]:
 
 
 def answering(run: Run) -> Run:
-    """`run`; the reference run where no workload of `run` has an answer."""
+    """Return `run`; the reference run where no workload of `run` has an answer."""
     return run if run.is_reference or compared(gather(run)) else open_reference() or run
 
 
 def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
-    """What each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
+    """Return what each placement leaves of a job's time: a row for each workload, placement and block, of those that `compared` takes.
 
     `asked`: the rows of `heat.every` in `run`. Columns: run, substrate, workload, placement, block (from 1) and share (time over that with
     everything on disks; 1: nothing gained).

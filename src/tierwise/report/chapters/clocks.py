@@ -17,7 +17,7 @@ CLOCKS: Final = {
 
 
 def told(run: Run) -> Sentence:
-    """Which rows of emulated tiers went by which clock, and why any had to be waited for."""
+    """Return which rows of emulated tiers went by which clock, and why any had to be waited for."""
     rows = run.query(
         "select study, clock, count(*) as n from timings where substrate in ('emulated', 'mixed') group by all order by study, clock"
     )
@@ -30,7 +30,7 @@ def told(run: Run) -> Sentence:
 
 
 def beside(run: Run) -> Table | Sentence:
-    """Each cell that was also waited for, beside its counted twin."""
+    """Return each cell that was also waited for, beside its counted twin."""
     rows = held(run)
     if rows.is_empty():
         return Sentence("No cell of this run was both counted and waited for.")
@@ -70,7 +70,7 @@ def _difference(ours: float, theirs: float) -> str:
 
 
 def spread(run: Run) -> Sentence:
-    """How far counted repetitions of a cell lie apart, devices and host told apart."""
+    """Return how far counted repetitions of a cell lie apart, devices and host told apart."""
     rows = run.query(
         "select cache, stddev_samp(device_s) / avg(elapsed_s) as devices, stddev_samp(cpu_s) / avg(elapsed_s) as host "
         "from raw_timings where clock = 'counted-one' and cache in ('cold', 'cross') and len(flags) = 0 "

@@ -53,7 +53,7 @@ def _outcome(run: Run, claim: str) -> Verdict:
 
 
 def meetings(found: Found) -> Table:
-    """Where sources agree and contradict each other, what this run says of each, and what explains it."""
+    """Return where sources agree and contradict each other, what this run says of each, and what explains it."""
     rows, told = [], evidence()
     for topic in load_questions().meetings:
         here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
@@ -118,7 +118,7 @@ def finding(found: Found) -> str:
 
 
 def answer(found: Found) -> Sentence:
-    """What to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size.
+    """Return what to do with one array of disks and one SSD: the first by each measure, and which relation saves most for its size.
 
     Where nothing can be ranked, why, and the reference run's answer.
     """

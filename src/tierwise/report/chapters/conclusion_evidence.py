@@ -65,7 +65,7 @@ def gather(run: Run, asked: pl.DataFrame | None = None) -> Found:
 
 
 def shares_of_requests(found: Found) -> str:
-    """How much of what reaches the devices goes to indexes, and how much to tables."""
+    """Return how much of what reaches the devices goes to indexes, and how much to tables."""
     told = []
     for workload in found.workloads:
         asked = [(relation.relation_class, sum(one.number for one in relation.requests)) for relation in workload.relations]
@@ -91,7 +91,7 @@ def tables_over_indexes(found: Found) -> str:
 
 
 def time_by_tier(found: Found) -> str:
-    """What a request takes on the disks over what it takes on the SSD, by relation."""
+    """Return what a request takes on the disks over what it takes on the SSD, by relation."""
     told = []
     for workload, service_s in zip(found.workloads, found.service_s, strict=True):
         leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
@@ -101,7 +101,7 @@ def time_by_tier(found: Found) -> str:
 
 
 def costs_of_strategies(found: Found) -> str:
-    """Which placement is the cheapest by what it serves."""
+    """Return which placement is the cheapest by what it serves."""
     told = []
     for name, strategies in found.strategies.items():
         if len(strategies) < 2:  # one alone is no ranking

@@ -21,7 +21,7 @@ def profile(run: Run) -> Table:
 
 
 def packages() -> Sentence:
-    """Every package that the set-up pins and that is installed, by name and version."""
+    """Return every package that the set-up pins and that is installed, by name and version."""
     pinned = set(re.findall(r"(?m)^([\w.-]+)==", (paths.home() / "requirements.txt").read_text(encoding="utf-8")))
     installed = {name: found.version for found in distributions() if (name := re.sub(r"[-_.]+", "-", found.name).lower()) in pinned}
     told = ", ".join(f"{name} {version}" for name, version in sorted(installed.items()))
@@ -29,7 +29,7 @@ def packages() -> Sentence:
 
 
 def prices() -> Table | Sentence:
-    """Every entry of every price list, with where it was read."""
+    """Return every entry of every price list, with where it was read."""
     lists = sorted((paths.data() / "prices").glob("*.csv"))
     rows = [_entry(row) for path in lists for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines())]
     if not rows:
@@ -39,7 +39,7 @@ def prices() -> Table | Sentence:
 
 
 def assumptions() -> Table | Sentence:
-    """Every figure that the accounting takes beside prices."""
+    """Return every figure that the accounting takes beside prices."""
     files = sorted((paths.data() / "costs").glob("*.toml"))
     leaves = [(path.stem, *leaf) for path in files for leaf in _leaves(tomllib.loads(path.read_text(encoding="utf-8")))]
     if not leaves:

@@ -26,7 +26,7 @@ def frame(run: Run) -> pl.DataFrame:
 
 
 def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
-    """How many verdicts hang on bounds that are ours, how many rest on a fit, and on how many runs and rows all of them do."""
+    """Return how many verdicts hang on bounds that are ours, how many rest on a fit, and on how many runs and rows all of them do."""
     moved, fitted = ledger.filter(pl.col("flips").is_not_null()), ledger.filter(pl.col("fitted").is_not_null())
     flips = moved.filter(pl.col("flips"))["claim"].to_list()
     hang = f"{listed(flips)} {'flips' if len(flips) == 1 else 'flip'}" if flips else "none flips"

@@ -26,7 +26,7 @@ TIMES: Final = {
 
 
 def run_table(run: Run) -> Table:
-    """What was asked, when, of which code."""
+    """Return what was asked, when, of which code."""
     manifest = run.manifest
     took = human_seconds((manifest.finished_at - manifest.started_at).total_seconds()) if manifest.finished_at else DASH
     profile = manifest.profile
@@ -103,7 +103,7 @@ def _sample(kept: Sample) -> str:
 
 
 def host(run: Run) -> Table:
-    """The machine, as far as it decides numbers; nothing that names it or its user."""
+    """Return the machine, as far as it decides numbers; nothing that names it or its user."""
     known = run.manifest.host
     rows = {
         "Processor": f"{known.cpu}, {count(known.cores)} cores, {known.architecture}",
@@ -142,7 +142,7 @@ def data(run: Run) -> Table | Sentence:
 
 
 def settings(run: Run) -> Table | Sentence:
-    """The server's settings while measuring, one row for each study, pair and setting; equal ones are told once."""
+    """Return the server's settings while measuring, one row for each study, pair and setting; equal ones are told once."""
     told: dict[tuple[str, str], list[str]] = {}
     served = [record for record in run.manifest.studies if record.server_version]  # a simulated study has no server
     for record in served:
@@ -163,7 +163,7 @@ def settings(run: Run) -> Table | Sentence:
 
 
 def tiers(run: Run) -> Table:
-    """What each tier of each pair is."""
+    """Return what each tier of each pair is."""
     rows = [
         [f"`{pair}`", f"`{tier}`", str(spec.get("kind")), f"`{spec.get('device') or spec.get('directory')}`", str(spec.get("note") or DASH)]
         for pair, record in run.manifest.pairs.items()
@@ -177,7 +177,7 @@ def tiers(run: Run) -> Table:
 
 
 def parameters(run: Run) -> Table | Sentence:
-    """Every parameter of every emulated device, with where it was read; what nobody read anywhere is marked."""
+    """Return every parameter of every emulated device, with where it was read; what nobody read anywhere is marked."""
     devices = {name: spec for record in run.manifest.pairs.values() for name, spec in record.get("devices", {}).items()}
     leaves = [(device, path, leaf) for device, spec in sorted(devices.items()) for path, leaf in _leaves(spec)]
     if not leaves:
@@ -233,7 +233,7 @@ def overshoot(run: Run) -> Table:
 
 
 def flags(run: Run) -> Sentence:
-    """How many observations are rejected and give no verdict, by substrate and reason."""
+    """Return how many observations are rejected and give no verdict, by substrate and reason."""
     return Sentence(told_rejected(run))
 
 

@@ -10,7 +10,7 @@ from tierwise.report.words import marked
 
 
 def told(run: Run, found: Beside | None) -> Sentence:
-    """Which runs are compared, and how alike they are."""
+    """Return which runs are compared, and how alike they are."""
     if run.is_reference:
         return Sentence(
             f"This report shows the {run.name} itself. A report of a run of yours holds it here against this one, cell by cell and claim "
@@ -49,7 +49,7 @@ def cells(found: Beside | None) -> Table | Sentence:
 
 
 def verdicts(found: Beside | None) -> Table | Sentence:
-    """The claims whose verdicts differ."""
+    """Return the claims whose verdicts differ."""
     if found is None or not found.differing:
         return Sentence("")
     rows = [[one.ours.id, *(f"{marked(claim)}; {stamped(claim)}" for claim in (one.ours, one.theirs))] for one in found.differing]

@@ -15,12 +15,12 @@ from tierwise.report.words import bounds, case_name, estimated, flipped, marked,
 
 
 def confirming(claim: Judgement) -> str:
-    """The other arms that confirm `claim`."""
+    """Return the other arms that confirm `claim`."""
     return ", ".join(arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED) or DASH
 
 
 def tally(run: Run) -> Sentence:
-    """How many claims hold, in a sentence; a smoke run is called one."""
+    """Return how many claims hold, in a sentence; a smoke run is called one."""
     words = Counter(claim.verdict for claim in run.verdicts)
     counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.mark}" for word in Verdict if words[word])
     simulated = Counter(claim.verdict for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
@@ -34,7 +34,7 @@ def tally(run: Run) -> Sentence:
 
 
 def claims(run: Run) -> Table:
-    """Every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
+    """Return every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
     reader = run.manifest.reader_pair
     header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Substrate", "Verdict"]
     rows = [_claim_row(claim) for claim in run.verdicts]

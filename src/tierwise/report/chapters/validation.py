@@ -23,7 +23,7 @@ def load() -> dict[str, Any]:
 
 
 def committed(place: str, maker: str) -> dict[str, Any]:
-    """The figures in `place`, which the script `maker` writes."""
+    """Return the figures in `place`, which the script `maker` writes."""
     path = paths.home() / place
     if not path.exists():
         raise MissingError(place, why="the appendix shows it", remedy=f"python {maker}")
@@ -32,7 +32,7 @@ def committed(place: str, maker: str) -> dict[str, Any]:
 
 
 def drives() -> Table:
-    """Mean service times of three real drives, measured and predicted, by parts of their traces."""
+    """Return mean service times of three real drives, measured and predicted, by parts of their traces."""
     rows = [
         [
             f"`{drive['drive']}`",
@@ -56,7 +56,7 @@ def drives() -> Table:
 
 
 def fitted() -> Sentence:
-    """What was fitted, and on what."""
+    """Return what was fitted, and on what."""
     return Sentence(f"Fitted on {load()['fitted_on'].split(' in ')[0]}, once for all drives.")
 
 

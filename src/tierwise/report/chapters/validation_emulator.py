@@ -33,7 +33,7 @@ def accuracy() -> Table:
 
 
 def scale() -> Table:
-    """One disk's random read as the same file spans more of it."""
+    """Return one disk's random read as the same file spans more of it."""
     return Table(
         ["Span of the file", "Emulated", "Model alone", "Difference"],
         [
@@ -48,7 +48,7 @@ def scale() -> Table:
 
 
 def limits() -> Table:
-    """How quick the emulator itself can be, beside an empty server and a plain directory."""
+    """Return how quick the emulator itself can be, beside an empty server and a plain directory."""
     return Table(
         ["Server", "Outstanding", "Measured", "Its processor time a request"],
         [
@@ -63,7 +63,7 @@ def limits() -> Table:
 
 
 def conditions() -> Sentence:
-    """Where and when fio ran, and how much was within bounds."""
+    """Return where and when fio ran, and how much was within bounds."""
     found = load()
     held = [line for line in found["rows"] if line["met"] is not None]
     met = sum(line["met"] for line in held)

@@ -20,12 +20,12 @@ def told() -> str:
 
 
 def priced(run: Run) -> list[tuple[rented.Offer, float]]:
-    """What meets the example and has a price on the day of `run`, with its money a month; the cheapest first."""
+    """Return what meets the example and has a price on the day of `run`, with its money a month; the cheapest first."""
     return [(offer, offer.per_month) for offer in rented.volumes(book_of(run), EXAMPLE).offers if offer.per_month is not None]
 
 
 def table(run: Run) -> Table:
-    """Every priced volume that meets the example, with what an IOPS of it costs and when a GiB more of memory would be cheaper."""
+    """Return every priced volume that meets the example, with what an IOPS of it costs and when a GiB more of memory would be cheaper."""
     found = priced(run)
     currency = book_of(run).currency
     gib_month = min((offer.memory.gib_month for offer, _ in found if offer.memory), default=None)

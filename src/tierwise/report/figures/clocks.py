@@ -34,7 +34,7 @@ def held(run: Run) -> pl.DataFrame:
 
 
 def composed(run: Run, both: pl.DataFrame) -> Figure | Sentence:
-    """The time of some cold queries by either clock, by its parts, and what really passed; `both`: rows of ``clocks.sql``."""
+    """Return the time of some cold queries by either clock, by its parts, and what really passed; `both`: rows of ``clocks.sql``."""
     rows = both.filter(pl.col("clock") == "counted-one", pl.col("cache") == "cold").sort("counted_s", descending=True).head(MOST)
     if rows.is_empty():
         return Sentence("No query of this run was both counted and waited for, so the two clocks cannot be shown side by side.")

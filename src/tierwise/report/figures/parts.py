@@ -41,7 +41,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def stacked(panels: Sequence[alt.LayerChart], description: str) -> alt.VConcatChart:
-    """`panels` under each other, each with its own axes."""
+    """Return `panels` under each other, each with its own axes."""
     apart = alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent"))
     return alt.VConcatChart(vconcat=panels, spacing=18, description=description, resolve=apart)
 
@@ -84,7 +84,7 @@ def ratio_panel(
 
 
 def medians(rows: pl.DataFrame, keys: Sequence[str], value: str, clean: pl.Expr) -> pl.DataFrame:
-    """`keys` and the median of `value` over the `clean` rows of each group that has enough of them."""
+    """Return `keys` and the median of `value` over the `clean` rows of each group that has enough of them."""
     kept = estimable(rows.filter(clean), keys)
     return kept.group_by(list(keys), maintain_order=True).agg(pl.col(value).median())
 

@@ -41,7 +41,7 @@ class Shown:
         return studies.path(self.study, ROWS)
 
     def published_seconds(self) -> dict[tuple[str, str], float]:
-        """Seconds that the source's chart is taken to show, by (query, place)."""
+        """Return seconds that the source's chart is taken to show, by (query, place)."""
         rows = published_series(self.published).filter(study=self.study)
         return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}
 
@@ -53,7 +53,7 @@ ONLY_FORM: Final = "printed"
 
 
 def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
-    """What stands in place of a figure that has no rows, or too few clean ones."""
+    """Return what stands in place of a figure that has no rows, or too few clean ones."""
     return in_place(run, shown.study, pair)
 
 
@@ -101,7 +101,7 @@ def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int
 
 
 def log_range(values: Iterable[float]) -> tuple[float, float]:
-    """The range of a log axis that holds `values`, with a tick on either side of them."""
+    """Return the range of a log axis that holds `values`, with a tick on either side of them."""
     known = list(values)
     decades = range(math.floor(math.log10(min(known))) - 1, math.ceil(math.log10(max(known))) + 1)
     ticks = [step * 10.0**power for power in decades for step in parts.SMALL_STEPS]
@@ -110,7 +110,7 @@ def log_range(values: Iterable[float]) -> tuple[float, float]:
 
 
 def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str, str], float]:
-    """The median of column `value`, by (query in its first form, place), over the unflagged blocks of the first way of I/O that was
+    """Return the median of column `value`, by (query in its first form, place), over the unflagged blocks of the first way of I/O that was
     measured, where there are enough of them."""
     where = f" and form = '{next(iter(shown.forms))}'" if shown.forms else ""
     rows = run.query(

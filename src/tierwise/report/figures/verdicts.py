@@ -54,7 +54,7 @@ def judged(run: Run) -> pl.DataFrame:
 
 
 def told(rows: pl.DataFrame) -> str:
-    """How many statements of `rows` (as of `judged`) are decided, in a line."""
+    """Return how many statements of `rows` (as of `judged`) are decided, in a line."""
     words = Counter(rows["verdict"])
     decided = [f"{count(words[word.mark])} {word.mark}" for word in DECIDED if words[word.mark]]
     number = sum(words[word.mark] for word in DECIDED)
@@ -64,7 +64,7 @@ def told(rows: pl.DataFrame) -> str:
 
 
 def strip(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
-    """A row for each source with a mark for each of its statements, of `rows` as of `judged`."""
+    """Return a row for each source with a mark for each of its statements, of `rows` as of `judged`."""
     if rows.is_empty():
         return Sentence("")
     sources = rows["source"].unique(maintain_order=True).to_list()

@@ -28,11 +28,11 @@ class Relation:
     arriving: dict[int, Event] = field(default_factory=dict)
 
     def opened(self) -> OpenFile:
-        """The relation's file as one process has opened it, with a read-ahead of its own."""
+        """Return the relation's file as one process has opened it, with a read-ahead of its own."""
         return OpenFile(self.file)
 
     def read(self, by: OpenFile, run: Run, *, checked: bool = True) -> Process:
-        """One call that reads `run` and returns when all of it is there; whether its check sums are seen to at once."""
+        """Yield one call that reads `run` and returns when all of it is there; whether its check sums are seen to at once."""
         page_s = self.costs.copy_s + (self.costs.check_s if checked else 0.0)
         yield self.costs.call_s
         owed_s = 0.0
@@ -53,7 +53,7 @@ class Relation:
         yield owed_s
 
     def submit(self, by: OpenFile, run: Run) -> Process:
-        """One call that begins to read `run` and does not wait for it (`arrived`), nor copies it."""
+        """Yield one call that begins to read `run` and does not wait for it (`arrived`), nor copies it."""
         yield self.costs.call_s
         for page in range(run.first, sum(run)):
             left = sum(run) - page
@@ -67,7 +67,7 @@ class Relation:
                 yield arriving
 
     def advise(self, by: OpenFile, run: Run) -> Process:
-        """One call that has the kernel fetch `run` and does not wait for it."""
+        """Yield one call that has the kernel fetch `run` and does not wait for it."""
         yield self.costs.call_s
         yield from self._fetch(by.advised(run))
 

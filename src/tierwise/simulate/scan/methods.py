@@ -51,14 +51,14 @@ class Server:
 
 
 def index_row_costs(pages: Ints, processor: Processor) -> Floats:
-    """Seconds of the processor for each row of an index scan that finds its rows on `pages`, one after the other."""
+    """Return seconds of the processor for each row of an index scan that finds its rows on `pages`, one after the other."""
     costs, speed = processor.index, processor.speed.value
     step = np.diff(pages, prepend=-2)
     return np.asarray(costs.row.base + np.select([step == 0, step == 1], [0.0, costs.page.base], costs.jump.base)) / speed
 
 
 def page_s(table: Table, method: ScanMethod, processor: Processor) -> float:
-    """Seconds of the processor for one page of the table, as a sequential or a bitmap scan handles it."""
+    """Return seconds of the processor for one page of the table, as a sequential or a bitmap scan handles it."""
     speed = processor.speed.value
     if method is ScanMethod.SEQUENTIAL:
         costs = processor.sequential
@@ -88,7 +88,7 @@ class ColdScan:
         self._ask_s = server.reads().ask_s
 
     def run_s(self, method: ScanMethod, pages: Ints) -> float:
-        """Seconds that it takes; `pages` as for `warm_s`, none for a sequential scan."""
+        """Return seconds that it takes; `pages` as for `warm_s`, none for a sequential scan."""
         done = Event()
         self._clock.start(self._to_the_end(self._scan(method, pages), done))
         return self._clock.run(done)

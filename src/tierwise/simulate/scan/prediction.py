@@ -71,7 +71,7 @@ class Prediction(Strict):
 
 
 def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
-    """The time of `scan`, and the distinct pages of the table that it touches; `processor`: another than that of the file.
+    """Return the time of `scan`, and the distinct pages of the table that it touches; `processor`: another than that of the file.
 
     Raises:
         InputError: an impossible value, no such device, or a table that does not fit on it.
@@ -112,7 +112,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
 
 
 def as_text(found: Prediction) -> str:
-    """The prediction as text, for a person to read."""
+    """Return the prediction as text, for a person to read."""
     return "\n".join(
         [
             f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "

@@ -65,7 +65,7 @@ class Processor(Strict):
     reading: ReadingCosts
 
     def at(self, speed: float) -> Self:
-        """The same, `speed` times as quick."""
+        """Return the same, `speed` times as quick."""
         return self.model_copy(update={"speed": self.speed.model_copy(update={"value": self.speed.value * speed})})
 
     def with_row_us(self, row_us: float) -> Self:
@@ -76,7 +76,7 @@ class Processor(Strict):
 
 
 def load_processor() -> Processor:
-    """The costs that `predict-scan` takes.
+    """Return the costs that `predict-scan` takes.
 
     Raises:
         InputError: an unknown field, an impossible value, a missing source or unit.

@@ -52,7 +52,7 @@ class CachedFile:
         return next((count for count in range(MAX) if page - 1 - count not in self.cached), MAX)
 
     def missing_after(self, page: int) -> int | None:
-        """The first page behind `page` that is not cached, within a window."""
+        """Return the first page behind `page` that is not cached, within a window."""
         return next((other for other in range(page + 1, page + 1 + MAX) if other not in self.cached), None)
 
 
@@ -68,7 +68,7 @@ class OpenFile:
     end: int = NO_PAGE
 
     def missed(self, page: int, wanted: int) -> list[Run]:
-        """`page` of a read is not cached, and `wanted` pages of the read are left: what is read now."""
+        """Return `page` of a read is not cached, and `wanted` pages of the read are left: what is read now."""
         if page == 0 or wanted > MAX or page == self.end:
             self.start, self.size = page, _first_window(wanted)
             self.ahead = self.size - wanted if self.size > wanted else self.size // 2
@@ -83,7 +83,7 @@ class OpenFile:
         return self._window()
 
     def touched(self, page: int, wanted: int) -> list[Run]:
-        """`page` of a read is cached: what is read now because the kernel's marker is on it."""
+        """Return `page` of a read is cached: what is read now because the kernel's marker is on it."""
         if page not in self.file.marked:
             return []
         late = self.file.marked.pop(page)
@@ -98,7 +98,7 @@ class OpenFile:
         return self._window()
 
     def advised(self, pages: Run) -> list[Run]:
-        """The runs of pages to be read after posix_fadvise(WILLNEED) on `pages`."""
+        """Return the runs of pages to be read after posix_fadvise(WILLNEED) on `pages`."""
         return self.file.fill(*pages)
 
     def _aligned(self, size: int) -> int:

@@ -65,7 +65,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[study.Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
+    """Return the forecast of the study on `prospect.pair`; an array or a disk of another make is asked for its own times."""
     constants = load("index_placement", Constants)
     rows = expected_rows(prospect.sources.get("census", SYNTHETIC), prospect.profile.fraction)
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
@@ -100,7 +100,7 @@ def _spreads(prospect: Prospect[study.Cell], constants: Constants) -> dict[str, 
 
 
 def expected_rows(source: str, fraction: float) -> int:
-    """Rows of the census that `source` names, before it is read; of a packed file or a fetched one, the published number."""
+    """Return rows of the census that `source` names, before it is read; of a packed file or a fetched one, the published number."""
     path = paths.home() / Path(source.removeprefix("file:")).expanduser()
     if source == "synthetic":
         return round(census.ROWS * fraction)
@@ -130,7 +130,7 @@ class Scene:
         return round(self.rows * self.constants.heap_bytes_per_row / PAGE_BYTES)
 
     def trial(self, trial: Trial[study.Cell], memory_fraction: float) -> tuple[float, float]:
-        """Seconds of the host and of the devices in one execution."""
+        """Return seconds of the host and of the devices in one execution."""
         variant, start = study.variant_of(trial), trial.cell.start
         following = study.NEXT[start]
         size_bytes = self.rows * (self.constants.heap_bytes_per_row + self.constants.index_bytes_per_row)
@@ -177,7 +177,7 @@ class Scene:
         return np.concatenate(drawn).astype(np.int64)
 
     def service_s(self, tier: str, state: str, shuffled: bool) -> float:
-        """Mean time of a read on `tier`: of the pages of `state`, in order, or where `state` is empty of any page."""
+        """Return mean time of a read on `tier`: of the pages of `state`, in order, or where `state` is empty of any page."""
         key = (tier, state, shuffled)
         if key not in self._services_s:
             self._services_s[key] = self._service_s(self.pair.tiers[tier], state, shuffled)

@@ -131,12 +131,12 @@ def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
 
 
 def variant_of(trial: Trial[Cell]) -> Variant:
-    """The variant of the protocol that `trial` is measured in."""
+    """Return the variant of the protocol that `trial` is measured in."""
     return VARIANTS[trial.cell.variant]
 
 
 def dataset(lab: Lab) -> Dataset:
-    """The census as this run has it; made where it is not there yet, and named in the manifest."""
+    """Return the census as this run has it; made where it is not there yet, and named in the manifest."""
     folder = paths.data() / "external" / "census"
     data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder)
     lab.note_dataset(data)
@@ -149,7 +149,7 @@ def begin(lab: Lab) -> State:
 
 
 def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
-    """Rows of this run over the published rows."""
+    """Return rows of this run over the published rows."""
     return state.data.rows / census.ROWS
 
 
@@ -198,7 +198,7 @@ def _pages(connection: Connection, code: int) -> dict[str, int]:
 
 
 def relation_sizes(connection: Connection) -> dict[str, int]:
-    """Bytes of the main fork of each relation."""
+    """Return bytes of the main fork of each relation."""
     return {name: connection.execute("SELECT pg_relation_size(%s::regclass)", [name]).fetchall()[0][0] for name in RELATIONS}
 
 
@@ -245,7 +245,7 @@ def placement(trial: Trial[Cell]) -> Placement | None:
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes and pages of every copy on hdd, what each variant changes, and what the planner makes of the published queries."""
+    """Return sizes and pages of every copy on hdd, what each variant changes, and what the planner makes of the published queries."""
     asked = trials(lab.profile, lab.pair)
     with lab.loading() as connection:
         builds = {}

@@ -35,7 +35,7 @@ def cold_times(run: Run, pair: str) -> Sentence:
 
 
 def reads(run: Run, pair: str) -> Table:
-    """Pages asked of the storage, by relation, over all placements and blocks of the interleaving."""
+    """Return pages asked of the storage, by relation, over all placements and blocks of the interleaving."""
     rows = run.query(
         """
         select arm, cache, state, min(heap_reads), max(heap_reads), min(index_reads), max(index_reads),
@@ -61,7 +61,7 @@ def reads(run: Run, pair: str) -> Table:
 
 
 def share_of_index(run: Run, pair: str) -> Sentence:
-    """How much of a cold count's reading is the index: the most that a faster index could save."""
+    """Return how much of a cold count's reading is the index: the most that a faster index could save."""
     rows = run.query(
         "select state, median(index_reads), median(heap_reads) from index_placement_observations "
         "where variant = 'published' and pair = ? and cache = 'cold' group by state",
@@ -147,7 +147,7 @@ def _order(trial: str) -> tuple[int, int, int]:
 
 
 def here(run: Run) -> Sentence:
-    """The verdicts on the reader's own pair, or how to ask for them."""
+    """Return the verdicts on the reader's own pair, or how to ask for them."""
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")

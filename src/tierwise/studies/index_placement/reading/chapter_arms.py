@@ -49,7 +49,7 @@ def claim_of(run: Run, name: str) -> ClaimVerdict:
 
 
 def arm_list(run: Run, pair: str) -> Table | Sentence:
-    """What each arm that was measured differs in."""
+    """Return what each arm that was measured differs in."""
     shown = arms(claim_of(run, COLD))
     told = {VARIANTS[variant][0]: VARIANTS[variant][1] for variant in VARIANTS if variant in {arm.variant for arm in shown}}
     if not told:
@@ -137,7 +137,7 @@ def conditions(run: Run, pair: str) -> Sentence:
 
 
 def leaves(arm: Arm, usual: str = "") -> str:
-    """What the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
+    """Return what the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
     shares = [case.estimate for case in arm.cases if case.estimate is not None]
     if not shares:
         return f"has not {MINIMUM_REPEATS} clean repeats"
@@ -200,7 +200,7 @@ def _after_another_state(shown: Sequence[Arm], claim: ClaimVerdict) -> str:
 
 
 def advice(run: Run, pair: str) -> Sentence:
-    """What to do with today's server: what to move first, and what each other remedy brings, the best first."""
+    """Return what to do with today's server: what to move first, and what each other remedy brings, the best first."""
     return answered(run, STUDY, pair, partial(_advice, pair=pair))
 
 

@@ -21,7 +21,7 @@ SHOWN_APART: Final = ("rows", "sha256", "assumed", "pob_counts")
 
 
 def origin(run: Run) -> Sentence:
-    """Whether the rows are real, and how many of the published there are; synthetic rows are called that."""
+    """Return whether the rows are real, and how many of the published there are; synthetic rows are called that."""
     record = _dataset(run)
     if record is None:
         return Sentence("This run's manifest names no census data.")
@@ -37,7 +37,7 @@ def origin(run: Run) -> Sentence:
 
 
 def counts(run: Run, pair: str) -> Table:
-    """Rows that each query found, beside the published count scaled to this run; pages that hold them where known."""
+    """Return rows that each query found, beside the published count scaled to this run; pages that hold them where known."""
     record = _dataset(run)
     share = record.rows / PUBLISHED_ROWS if record else float("nan")
     found = run.query(
@@ -93,7 +93,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
 
 
 def correlation(run: Run, pair: str) -> Sentence:
-    """How far the order of `pob` follows the order of rows, as the planner sees it."""
+    """Return how far the order of `pob` follows the order of rows, as the planner sees it."""
     value = (_facts(run, pair).get("planner") or {}).get("correlation")
     if value is None:
         return Sentence("The planner's correlation of `pob` with the order of rows was not recorded.")
@@ -105,7 +105,7 @@ def correlation(run: Run, pair: str) -> Sentence:
 
 
 def provenance(run: Run) -> Table | Sentence:
-    """What the manifest keeps of the data's origin."""
+    """Return what the manifest keeps of the data's origin."""
     record = _dataset(run)
     if record is None:
         return Sentence("This run's manifest names no census data.")

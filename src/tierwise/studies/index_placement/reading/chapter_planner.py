@@ -54,7 +54,7 @@ def planner(run: Run, pair: str) -> Table | Sentence:
 
 
 def samples(run: Run, pair: str) -> Table | Sentence:
-    """What the planner estimates at the published size, by order of the rows and by how much ANALYZE looks at."""
+    """Return what the planner estimates at the published size, by order of the rows and by how much ANALYZE looks at."""
     found = _facts(run, pair).get("samples") or []
     if not found:
         return Sentence("")
@@ -80,7 +80,7 @@ def samples(run: Run, pair: str) -> Table | Sentence:
 
 
 def explained(run: Run, pair: str) -> Sentence:
-    """Which statistics come nearest to the published estimates, and which order of the rows the published costs imply."""
+    """Return which statistics come nearest to the published estimates, and which order of the rows the published costs imply."""
     facts = _facts(run, pair)
     found, implied = facts.get("samples") or [], facts.get("explained") or {}
     if not found or not implied:

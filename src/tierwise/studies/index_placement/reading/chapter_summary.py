@@ -25,7 +25,7 @@ def answer(run: Run, pair: str) -> Sentence:
 
 
 def finding(run: Run, pair: str) -> str:
-    """What the index alone leaves of a cold count, as a chapter's title; empty without enough clean repeats."""
+    """Return what the index alone leaves of a cold count, as a chapter's title; empty without enough clean repeats."""
     left = shares(run, pair)
     return f"the index alone on SSD leaves {percents(left[INDEX].values())} of a cold count's time ({run.substrate(pair)})" if left else ""
 
@@ -61,7 +61,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def hunt(run: Run, pair: str) -> Sentence:
-    """The arms in which the published saving is there."""
+    """Return the arms in which the published saving is there."""
     (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
     limit = claim.bounds[1] if claim.bounds else None
     others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]

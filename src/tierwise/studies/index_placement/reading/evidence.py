@@ -10,7 +10,7 @@ from tierwise.studies.index_placement.reading.chapter_summary import SAVING
 
 
 def confirming_arms(run: Run) -> str:
-    """The other ways to run the census study's test in which the published saving is there."""
+    """Return the other ways to run the census study's test in which the published saving is there."""
     claim = run.verdict(SAVING)
     if claim is None or claim.bounds is None or claim.bounds[1] is None:
         return NOTHING

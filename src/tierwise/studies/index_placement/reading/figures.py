@@ -41,12 +41,12 @@ def io_arms(run: Run, pair: str) -> list[str]:
 
 
 def main_arm(run: Run, pair: str) -> str:
-    """The arm that is shown where one must do: direct, where it was measured."""
+    """Return the arm that is shown where one must do: direct, where it was measured."""
     return next(iter(io_arms(run, pair)), "direct")
 
 
 def left_out(run: Run, pair: str, cache: str = "%") -> str:
-    """How many flagged repeats the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
+    """Return how many flagged repeats the ratios of `cache` (a pattern) leave out, as the end of a clause; empty where none is."""
     found = run.query(
         "select count(*) from index_placement where variant = 'published' and pair = ? and cache like ? and flagged", [pair, cache]
     ).item()
@@ -107,13 +107,13 @@ def times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
 
 
 def other_times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentence:
-    """The same of the other arm, where it was measured."""
+    """Return the same of the other arm, where it was measured."""
     others = [arm for arm in io_arms(run, pair) if arm != main_arm(run, pair)]
     return _times(run, pair, observed.filter(arm=others[0])) if others else Sentence("")
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """What stands in place of a chart without data, or without enough clean ones."""
+    """Return what stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 

@@ -43,7 +43,7 @@ def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Senten
 
 
 def ratios_by_other_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """The same with the other way of I/O, where it was measured."""
+    """Return the same with the other way of I/O, where it was measured."""
     others = [io for io in io_arms(run, pair) if io != main_arm(run, pair)]
     return _ratios(run, pair, others[0], repeats) if others else Sentence("")
 

@@ -37,7 +37,7 @@ ROOM: Final = 1.45
 
 
 def shown_state(run: Run, pair: str) -> str:
-    """The state that the most arms have counted cold: what one figure of them all can show."""
+    """Return the state that the most arms have counted cold: what one figure of them all can show."""
     found = run.query(
         "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
     )

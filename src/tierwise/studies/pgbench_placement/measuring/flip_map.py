@@ -47,7 +47,7 @@ class FlipMap(Strict):
 def flip_map(
     lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
 ) -> list[dict[str, Any]]:
-    """Transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
+    """Return transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
 
     `memory_bytes` is what the axis calls 1; `warming` tells what comes before, by skew. Beside the placements by type, what an SSD of the
     index's size can do otherwise: hold the hottest of index and partitions (``heat``), the first partition where popular rows lie in it

@@ -41,7 +41,7 @@ def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fi
 
 
 def database_facts(lab: Lab, name: str) -> dict[str, Any] | None:
-    """What `fill` found out; None where there is no such database yet."""
+    """Return what `fill` found out; None where there is no such database yet."""
     file = _facts_file(lab, name)
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 

@@ -111,7 +111,7 @@ class Grid(Strict):
     flip_map: FlipMap | None = None
 
     def warming_s(self, skew: float) -> float:
-        """Seconds of writing with the delays off, before, where keys have this skew."""
+        """Return seconds of writing with the delays off, before, where keys have this skew."""
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def scale_of(self, size: str) -> int:
@@ -119,7 +119,7 @@ class Grid(Strict):
         return max(1, self.scale * PUBLISHED_SCALES[size] // PUBLISHED_SCALES["large"])
 
     def rows_of(self, size: str) -> int:
-        """Rows of pgbench_accounts in one of the two sets."""
+        """Return rows of pgbench_accounts in one of the two sets."""
         return self.scale_of(size) * pgbench.ROWS_PER_SCALE
 
 
@@ -129,7 +129,7 @@ def grid(profile: Profile) -> Grid:
 
 
 def banks(profile: Profile) -> list[Bank]:
-    """Each set that `profile` fills."""
+    """Return each set that `profile` fills."""
     sizes, asked = {size for cells in grid(profile).cells for size in cells.sizes}, grid(profile)
     return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
@@ -186,7 +186,7 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
 
 
 def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing was found out
-    """Rows of this run over the published rows, the same for both sets; the manifest names them."""
+    """Return rows of this run over the published rows, the same for both sets; the manifest names them."""
     for bank in banks(lab.profile):
         lab.note_dataset(bank)
     return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
@@ -213,7 +213,7 @@ def prepare(trial: Trial[Cell], lab: Lab, state: None) -> None:  # noqa: ARG001 
 
 
 def memory_bytes(cell: Cell, lab: Lab) -> int:
-    """The memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
+    """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
     scales = grid(lab.profile)
     large_bytes: float = sum((database_facts(lab, cell.database) or {}).values()) * scales.scale_of("large") / scales.scale_of(cell.size)
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
@@ -261,7 +261,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Ob
 
 
 def describe(lab: Lab, state: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
-    """Sizes of the prepared databases and the shape of a window."""
+    """Return sizes of the prepared databases and the shape of a window."""
     asked = grid(lab.profile)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
     return {

@@ -27,7 +27,7 @@ MOVED: Final = ("index_ssd", "table_ssd")
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median transactions a second of each placement of the large set, in words; where too few windows are clean, why."""
+    """Return median transactions a second of each placement of the large set, in words; where too few windows are clean, why."""
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 
@@ -52,7 +52,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def finding(run: Run, pair: str) -> str:
-    """How many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
+    """Return how many times the transactions tables and indexes on SSD give, as a chapter's title; empty without enough clean repeats."""
     rows = run.query(
         f"select placement, list(ratio) as ratios from pgbench_placement where pair = ? and {TPCB} and size = 'large' and arm = 'direct' "
         "and judged = 'yes' and not flagged and ratio is not null group by placement having enough(ratio)",
@@ -186,7 +186,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
 
 
 def here(run: Run) -> Sentence:
-    """The verdicts on the reader's own pair, or how to ask for them."""
+    """Return the verdicts on the reader's own pair, or how to ask for them."""
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")

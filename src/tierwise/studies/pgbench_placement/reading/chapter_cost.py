@@ -47,7 +47,7 @@ def placements(run: Run, pair: str) -> Table | Sentence:
 
 
 def prices(run: Run, pair: str) -> Sentence:
-    """What must be known of the prices."""
+    """Return what must be known of the prices."""
     book = load_book(THEN)
     told = remarks((bill(one.placement, book) for one in served(run.connection, pair)), book)
     return Sentence(f"Of the prices: {listed(told)}." if told else "")

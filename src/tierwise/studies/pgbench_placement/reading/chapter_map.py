@@ -24,7 +24,7 @@ NONE: Final = Sentence("This run simulated no map of placements; `make report PR
 
 
 def flip_map(run: Run, pair: str) -> Table | Sentence:
-    """Simulated gains of each placement by type at each point, and which of table and index to move first."""
+    """Return simulated gains of each placement by type at each point, and which of table and index to move first."""
     rows = []
     for point in points(run, pair):
         gains = {name: gain_of(point, name) for name in MOVED}
@@ -45,7 +45,7 @@ def flip_map(run: Run, pair: str) -> Table | Sentence:
 
 
 def who_wins(run: Run, pair: str) -> Sentence:
-    """Where tables are to be moved first, and where indexes."""
+    """Return where tables are to be moved first, and where indexes."""
     by: dict[str, list[dict[str, Any]]] = {"tables": [], "indexes": []}
     for point in points(run, pair):
         by["tables" if gain_of(point, "table_ssd") > gain_of(point, "index_ssd") else "indexes"].append(point)
@@ -66,7 +66,7 @@ def who_wins(run: Run, pair: str) -> Sentence:
 
 
 def spot_checks(run: Run, pair: str) -> Table | Sentence:
-    """The points at which pgbench ran as well: both gains, and how far the simulated one is off."""
+    """Return the points at which pgbench ran as well: both gains, and how far the simulated one is off."""
     rows, windows, errors = [], 0, []
     live = run.query(LIVE, [pair])
     for point in points(run, pair):
@@ -90,7 +90,7 @@ def spot_checks(run: Run, pair: str) -> Table | Sentence:
 
 
 def other_uses(run: Run, pair: str) -> Table | Sentence:
-    """What else an SSD of the index's size gains: hot partitions on it, or a cache before the disks."""
+    """Return what else an SSD of the index's size gains: hot partitions on it, or a cache before the disks."""
     rows = [
         [*_where(point), *(number(gain_of(point, name)) if name in point["tps"] else DASH for name in OTHER_USES)]
         for point in points(run, pair)

@@ -36,7 +36,7 @@ def mechanism(run: Run, pair: str) -> Sentence:
 
 
 def one_cause(run: Run, pair: str) -> Sentence:
-    """Both published gains come of one share of the misses; at what size of the indexes the map has it."""
+    """Return both published gains come of one share of the misses; at what size of the indexes the map has it."""
     low, high = next(claim.bounds for claim in run.verdicts if claim.id == "V1") or (None, None)
     if low is None or high is None:
         return Sentence("")
@@ -89,7 +89,7 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
 
 
 def processors(run: Run, pair: str) -> Table | Sentence:
-    """How busy the processors were at each factor by which the tiers were slowed, and the rate."""
+    """Return how busy the processors were at each factor by which the tiers were slowed, and the rate."""
     rows = run.query(
         f"""
         select size, arm, slowdown, max(cpu_share) as cpu_share,

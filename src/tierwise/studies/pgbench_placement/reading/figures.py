@@ -33,7 +33,7 @@ CLIENTS: Final = {"1": "one", "8": "eight"}
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """What stands in place of a chart without data, or without enough clean ones."""
+    """Return what stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 
@@ -44,13 +44,13 @@ def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
 
 
 def panel_title(size: str, arm: str, slowdown: float) -> str:
-    """``Fits in memory, direct I/O, tiers slowed 8-fold``"""
+    """Return ``Fits in memory, direct I/O, tiers slowed 8-fold``"""
     slowed = "" if slowdown == 1 else f", tiers slowed {slowdown:g}-fold"
     return f"{SIZES[size]}, {ARMS[arm]}{slowed}"
 
 
 def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
-    """Transactions a second of every window, by placement; one panel for each size, arm and slowdown.
+    """Return transactions a second of every window, by placement; one panel for each size, arm and slowdown.
 
     `windows`: size, arm, slowdown, placement, block, tps, cpu_share and flag of each, of one number of clients, script and memory, which
     stand beside them in columns of these names.
@@ -74,7 +74,7 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 
 
 def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """Transactions a second over those of everything on hdd, with the bounds published for the large set.
+    """Return transactions a second over those of everything on hdd, with the bounds published for the large set.
 
     `repeats`: size, arm, slowdown, placement, block and ratio of each clean repeat.
     """
@@ -107,7 +107,7 @@ def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
 
 
 def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
-    """Transactions in each second of one window of each placement, the checkpoint shaded.
+    """Return transactions in each second of one window of each placement, the checkpoint shaded.
 
     `chosen`: the phases of one window of each placement, in their order (placement, trial, block, phase, started_s, elapsed_s,
     transactions); all of one block.

@@ -39,14 +39,14 @@ PANEL_PX: Final = 130
 
 
 def points(run: Run, pair: str) -> list[dict[str, Any]]:
-    """Every point of the map that enough seeds were simulated of, as the run's manifest keeps it."""
+    """Return every point of the map that enough seeds were simulated of, as the run's manifest keeps it."""
     record = run.record(STUDY, pair)
     known: list[dict[str, Any]] = (record.facts.get("flip_map") or []) if record else []
     return [point for point in known if all(enough(len(seeds)) for seeds in point["tps"].values())]
 
 
 def gain_of(point: dict[str, Any], name: str) -> float:
-    """Transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
+    """Return transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
     value = geometric_estimate([tps / base for tps, base in zip(point["tps"][name], point["tps"]["all_hdd"], strict=True)]).value
     assert value is not None, "a point has enough seeds"
     return value

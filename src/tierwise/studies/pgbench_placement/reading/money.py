@@ -48,23 +48,23 @@ class Served:
 
 
 def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
-    """The placements that the run has enough unflagged windows of."""
+    """Return the placements that the run has enough unflagged windows of."""
     rows = connection.execute(ROWS, [pair, size]).fetchall()
     found = {row[0]: Served(row[0], row[1], row[2], Substrate(row[3]), row[4]) for row in rows}
     return tuple(found[name] for name in DEVICES if name in found)
 
 
 def bill(placement: str, book: Book) -> Bill:
-    """What a year of the machine takes with what `placement` needs. One server holds all drives, whatever its bays (assumed)."""
+    """Return what a year of the machine takes with what `placement` needs. One server holds all drives, whatever its bays (assumed)."""
     devices = total(device_bill(name, book) for name in DEVICES[placement])
     return devices + server_bill(load_hardware().servers[newest_server(book)]) + ram_bill(RAM_BYTES)
 
 
 def per_million_transactions(one: Served, book: Book) -> Bill:
-    """What a million transactions need."""
+    """Return what a million transactions need."""
     return bill(one.placement, book) * (1e6 / (one.tps * SECONDS_A_YEAR))
 
 
 def per_iops(one: Served, book: Book) -> Bill:
-    """What a request a second needs, all year."""
+    """Return what a request a second needs, all year."""
     return bill(one.placement, book) * (1 / one.requests_per_s)

@@ -38,7 +38,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on one of the pairs of the Zipfian reads; a size that was not timed lies between its neighbours."""
+    """Return the forecast of the study on one of the pairs of the Zipfian reads; a size that was not timed lies between its neighbours."""
     constants = load("ram_or_ssd", Constants)
     blocks = prospect.profile.blocks
     if any(trial.preparation == LIVE for trial in prospect.trials):

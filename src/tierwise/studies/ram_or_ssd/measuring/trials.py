@@ -101,7 +101,7 @@ class Grid(Strict):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
+    """Return each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
@@ -223,7 +223,7 @@ def _drive(lab: LiveLab, tier: str) -> DeviceSpec:
 
 
 def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
-    """Inputs that are no parameter of a device, Che's approximation, and what is to be said of R8 and R9."""
+    """Return inputs that are no parameter of a device, Che's approximation, and what is to be said of R8 and R9."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return {"live": {"threads": THREADS, **grid.live.model_dump()}, "obstacle": memory_group.obstacle()}

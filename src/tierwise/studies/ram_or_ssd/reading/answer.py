@@ -9,5 +9,5 @@ TOPIC: Final = "RAM or SSD"
 
 
 def answer(run: Run) -> str:
-    """How many times as much it costs to do without the SSD, at the prices of the run's day."""
+    """Return how many times as much it costs to do without the SSD, at the prices of the run's day."""
     return today(run)

@@ -51,7 +51,7 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
 
 
 def fall(run: Run) -> Sentence:
-    """The fall from 16 to 24 GiB in the author's own logs, beside his text and what came out here (R6)."""
+    """Return the fall from 16 to 24 GiB in the author's own logs, beside his text and what came out here (R6)."""
     logs = {(tier, size): reads for tier, size, reads in published_series(LOGGED_FALL).iter_rows()}
     told = listed(f"{number(logs[tier, 16] / logs[tier, 24])}-fold on the {words}" for tier, words in sorted(TIERS.items(), reverse=True))
     claim = run.verdict("R6")
@@ -65,7 +65,7 @@ def fall(run: Run) -> Sentence:
 
 
 def fitted(run: Run, pair: str) -> Sentence:
-    """What was fitted on what, from the run's manifest."""
+    """Return what was fitted on what, from the run's manifest."""
     record: dict[str, Any] = run.manifest.pairs.get(pair, {})
     found = [f"`{name}` {number(leaf['value'])}{NBSP}{unit_of(leaf)} ({leaf['fitted_on']})" for name, leaf in _fitted(record)]
     told = "; ".join(found) if found else "nothing"
@@ -84,7 +84,7 @@ def _fitted(record: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
 
 
 def scaled(run: Run, pair: str) -> Sentence:
-    """How a part of the size stands for the whole."""
+    """Return how a part of the size stands for the whole."""
     scales = run.query("select distinct scale from ram_or_ssd_series where pair = ? and how is null", [pair])["scale"].to_list()
     if not scales or max(scales) == 1:
         return Sentence("Everything was simulated at full size.")
@@ -110,7 +110,7 @@ def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
 
 
 def outgrown(run: Run, pair: str) -> Sentence:
-    """What leaving the RAM costs on either drive."""
+    """Return what leaving the RAM costs on either drive."""
     told = [
         f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer"
         for words, (most, least) in _outgrown(run, pair).items()
@@ -126,7 +126,7 @@ def verdicts(run: Run) -> Sentence:
 
 
 def agreement(run: Run, pair: str) -> Sentence:
-    """How far simulation and logs are apart on average, over what was predicted."""
+    """Return how far simulation and logs are apart on average, over what was predicted."""
     means = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
     both = published_means().join(means, on=["tier", "dataset_gib"], suffix="_here").filter(pl.col("dataset_gib") != 32)
     if both.is_empty():

@@ -98,7 +98,7 @@ def same_reads(run: Run) -> Table:
 
 
 def without_flash(run: Run) -> Sentence:
-    """What not buying flash costs, in words."""
+    """Return what not buying flash costs, in words."""
     case = _beyond_memory(run)[0]
     then, now = _then_and_now(run, case)
     return Sentence(
@@ -109,7 +109,7 @@ def without_flash(run: Run) -> Sentence:
 
 
 def sequential() -> Sentence:
-    """The devices of the Zipfian reads in order and at random, and what a dollar buys of either."""
+    """Return the devices of the Zipfian reads in order and at random, and what a dollar buys of either."""
     book = load_book(THEN)
     rates = {name: (device_iops(name).value, simulated_rate(name) / MB, device_bill(name, book).cost(book)) for name in (FLASH, DISK)}
     (flash_iops, flash_rate, flash_cost), (disk_iops, disk_rate, disk_cost) = rates.values()
@@ -122,13 +122,13 @@ def sequential() -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """The statements of the Zipfian reads on cost, and what came out here."""
+    """Return the statements of the Zipfian reads on cost, and what came out here."""
     told = [claim_sentence(claim) for claim in run.verdicts if claim.id in {"R10", "R11"}]
     return Sentence("\n\n".join(told))
 
 
 def sensitivity(run: Run) -> Table:
-    """How far each price may move before another way is the cheapest."""
+    """Return how far each price may move before another way is the cheapest."""
     case = _beyond_memory(run)[0]
     rows = [
         [
@@ -151,7 +151,7 @@ def sensitivity(run: Run) -> Table:
 
 
 def reservations(run: Run) -> Sentence:
-    """What a reader must know of the prices."""
+    """Return what a reader must know of the prices."""
     said = [*answer_of(run).warnings]
     for day in _then_and_now(run, _beyond_memory(run)[0]):
         said += [f"{day.book.on:%Y-%m}: {remark}" for remark in remarks(day.three.bills.values(), day.book)]
@@ -159,7 +159,7 @@ def reservations(run: Run) -> Sentence:
 
 
 def tiers(run: Run, pair: str) -> Table:
-    """What the devices of `pair` cost, for the chapter of its study."""
+    """Return what the devices of `pair` cost, for the chapter of its study."""
     book = book_of(run)
     priced = {row.device: row for row in answer_of(run).devices}
     named = [(tier, spec["device"]) for tier, spec in run.manifest.pairs.get(pair, {}).get("tiers", {}).items() if "device" in spec]
@@ -179,12 +179,12 @@ def tiers(run: Run, pair: str) -> Table:
 
 
 def today(run: Run) -> str:
-    """What doing without the SSD costs today, in half a sentence for the first screen."""
+    """Return what doing without the SSD costs today, in half a sentence for the first screen."""
     return f"{finding(run)}."
 
 
 def finding(run: Run) -> str:
-    """The same as a chapter's title."""
+    """Return the same as a chapter's title."""
     _, now = _then_and_now(run, _beyond_memory(run)[0])
     return f"without the SSD the same reads cost {number(now.least)} times as much today ({_substrate(run)})"
 

@@ -107,7 +107,7 @@ def proved(run: Run) -> Sentence:
 
 
 def nothing(run: Run) -> Sentence:
-    """Why the run has no live row."""
+    """Return why the run has no live row."""
     record = run.record(STUDY, PAIR)
     obstacle = record.facts.get("obstacle") if record else None
     return Sentence(f"This run read nothing live: {obstacle or f'it has no row on the pair `{PAIR}`'}.")

@@ -72,7 +72,7 @@ def throughput(run: Run, pair: str, seeds: pl.DataFrame, approximated: pl.DataFr
 
 
 def fill_curves(run: Run, pair: str, simulated: pl.DataFrame) -> Figure | Sentence:
-    """The series from dropped caches on, over the author's logs at the sizes that these have.
+    """Return the series from dropped caches on, over the author's logs at the sizes that these have.
 
     `simulated`: tier, dataset_gib, end_s, and of the clean seeds there the median reads_per_s, low and high.
     """
@@ -142,7 +142,7 @@ def che(run: Run, pair: str, seeds: pl.DataFrame, device: str = "") -> pl.DataFr
 
 
 def nothing(pair: str) -> Sentence:
-    """Where the run has no row."""
+    """Return where the run has no row."""
     return Sentence(f"This run has no simulated benchmark on the pair `{pair}`.")
 
 

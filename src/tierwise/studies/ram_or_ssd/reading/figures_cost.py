@@ -71,7 +71,7 @@ def priced_devices(run: Run) -> pl.DataFrame:
 
 
 def devices(run: Run, rows: pl.DataFrame) -> Figure:
-    """Money for a gigabyte and for a read a second, of every device of `rows` (as of `priced_devices`), each by its name."""
+    """Return money for a gigabyte and for a read a second, of every device of `rows` (as of `priced_devices`), each by its name."""
     low, high = min(*rows["per_gb"], *rows["per_iops"]) / 2, max(*rows["per_gb"], *rows["per_iops"]) * 2
     x = alt.X(
         "usd:Q",
@@ -128,7 +128,7 @@ class _Line:
 
 
 def delivered(run: Run, served: pl.DataFrame) -> Figure:
-    """Money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions.
+    """Return money for a million delivered reads against data over RAM, with prices that the reader moves; the sums are Vega expressions.
 
     `served`: the rows of ``served.sql``; where there are none, what was published stands in their place.
     """
@@ -172,7 +172,7 @@ def intervals(run: Run) -> pl.DataFrame:
 
 
 def break_evens(run: Run, rows: pl.DataFrame) -> Figure:
-    """The five-minute rule from 1987 to the day of the run; `rows` as of `intervals`."""
+    """Return the five-minute rule from 1987 to the day of the run; `rows` as of `intervals`."""
     now = book_of(run)
     y = alt.Y("interval_s:Q", title=None, scale=alt.Scale(type="log"), axis=alt.Axis(values=list(TIMES_S), labelExpr=TIME_LABEL))
     base = alt.Chart(rows).encode(

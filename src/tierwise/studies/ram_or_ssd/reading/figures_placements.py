@@ -48,7 +48,7 @@ def placements(run: Run) -> pl.DataFrame:
 
 
 def told(rows: pl.DataFrame) -> str:
-    """Which of `rows` (as of `placements`) is the cheapest, and how many times as much the other kinds cost, in a line."""
+    """Return which of `rows` (as of `placements`) is the cheapest, and how many times as much the other kinds cost, in a line."""
     first = rows.row(0, named=True)
     others = rows.group_by("kind", maintain_order=True).agg(pl.col("usd").min()).filter(pl.col("kind") != first["kind"])
     more = listed(f"{kind} {number(usd / first['usd'])}" for kind, usd in others.rows())
@@ -56,7 +56,7 @@ def told(rows: pl.DataFrame) -> str:
 
 
 def per_read(run: Run, rows: pl.DataFrame) -> Figure:
-    """What a delivered read a second costs a year on each placement of `rows` (as of `placements`)."""
+    """Return what a delivered read a second costs a year on each placement of `rows` (as of `placements`)."""
     width_px = parts.label_px(rows["placement"])
     low, high = min(rows["storage_usd"]) / 1.6, max(rows["usd"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)

@@ -19,7 +19,7 @@ Connection = duckdb.DuckDBPyConnection
 
 
 def judge(found: Callable[[Connection | None], Cases], claim: Claim, on: Grounds) -> Judgement:
-    """What the ratios that `found` has say of `claim`; its reads go through the page cache."""
+    """Return what the ratios that `found` has say of `claim`; its reads go through the page cache."""
     return judge_band(claim, on.pair, found(on.rows.connection if on.rows else None), arm=IoArm.BUFFERED)
 
 

@@ -72,7 +72,7 @@ PUBLISHED: Final = (_published(32, 4.45, 2.12), _published(64, 3.15, 1.5))
 
 
 def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ...]:
-    """What the run of `connection` simulated of both machines, by data size; where it has no such rows, what was published."""
+    """Return what the run of `connection` simulated of both machines, by data size; where it has no such rows, what was published."""
     known = connection is not None and connection.execute("from information_schema.tables where table_name = 'ram_or_ssd'").fetchall()
     if connection is None or not known:
         return PUBLISHED
@@ -111,10 +111,10 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
 
 
 def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:
-    """The disk machine: one `disk`, and the reads that the published one delivers."""
+    """Return the disk machine: one `disk`, and the reads that the published one delivers."""
     return plan_on(disk, case.disk.load, book, Iops(case.disk.device_iops, case.disk.substrate), server=newest_server(book))
 
 
 def per_million(bill: Bill, reads_per_s: float) -> Bill:
-    """What a million reads need."""
+    """Return what a million reads need."""
     return bill * (1e6 / (reads_per_s * 365.25 * 86400))

@@ -16,7 +16,7 @@ MEMORY_S: Final = 64e-6
 
 
 def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Mean latency of the reads of each tablespace that reached its device (`reads`, of one window), as recorded and on each tier.
+    """Return mean latency of the reads of each tablespace that reached its device (`reads`, of one window), as recorded and on each tier.
 
     A session issues its next read as long after the end of the one before as it did when it was recorded. The reads of one
     tablespace are moved, alone; writes and the log, which shared the device, are not replayed. `pages` of the table in each tablespace,
@@ -66,7 +66,7 @@ def _trace(reads: pl.DataFrame) -> Trace:
 
 
 def lone_reads(lab: Lab, tier: str, sizes_bytes: tuple[int, ...]) -> list[dict[str, Any]]:
-    """What the model of `tier` asks for a single read of each size, with nothing else to do; empty for a real disk."""
+    """Return what the model of `tier` asks for a single read of each size, with nothing else to do; empty for a real disk."""
     found = []
     for size_bytes in sizes_bytes:
         model = models(lab, seed=lab.seed).get(tier)

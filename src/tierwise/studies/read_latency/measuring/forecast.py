@@ -26,7 +26,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on one pair; nothing where it has no trial."""
+    """Return the forecast of the study on one pair; nothing where it has no trial."""
     if not prospect.trials:
         return Forecast(0.0, 0.0, 0.0, {})
     constants, grid = load(NAME, Constants), prospect.profile.study(NAME, Grid)

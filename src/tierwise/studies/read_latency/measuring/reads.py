@@ -118,7 +118,7 @@ class ReadWindow:
         self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s)))
 
     def timing(self, operation: str, cell: Mapping[str, str | int | float]) -> Timing:
-        """The window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
+        """Return the window as a raw row: `result_rows` counts the recorded reads of relations, `proof` has them by tablespace and bucket.
 
         Flags: `overshoot` as of any emulated tier, over the requests' own time; `conservation` where recorder and server disagree;
         `unseen` where reads that the kernel's page cache serves were not recorded.

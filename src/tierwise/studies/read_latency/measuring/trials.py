@@ -97,7 +97,7 @@ class State:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """The published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
+    """Return the published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
 
     None where a tier is simulated, since no model has that cache.
     """
@@ -118,18 +118,18 @@ def tablespaces(lab: Lab) -> dict[str, str]:
 
 
 def pages_of(lab: Lab, tablespace: str) -> int:
-    """Pages of the table in it."""
+    """Return pages of the table in it."""
     table_mib = lab.profile.study(NAME, Grid).table_mib
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """The study's notes at the beginning: nothing is recorded yet."""
+    """Return the study's notes at the beginning: nothing is recorded yet."""
     return State()
 
 
 def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the grid says it
-    """The table on hdd over the span that is assumed of the published disks."""
+    """Return the table on hdd over the span that is assumed of the published disks."""
     return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
@@ -173,7 +173,7 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
-    """The load for the length of a window, after indexes, catalogues and the small table were read without delays."""
+    """Return the load for the length of a window, after indexes, catalogues and the small table were read without delays."""
     spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
@@ -203,7 +203,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """What the source does not state and was chosen, and who recorded."""
+    """Return what the source does not state and was chosen, and who recorded."""
     return {
         "assumed": {
             "span_gib": SPAN_BYTES / GIB,

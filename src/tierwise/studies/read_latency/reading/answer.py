@@ -11,7 +11,7 @@ LEAD: Final = "L4"
 
 
 def finding(run: Run) -> str:
-    """The lead, as a chapter's title; empty where it was not estimated with an interval."""
+    """Return the lead, as a chapter's title; empty where it was not estimated with an interval."""
     found = run.verdict(LEAD)
     if found is None or found.estimate is None or found.low is None:
         return ""
@@ -19,7 +19,7 @@ def finding(run: Run) -> str:
 
 
 def answer(run: Run) -> str:
-    """The same for the first screen; where there is none, that there is no answer."""
+    """Return the same for the first screen; where there is none, that there is no answer."""
     if told := finding(run):
         return f"{told.removeprefix('a random read is ')}."
     return "no answer yet." if run.verdict(LEAD) else ""

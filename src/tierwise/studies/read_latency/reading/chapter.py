@@ -74,7 +74,7 @@ def _modes(run: Run, histograms: pl.DataFrame) -> dict[str, str]:
 
 
 def quantiles(run: Run, pair: str) -> Table | Sentence:
-    """Mean and quantiles of the single reads, and in which buckets the published quantiles lie, by tablespace."""
+    """Return mean and quantiles of the single reads, and in which buckets the published quantiles lie, by tablespace."""
     rows = run.query(
         "select tablespace, count(*)::bigint as reads, avg(latency_s) as mean_s, "
         + ", ".join(f"quantile_cont(latency_s, {share})" for share in QUANTILES)
@@ -103,7 +103,7 @@ def quantiles(run: Run, pair: str) -> Table | Sentence:
 
 
 def text_and_histograms(run: Run, pair: str) -> Table:
-    """Where the source's words and its own printouts differ."""
+    """Return where the source's words and its own printouts differ."""
     printed = {space: published().filter(tablespace=space) for space in PUBLISHED_NAMES.values()}
     cache, ssd, main, aux, everything = (printed[space] for space in ("cached", "ssd", "hdd", "aux", "all"))
     ten = {name: mean_us(rows) for name, rows in (("main", main), ("aux", aux), ("ssd", ssd))}
@@ -138,7 +138,7 @@ def text_and_histograms(run: Run, pair: str) -> Table:
 
 
 def elsewhere(run: Run, pair: str) -> Table | Sentence:
-    """What the reads of each tablespace would have cost on each tier."""
+    """Return what the reads of each tablespace would have cost on each tier."""
     record = run.record(STUDY, pair)
     told: list[dict[str, Any]] = record.facts.get("elsewhere", []) if record else []
     if not told:
@@ -161,7 +161,7 @@ def elsewhere(run: Run, pair: str) -> Table | Sentence:
 
 
 def conserved(run: Run, pair: str) -> Table | Sentence:
-    """Who recorded each window, how many reads, and how many the server counted."""
+    """Return who recorded each window, how many reads, and how many the server counted."""
     rows = run.query(
         "select block, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
         "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'waited_s')::double as waited_s, "
@@ -194,7 +194,7 @@ def conserved(run: Run, pair: str) -> Table | Sentence:
 
 
 def load_told(run: Run, pair: str) -> Sentence:
-    """What the source does not state and was assumed."""
+    """Return what the source does not state and was assumed."""
     record = run.record(STUDY, pair)
     if record is None or "assumed" not in record.facts:
         return nothing(run, pair)

@@ -24,7 +24,7 @@ def x25e() -> Table:
 
 
 def x25e_verdict() -> Sentence:
-    """Whether the latency study's mean time follows."""
+    """Return whether the latency study's mean time follows."""
     lines = validation.load()["x25e_reads"]
     enough = next((line["depth"] for line in lines if line["one_drive_s"] >= LOGGED_S), None)
     alone = seconds(lines[0]["one_drive_s"])

@@ -35,7 +35,7 @@ MEMORY_BUCKETS: Final = (0, 15)
 
 
 def ssd_explained(run: Run, pair: str) -> Sentence:
-    """Whether the 250 µs come out of the drive's data sheet."""
+    """Return whether the 250 µs come out of the drive's data sheet."""
     record, found = run.record(STUDY, pair), counted(run, pair).filter(tablespace="ssd")
     lone: list[dict[str, Any]] = record.facts.get("lone_reads", []) if record else []
     if not lone or found.is_empty():
@@ -67,7 +67,7 @@ def ssd_explained(run: Run, pair: str) -> Sentence:
 
 
 def spike_explained(run: Run, pair: str) -> Sentence:
-    """Whether the sub-spike at 1 ms comes out of queueing behind other reads, writes and the log."""
+    """Return whether the sub-spike at 1 ms comes out of queueing behind other reads, writes and the log."""
     found, there = counted(run, pair).filter(tablespace="ssd"), published().filter(tablespace="ssd")
     judged = run.verdict("L6")
     if found.is_empty() or judged is None:
@@ -97,7 +97,7 @@ def outstanding(run: Run, pair: str) -> dict[str, float]:
 
 
 def tenfold(run: Run, pair: str) -> Table | Sentence:
-    """The RAID10's reads against the SSD's, by every measure that both histograms give, and by the replay."""
+    """Return the RAID10's reads against the SSD's, by every measure that both histograms give, and by the replay."""
     here, there = counted(run, pair), published()
     if here.is_empty():
         return nothing(run, pair)
@@ -127,7 +127,7 @@ def tenfold(run: Run, pair: str) -> Table | Sentence:
 
 
 def tenfold_explained(run: Run, pair: str) -> Sentence:
-    """Why the ratio of the means is another here."""
+    """Return why the ratio of the means is another here."""
     here, there = (rows.filter(tablespace="ssd") for rows in (counted(run, pair), published()))
     if here.is_empty():
         return nothing(run, pair)

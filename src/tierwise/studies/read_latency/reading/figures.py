@@ -41,7 +41,7 @@ AXIS_PX: Final = 46
 
 
 def histograms(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
-    """A panel for each tablespace: share of its reads by power of two of microseconds; `found` as of `counted`."""
+    """Return a panel for each tablespace: share of its reads by power of two of microseconds; `found` as of `counted`."""
     if found.is_empty():
         return nothing(run, pair)
     both = pl.concat(
@@ -107,7 +107,7 @@ def counted(run: Run, pair: str) -> pl.DataFrame:
 
 
 def recorded(found: pl.DataFrame) -> int:
-    """How many reads the histograms of `counted` hold: all, or where these were rejected, those of each tablespace."""
+    """Return how many reads the histograms of `counted` hold: all, or where these were rejected, those of each tablespace."""
     every = found.filter(tablespace="all")
     return int((found if every.is_empty() else every)["reads"].sum())
 
@@ -122,12 +122,12 @@ def published() -> pl.DataFrame:
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """Where the run has no row, or too few clean windows."""
+    """Return where the run has no row, or too few clean windows."""
     return in_place(run, STUDY, pair)
 
 
 def bucket_text(bucket: int) -> str:
-    """``18`` -> ``262 to 524 µs``."""
+    """Return ``18`` -> ``262 to 524 µs``."""
     low, high = (seconds(2.0**edge / 1e9) for edge in (bucket, bucket + 1))
     unit = low[-3:]
     return f"{low.removesuffix(unit)} to {high}" if high.endswith(unit) else f"{low} to {high}"
@@ -149,12 +149,12 @@ def middle_us(bucket: int) -> float:
 
 
 def mean_us(histogram: pl.DataFrame) -> float:
-    """Mean read by the buckets' middles, which is all that a printed histogram tells."""
+    """Return mean read by the buckets' middles, which is all that a printed histogram tells."""
     return float((2.0 ** (histogram["bucket"] + 0.5) * histogram["reads"]).sum()) / total(histogram) / 1000
 
 
 def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
-    """The bucket in which that quantile lies."""
+    """Return the bucket in which that quantile lies."""
     ordered = histogram.sort("bucket")
     below = ordered["reads"].cum_sum() / ordered["reads"].sum()
     return int(ordered.filter(below >= share)["bucket"][0])

@@ -66,7 +66,7 @@ def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]
 
 
 def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
-    """Seconds of every query, way and tier, by seed; the devices alone, unstretched, since the table is whole.
+    """Return seconds of every query, way and tier, by seed; the devices alone, unstretched, since the table is whole.
 
     A real disk is left out, and a device that the table does not fit on.
     """

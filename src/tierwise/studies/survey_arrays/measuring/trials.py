@@ -86,12 +86,12 @@ def grid(profile: Profile) -> Grid:
 
 
 def arms(profile: Profile) -> list[IoArm]:
-    """The ways of I/O that the study is asked in."""
+    """Return the ways of I/O that the study is asked in."""
     return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
-    """The catalog as a run of `profile` has it; made where it is not there yet."""
+    """Return the catalog as a run of `profile` has it; made where it is not there yet."""
     fraction = profile.fraction * sky.PROFILE_SHARE * grid(profile).share
     return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
 
@@ -131,14 +131,14 @@ def statement(query: str, form: Form) -> str:
 
 
 def begin(lab: Lab) -> State:
-    """The catalog, looked up once: to see that it is whole, all of it is read."""
+    """Return the catalog, looked up once: to see that it is whole, all of it is read."""
     data = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
     lab.note_dataset(data)
     return State(data)
 
 
 def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
-    """Rows of this run over those of the whole catalog."""
+    """Return rows of this run over those of the whole catalog."""
     return state.data.rows / sky.ROWS
 
 
@@ -161,7 +161,7 @@ def schema_of(tier: str) -> str:
 
 
 def setup(tier: str) -> tuple[str, ...]:
-    """What a session says before a query on `tier`."""
+    """Return what a session says before a query on `tier`."""
     return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
 
 
@@ -173,12 +173,12 @@ def _find_touched(lab: Lab, state: State, tier: str) -> None:
 
 
 def memory_bytes(lab: Lab, state: State) -> int:
-    """The source's RAM, shrunk as the data are, and the room that does not shrink."""
+    """Return the source's RAM, shrunk as the data are, and the room that does not shrink."""
     return round(PUBLISHED_MEMORY_BYTES * published_share(lab, state)) + ROOM_BYTES
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
-    """The query, cold; its plan is looked at afterwards."""
+    """Return the query, cold; its plan is looked at afterwards."""
     query, form, tier = trial.cell.query, trial.cell.form, trial.cell.tier
     known = state.touched[query, form]
     if known.nodes[0] != ROOTS[query]:

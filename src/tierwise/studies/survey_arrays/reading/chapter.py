@@ -29,7 +29,7 @@ SSDS: Final = 6
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Median gains of the SSDs over the array of disks; where too few repeats are clean, why, and the reference's answer."""
+    """Return median gains of the SSDs over the array of disks; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, ARRAYS.study, pair, partial(_answer, pair=pair))
 
 
@@ -47,7 +47,7 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def finding(run: Run, pair: str) -> str:
-    """The range of gains of the array of SSDs over that of disks, as a chapter's title; empty without enough clean repeats."""
+    """Return the range of gains of the array of SSDs over that of disks, as a chapter's title; empty without enough clean repeats."""
     gains = medians(run, pair, ARRAYS, "gain")
     found = [gain for (query, place), gain in gains.items() if place == ARRAY and query in ARRAYS.queries]
     if not found:
@@ -87,7 +87,7 @@ def verdicts(run: Run) -> Sentence:
 
 
 def reads(run: Run, pair: str) -> Table | Sentence:
-    """What each query reads: pages, requests, bytes and their times, by subsystem."""
+    """Return what each query reads: pages, requests, bytes and their times, by subsystem."""
     rows = run.query(
         """
         select query, form, tier, count(*) as n, any_value(result_rows) as found,
@@ -135,7 +135,7 @@ def _or_dash(value: float | None, told: Any) -> str:
 
 
 def published_size(run: Run, pair: str) -> Table | Sentence:
-    """Each query at the published size: what the devices take for this server's reads, beside the inferred seconds."""
+    """Return each query at the published size: what the devices take for this server's reads, beside the inferred seconds."""
     bars = ARRAYS.published_seconds()
     rows = []
     for (query, words), form in product(ARRAYS.queries.items(), ARRAYS.forms):
@@ -189,7 +189,7 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
 
 
 def hunt_found(run: Run, pair: str) -> Sentence:
-    """Which way of reading comes closest, and what none of them gives."""
+    """Return which way of reading comes closest, and what none of them gives."""
     ways, bars = [way for way in hunted(run, pair, SCAN) if way["hunted"]], _bars(SCAN)
     if not ways:
         return Sentence("")

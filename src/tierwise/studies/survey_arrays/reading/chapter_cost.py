@@ -40,7 +40,7 @@ TODAY: Final = "each terabyte at the price of today's drives for servers (which 
 
 
 def money(run: Run) -> Table:
-    """What a year of each subsystem takes, of a usable terabyte and of an IOPS of it, at the source's prices and today's."""
+    """Return what a year of each subsystem takes, of a usable terabyte and of an IOPS of it, at the source's prices and today's."""
     bought = {ARRAYS.places[tier]: devices for tier, devices in SUBSYSTEMS.items()} | {"disks and SSDs, both RAID5": (DISKS, FLASHES)}
     days = _days(run)
     rows = []
@@ -70,7 +70,7 @@ def money(run: Run) -> Table:
 
 
 def held(run: Run) -> Table:
-    """What H13 is judged on: the fewest drives that hold so much."""
+    """Return what H13 is judged on: the fewest drives that hold so much."""
     rows = []
     for size_tb in SIZES_TB:
         for book, now in _days(run):
@@ -90,7 +90,7 @@ def held(run: Run) -> Table:
 
 
 def queries(run: Run, pair: str, shown: Shown = ARRAYS, compared: tuple[str, str] = JUDGED) -> Table | Sentence:
-    """What it costs to run each query once an hour, by place, at both times' prices, by each kind of seconds that there is.
+    """Return what it costs to run each query once an hour, by place, at both times' prices, by each kind of seconds that there is.
 
     The last column has the second place of `compared` over the first.
     """
@@ -157,7 +157,7 @@ def verdict(run: Run) -> Sentence:
 
 
 def prices(run: Run) -> Sentence:
-    """What must be known of the prices."""
+    """Return what must be known of the prices."""
     told = []
     for book, now in _days(run):
         bills = [priced(devices, book, now=now).bill for devices in SUBSYSTEMS.values()]

@@ -16,7 +16,7 @@ NOT_HUNTED: Final = "The published size was simulated with too few seeds for an 
 
 
 def hunted(run: Run, pair: str, query: str, form: str = "printed") -> list[dict[str, Any]]:
-    """What was simulated of `query` in `form` at the published size, one entry a way."""
+    """Return what was simulated of `query` in `form` at the published size, one entry a way."""
     return simulated_ways(run, pair, ARRAYS.study, query, form)
 
 
@@ -37,7 +37,7 @@ def hunted_seconds(run: Run, pair: str, query: str = SCAN) -> pl.DataFrame:
 
 
 def hunt(run: Run, pair: str, points: pl.DataFrame) -> Figure | Sentence:
-    """Simulated seconds of a query on each subsystem, by way, beside the published ones; `points` as of `hunted_seconds`."""
+    """Return simulated seconds of a query on each subsystem, by way, beside the published ones; `points` as of `hunted_seconds`."""
     if set(points["how"]) <= {"published"}:
         return Sentence(NOT_HUNTED.format(pair))
     order = points["row"].unique(maintain_order=True).to_list()

@@ -17,7 +17,7 @@ def cost_efficient(claim: Claim, on: Grounds) -> Judgement:
 
 
 def other_measures(on: Grounds) -> Mapping[str, Cases]:
-    """The ratios by what is delivered, and at the prices of the day of the run; none without one."""
+    """Return the ratios by what is delivered, and at the prices of the day of the run; none without one."""
     return money.arms(on.rows.connection, on.pair, load_book(on.rows.manifest.started_at.date())) if on.rows else {}
 
 

@@ -66,12 +66,12 @@ class Priced:
         return self.bill * (1 / self.iops)
 
     def per_query_an_hour(self, elapsed_s: float) -> Bill:
-        """A year of the means to run the query once an hour, one after the other all the time."""
+        """Return a year of the means to run the query once an hour, one after the other all the time."""
         return self.bill * (elapsed_s / HOUR_S)
 
 
 def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced:
-    """The `devices`, whole; `now`: of which a terabyte costs what it does at `NOW`."""
+    """Return the `devices`, whole; `now`: of which a terabyte costs what it does at `NOW`."""
     bill = total(device_bill(name, book) for name in devices)
     return Priced(
         todays(bill) if now else bill, sum(capacity_bytes(name) for name in devices), sum(simulated_iops(name) for name in devices)
@@ -79,19 +79,19 @@ def priced(devices: tuple[str, ...], book: Book, *, now: bool = False) -> Priced
 
 
 def todays(bill: Bill) -> Bill:
-    """`bill` with each drive of the survey at the price of `NOW`: either is a price of bytes."""
+    """Return `bill` with each drive of the survey at the price of `NOW`: either is a price of bytes."""
     return total(Bill({NOW.get(item, item): amount}) for item, amount in bill.a_year.items())
 
 
 def drives(member: str, size_bytes: float) -> int:
-    """The fewest drives that hold so much in RAID5, in arrays as the survey has them."""
+    """Return the fewest drives that hold so much in RAID5, in arrays as the survey has them."""
     data = ceil(size_bytes / capacity_bytes(member))
     full, rest = divmod(data, MEMBERS[member] - 1)
     return full * MEMBERS[member] + (max(rest + 1, LEAST_MEMBERS) if rest else 0)
 
 
 def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) -> Bill:
-    """A year of the fewest drives that hold so much."""
+    """Return a year of the fewest drives that hold so much."""
     bill = device_bill(member, book) * drives(member, size_bytes)
     return todays(bill) if now else bill
 

@@ -100,12 +100,12 @@ def grid(profile: Profile) -> Grid:
 
 
 def arms(profile: Profile) -> list[IoArm]:
-    """The ways of I/O that the study is asked in."""
+    """Return the ways of I/O that the study is asked in."""
     return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
-    """The survey's tables as a run of `profile` has them, by name; made where they are not there yet."""
+    """Return the survey's tables as a run of `profile` has them, by name; made where they are not there yet."""
     return survey.acquire(fraction=profile.fraction * grid(profile).share, seed=seed, folder=paths.data() / "external" / "survey")
 
 
@@ -128,7 +128,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def begin(lab: Lab) -> State:
-    """The data sets, looked up once: to see that they are whole, all of them are read."""
+    """Return the data sets, looked up once: to see that they are whole, all of them are read."""
     data = acquire(profile=lab.profile, seed=lab.seed)
     for one in data.values():
         lab.note_dataset(one)
@@ -184,7 +184,7 @@ def memory_bytes(lab: Lab, state: State) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
-    """The query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
+    """Return the query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
     name = trial.cell.query
     if name == MOVE:
         return _moved(trial, lab, state, recorder)

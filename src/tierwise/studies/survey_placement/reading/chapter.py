@@ -26,7 +26,7 @@ PARTS: Final = {"index": "indexes", "source": "Source", "detection": "Detection"
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """What is left of each query's time, by placement; where too few repeats are clean, why, and the reference's answer."""
+    """Return what is left of each query's time, by placement; where too few repeats are clean, why, and the reference's answer."""
     return answered(run, PLACEMENT.study, pair, partial(_answer, pair=pair))
 
 
@@ -94,7 +94,7 @@ def seconds(run: Run, pair: str) -> Table | Sentence:
 
 
 def whose_reads(run: Run, pair: str) -> Table | Sentence:
-    """Pages and time of indexes, Source and Detection, with everything on the disks."""
+    """Return pages and time of indexes, Source and Detection, with everything on the disks."""
     rows = run.query(
         """
         select query, count(*) as n, median(all_reads) as all_reads,

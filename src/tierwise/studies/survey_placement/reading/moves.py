@@ -54,12 +54,12 @@ class Moved:
 
 
 def record_of(connection: duckdb.DuckDBPyConnection, pair: str) -> Record | None:
-    """What the run keeps of the study; `None` where it did not end."""
+    """Return what the run keeps of the study; `None` where it did not end."""
     return heat.record_of(connection, STUDY, pair)
 
 
 def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
-    """The moves that were timed often enough without a flag; none where the study did not end, and so recorded no sizes."""
+    """Return the moves that were timed often enough without a flag; none where the study did not end, and so recorded no sizes."""
     record = record_of(connection, pair)
     if record is None:
         return []
@@ -83,7 +83,7 @@ def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, i
 
 
 def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) -> float | None:
-    """The same move there and back by the devices' models alone, page by page as the server copies (simulated).
+    """Return the same move there and back by the devices' models alone, page by page as the server copies (simulated).
 
     `None` where a tier is a real directory, of which there is no model.
     """

@@ -97,7 +97,7 @@ def grid(profile: Profile) -> Grid:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Every cell of the profile's grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
+    """Return every cell of the profile's grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
     if absent := [name for name in NEEDED if name not in pair.tiers]:
         rule = f"{NAME} needs a tier named {absent[0]!r}"
         raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
@@ -120,7 +120,7 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
-    """What a run knows that has looked at nothing yet."""
+    """Return what a run knows that has looked at nothing yet."""
     return State()
 
 
@@ -143,7 +143,7 @@ def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """One window, in which no checkpoint runs."""
+    """Return one window, in which no checkpoint runs."""
     cell, asked = trial.cell, grid(lab.profile)
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
@@ -178,7 +178,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
-    """What was chosen, since no source says it."""
+    """Return what was chosen, since no source says it."""
     asked = grid(lab.profile)
     return {
         "accounts": ACCOUNTS,

@@ -13,13 +13,13 @@ OVER: Final = {"hdd": "the disks' commits", "cached": "a battery-backed cache's"
 
 
 def finding(run: Run) -> str:
-    """The least of the ratios without group commit, as a chapter's title; empty without enough clean repeats."""
+    """Return the least of the ratios without group commit, as a chapter's title; empty without enough clean repeats."""
     told = [f"{gained} times {words}" for place, words in OVER.items() if (gained := _least(run, place))]
     return f"on the SSD at least {', '.join(told)} ({run.substrate(PAIR)})" if told else ""
 
 
 def answer(run: Run) -> str:
-    """The same for the first screen; empty where the study was not measured."""
+    """Return the same for the first screen; empty where the study was not measured."""
     if told := finding(run):
         return f"{told}."
     return "no answer yet." if run.record("wal_placement", PAIR) else ""

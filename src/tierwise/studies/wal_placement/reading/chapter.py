@@ -68,7 +68,7 @@ def clients_of(clients: int) -> str:
 
 
 def ratios(run: Run, pair: str) -> Table | Sentence:
-    """Commits a second of one place of the log over another, with intervals, by clients and group commit."""
+    """Return commits a second of one place of the log over another, with intervals, by clients and group commit."""
     found = [of_places(run, pair, *compared) for compared in COMPARED]
     cases = sorted({case for every in found for case in every}, key=lambda case: (case[1], case[0]))
     if not any(one.interval for every in found for one in every.values()):
@@ -121,7 +121,7 @@ def groups(run: Run, pair: str) -> Table | Sentence:
 
 
 def costs(run: Run, pair: str) -> Table | Sentence:
-    """What a commit a second costs, of the devices that the log lies on alone, where these are priced."""
+    """Return what a commit a second costs, of the devices that the log lies on alone, where these are priced."""
     book, rows = book_of(run), [row for row in _medians(run, pair) if row["group_commit"] == "off"]
     priced = [(row, bill) for row in rows if (bill := log_bill(run, pair, row, book))]
     if not priced:
@@ -148,7 +148,7 @@ def costs(run: Run, pair: str) -> Table | Sentence:
 
 
 def prices(run: Run, pair: str) -> Sentence:
-    """What must be known of the prices."""
+    """Return what must be known of the prices."""
     book = book_of(run)
     bills = [bill for row in _medians(run, pair) if row["group_commit"] == "off" and (bill := log_bill(run, pair, row, book))]
     said = remarks(bills, book)
@@ -156,7 +156,7 @@ def prices(run: Run, pair: str) -> Sentence:
 
 
 def log_bill(run: Run, pair: str, row: dict[str, Any], book: Book) -> Bill | None:
-    """A year of the device that the log of `row` lies on, at its rate; None of a real disk, behind a cache, or without a price."""
+    """Return a year of the device that the log of `row` lies on, at its rate; None of a real disk, behind a cache, or without a price."""
     device = run.manifest.pairs.get(pair, {}).get("tiers", {}).get(row["wal"], {}).get("device")
     if device is None or row["wal"] == "cached":
         return None
@@ -167,7 +167,7 @@ def log_bill(run: Run, pair: str, row: dict[str, Any], book: Book) -> Bill | Non
 
 
 def here(run: Run) -> Sentence:
-    """The same on the reader's own pair, or how to ask for it."""
+    """Return the same on the reader's own pair, or how to ask for it."""
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")

@@ -25,7 +25,7 @@ AXIS_PX: Final = 60
 
 
 def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
-    """Commits a second of every window by clients, one panel without group commit and one with.
+    """Return commits a second of every window by clients, one panel without group commit and one with.
 
     `windows`: group_commit, wal, clients, block, commits_per_s, latency_ms, flushes_per_commit, cpu_share and flag of each.
     """

@@ -15,12 +15,12 @@ Word = Literal["pays", "equal", "costs", "open"]
 
 
 def of_places(run: Run, pair: str, place: str, over: str) -> dict[Case, Estimate]:
-    """Commits a second with the log on `place` over those with it on `over`, by case; only clean repeats of windows count."""
+    """Return commits a second with the log on `place` over those with it on `over`, by case; only clean repeats of windows count."""
     return _estimates(run, "wal = $2 and over = $3 and group_commit = over_group_commit", [pair, place, over])
 
 
 def of_delay(run: Run, pair: str, place: str) -> dict[Case, Estimate]:
-    """Commits a second where commits wait for others over those where they do not, with the log on `place`."""
+    """Return commits a second where commits wait for others over those where they do not, with the log on `place`."""
     return _estimates(run, "wal = $2 and over = $2 and group_commit <> over_group_commit", [pair, place])
 
 
@@ -36,14 +36,14 @@ def _estimates(run: Run, which: str, parameters: list[str]) -> dict[Case, Estima
 
 
 def told(one: Estimate | None) -> str:
-    """``12.3 (11.9 to 12.8)``; a dash where there is no answer."""
+    """Return ``12.3 (11.9 to 12.8)``; a dash where there is no answer."""
     if one is None or one.value is None or one.interval is None:
         return DASH
     return f"{number(one.value)} ({interval(*one.interval)})"
 
 
 def word(one: Estimate) -> Word | None:
-    """What an interval says: above `WORTH`, within as much of 1 on either side, below 1, or none of these; None without one."""
+    """Return what an interval says: above `WORTH`, within as much of 1 on either side, below 1, or none of these; None without one."""
     if one.interval is None:
         return None
     low, high = one.interval
@@ -55,7 +55,7 @@ def word(one: Estimate) -> Word | None:
 
 
 def reading(found: Iterable[Estimate]) -> str:
-    """What several ratios say together, in a sentence; nothing where none has an interval."""
+    """Return what several ratios say together, in a sentence; nothing where none has an interval."""
     words = [said for one in found if (said := word(one))]
     alone = {
         "pays": f"It pays: every interval lies above {WORTH:g}.",
