@@ -130,7 +130,7 @@ def test_the_table_shows_all_parts() -> None:
         (("--price", "ram"), "--price is 'ram': must be ITEM=VALUE"),
         (("--price", "ram=dear"), "must be ITEM=VALUE"),
         (("--price", "rum=1"), "item is 'rum': no such item"),
-        (("--price", "ram=-1"), "--price: ram is -1.0: must be above zero, in USD per 32 GiB"),
+        (("--price", "ram=-1"), "--price: ram is -1.0: must be a number above zero, in USD per 32 GiB"),
         (("--life-years", "0"), "--life-years is 0.0"),
         (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
         (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first one is of 2021"),
