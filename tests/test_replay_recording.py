@@ -147,5 +147,5 @@ def test_a_trace_is_kept_whole_and_checked(tmp_path: Path) -> None:
         write_trace(run, KEY, rows.drop("page"))
     assert found.equals(rows)
     trace_path(run, KEY).write_bytes(b"PAR1 torn")
-    with pytest.raises(InputError, match="must be a Parquet file"):
+    with pytest.raises(InputError, match="must be a whole Parquet file"):
         read_trace(run, KEY)
