@@ -4,7 +4,7 @@ All of it is made from the run's numbers by rules, so that it is true of any run
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -12,7 +12,6 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.advisor.workload import Workload
 from tierwise.analysis import heat
 from tierwise.analysis.rejections import rejections
 from tierwise.analysis.rules import Verdict
@@ -57,42 +56,30 @@ class Gain:
 class Compared:
     """The gains of one workload, and which comes first: a table or the indexes (`Verdict` of "a table saves more")."""
 
-    workload: Workload
+    workload: str
+    substrate: str
     gains: tuple[Gain, ...]
 
     @property
     def table(self) -> Gain | None:
         """The better of the placements that have tables on the SSD and no index."""
-        return _table(self.gains)
+        tables = [gain for gain in self.gains if gain.placement not in {INDEXES, EVERYTHING}]
+        return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
 
     @property
     def indexes(self) -> Gain | None:
         """All indexes on the SSD."""
-        return _indexes(self.gains)
+        return next((gain for gain in self.gains if gain.placement == INDEXES), None)
 
     @property
     def tables_first(self) -> Verdict:
         """Confirmed where the whole interval of table over indexes lies below 1, contradicted where it lies above."""
-        return _tables_first(self.gains)
-
-
-def _table(every: Sequence[Gain]) -> Gain | None:
-    tables = [gain for gain in every if gain.placement not in {INDEXES, EVERYTHING}]
-    return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
-
-
-def _indexes(every: Sequence[Gain]) -> Gain | None:
-    return next((gain for gain in every if gain.placement == INDEXES), None)
-
-
-def _tables_first(every: Sequence[Gain]) -> Verdict:
-    table, indexes = _table(every), _indexes(every)
-    if table is None or indexes is None:
-        return Verdict.NOT_MEASURED
-    ratio = geometric_estimate(list(paired_ratios(table.ratios, indexes.ratios).values()))
-    if ratio.low is None or ratio.high is None:
-        return Verdict.UNDECIDED
-    return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
+        if self.table is None or self.indexes is None:
+            return Verdict.NOT_MEASURED
+        ratio = geometric_estimate(list(paired_ratios(self.table.ratios, self.indexes.ratios).values()))
+        if ratio.low is None or ratio.high is None:
+            return Verdict.UNDECIDED
+        return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
 
 
 def compared(found: Found) -> list[Compared]:
@@ -106,17 +93,13 @@ def compared(found: Found) -> list[Compared]:
             if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
         ]
         if gains:
-            told.append(Compared(workload, tuple(gains)))
+            told.append(Compared(name_of(workload).partition(",")[0], str(workload.substrate), tuple(gains)))
     return told
 
 
 def finding(every: Sequence[Compared]) -> str:
     """Return the first answer in a line, which is the chart's title too."""
-    return _finding(one.tables_first for one in every)
-
-
-def _finding(verdicts: Iterable[Verdict]) -> str:
-    words = Counter(verdicts)
+    words = Counter(one.tables_first for one in every)
     outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
     there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
     told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
@@ -156,7 +139,7 @@ def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
     """
     return pl.DataFrame(
         [
-            (run.run_id, str(one.workload.substrate), _workload(one.workload), gain.placement, block + 1, round(ratio, DIGITS))
+            (run.run_id, one.substrate, one.workload, gain.placement, block + 1, round(ratio, DIGITS))
             for one in compared(gather(run, asked))
             for gain in one.gains
             for block, ratio in gain.ratios.items()
@@ -177,14 +160,18 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     """What each placement leaves of a job's time, by workload, from the rows of `shares`: those of `run`, or of the reference run."""
     if rows.is_empty():
         return Sentence("")
-    every = {
-        str(workload): tuple(
-            Gain(str(placement), dict(part.select("block", "share").rows()))
-            for (placement,), part in of.group_by("placement", maintain_order=True)
+    every = [
+        Compared(
+            str(workload),
+            str(substrate),
+            tuple(
+                Gain(str(placement), dict(part.select("block", "share").rows()))
+                for (placement,), part in of.group_by("placement", maintain_order=True)
+            ),
         )
-        for (workload,), of in rows.group_by("workload", maintain_order=True)
-    }
-    found = _finding(map(_tables_first, every.values()))
+        for (workload, substrate), of in rows.group_by("workload", "substrate", maintain_order=True)
+    ]
+    found = finding(every)
     shown = rows["run"][0]
     title = found if shown == run.run_id else f"No answer yet; the reference run: {found[0].lower()}{found[1:]}"
     chart, width_px = _chart(every, title)
@@ -205,10 +192,6 @@ def _others(run: Run) -> str:
     return f" with {listed(others)}" if others else ""
 
 
-def _workload(workload: Workload) -> str:
-    return name_of(workload).partition(",")[0]
-
-
 def _first(run: Run, every: Sequence[Compared]) -> str:
     """Tables or indexes, and how much each leaves of the time."""
     both = [one for one in every if one.table and one.indexes]
@@ -220,7 +203,7 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    stamp = listed(sorted({str(one.workload.substrate) for one in both}))
+    stamp = listed(sorted({one.substrate for one in both}))
     return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']} ({stamp})."
 
 
@@ -279,12 +262,12 @@ def _look(placement: str) -> tuple[str, str]:
     return {INDEXES: ("square", theme.BLUE), EVERYTHING: ("diamond", theme.GREEN)}.get(placement, ("circle", theme.VERMILLION))
 
 
-def _chart(every: Mapping[str, Sequence[Gain]], title: str) -> tuple[alt.LayerChart, int]:
+def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     """The chart of each workload's gains, and the pixels beside its plot."""
     rows = pl.DataFrame(
         [
             {
-                "row": f"{workload}: {NAMES.get(gain.placement, gain.placement)}",
+                "row": f"{one.workload}: {NAMES.get(gain.placement, gain.placement)}",
                 "share": gain.estimate.value,
                 "low": gain.estimate.low,
                 "high": gain.estimate.high,
@@ -292,8 +275,8 @@ def _chart(every: Mapping[str, Sequence[Gain]], title: str) -> tuple[alt.LayerCh
                 "shape": _look(gain.placement)[0],
                 "colour": _look(gain.placement)[1],
             }
-            for workload, of in every.items()
-            for gain in sorted(of, key=lambda gain: gain.estimate.value or 1.0)
+            for one in every
+            for gain in sorted(one.gains, key=lambda gain: gain.estimate.value or 1.0)
         ]
     )
     width_px = parts.label_px(rows["row"])
