@@ -47,7 +47,7 @@ def opened_lab(work: Path, version: str) -> Iterator[Opened]:
         pytest.skip(str(missing))
     profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
     inputs = Inputs(profile, (load_pair(PAIR),), None, 1, version)
-    with open_lab(STUDY, load_pair(PAIR), inputs, work) as opened:
+    with open_lab(STUDY, load_pair(PAIR), inputs, work, seed=inputs.seed) as opened:
         yield opened
 
 

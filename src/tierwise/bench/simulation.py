@@ -1,6 +1,6 @@
 """Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import Turn, interleave
+from tierwise.bench.order import Turn, block_seed, interleave
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import Pair
@@ -71,7 +71,7 @@ class SimulatedStudy(Generic[C, Lab]):
 
 
 class ByModels:
-    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the first block's."""
+    """Observes the trials of a simulated study on `pair` in a block with this `seed`, by models or, where there is a `lab`, live."""
 
     settings: Final[dict[str, str]] = {}
     server_version: Final = ""
@@ -82,16 +82,17 @@ class ByModels:
 
     def observe(self, turn: Turn) -> list[Timing]:
         """Return the rows of the trial for its block's seed."""
-        seed = self._seed + turn.block
-        return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
+        if self._lab:
+            return list(self._study.live(turn.trial, self._lab, self._seed))
+        return list(self._study.simulate(turn.trial, self._pair, self._seed))
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
         """Return the substrate of the rows themselves, which say what their tiers were."""
         return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
 
-    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
+    def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
         """Return what the study says of itself, for the manifest."""
-        return self._study.describe(self._profile, self._pair)
+        return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 
 def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
@@ -103,17 +104,18 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
-    def by_models(left: Sequence[Turn]) -> Iterator[ByModels]:
-        with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
-            yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
+    def by_models(block: int, left: Sequence[Turn]) -> Iterator[ByModels]:
+        seed = block_seed(inputs.seed, block)
+        with _live_lab(study, pair, inputs, book, work / str(block), seed=seed) if live and left else nullcontext() as lab:
+            yield ByModels(study, pair, inputs.profile, seed, lab)
 
     run_trials(study, pair, turns, book, by_models, how=LIVE if live else str(Substrate.SIMULATED))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
-    """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
-    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
+def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path, *, seed: int) -> Iterator[LiveLab]:
+    """The lab of a block, whose calibrations the run keeps; what it laid down is gone at the end."""
+    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=seed) as lab:
         book.keep_calibrations(lab.calibrations)
         yield lab
     mounts.discard(work)

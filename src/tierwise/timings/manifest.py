@@ -140,6 +140,7 @@ class Manifest(Strict):
     finished_at: datetime | None = None
     datasets: tuple[DatasetRecord, ...] = ()
     studies: tuple[StudyRecord, ...] = ()
+    begun: tuple[StudyRecord, ...] = ()  # studies of which blocks are still to be measured; `blocks`: how many are whole
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None
