@@ -14,7 +14,6 @@ from checkout import Home
 from rows import STARTED, make_manifest, make_rows
 from tierwise.bench.book import Book
 from tierwise.bench.order import Turn, block_seed, interleave
-from tierwise.bench.prediction import PREDICTIONS, joined
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.study import Cell, Trial
 from tierwise.bench.trials import run_trials
@@ -22,6 +21,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.words import CacheState, IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
+from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import TierIo, Timing
 
 PAIR: Final = load_pair("source-m")
@@ -33,7 +33,7 @@ class Place(Cell):
     table: str
 
 
-TRIALS: Final = tuple(Trial(Place(tier), IoArm.DIRECT, frozenset({tier}), tier) for tier in ("hdd", "ssd"))
+TRIALS: Final[tuple[Trial[Cell], ...]] = tuple(Trial(Place(tier), IoArm.DIRECT, frozenset({tier}), tier) for tier in ("hdd", "ssd"))
 
 
 def checked(rows: pl.DataFrame) -> None:

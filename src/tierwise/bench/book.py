@@ -73,6 +73,7 @@ class Book:
             name=study,
             pair=pair,
             trials=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.waited})),
+            not_replicated=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.replicated})),
             waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
             blocks=blocks,
             settings=dict(settings or {}),

@@ -53,7 +53,7 @@ def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path,
         lab.tiers = tiers
         stack.callback(cluster.stop)
         if not cluster.exists:
-            cluster.create()
+            lab.make_cluster(cluster)
         yield lab, state
 
 
@@ -65,10 +65,12 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book
     def on_server(block: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
         with open_lab(study, pair, inputs, work / str(block), seed=block_seed(inputs.seed, block)) as (lab, state):
             _calibrate(pair, lab, book)
-            yield OnServer(study, lab, state, [turn for turn in turns if turn.block == block], book.folder)
-        mounts.discard(work / str(block))
+            yield OnServer(study, lab, state, [turn for turn in turns if turn.lab == block], book.folder)
+        mounts.discard(work / str(block))  # before the next one's data are loaded
 
     run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))
+    if work.exists():
+        mounts.discard(work)
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
@@ -80,10 +82,9 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int
     counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
     asked = tuple(trial for trial in asked if counted or not trial.waited)
     turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if not counted or any(trial.waited for trial in asked):
-        return turns
-    checks = interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
-    ordered = sorted([*turns, *checks], key=lambda turn: turn.block)
+    if counted and not any(trial.waited for trial in asked):
+        turns += interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
+    ordered = sorted(turns, key=lambda turn: turn.lab)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 from tierwise.bench.accounting import with_traced_times
 from tierwise.bench.lab import DatasetLike, Lab
 from tierwise.bench.order import Turn
-from tierwise.bench.prediction import PREDICTIONS, joined, predicted, traced
+from tierwise.bench.prediction import predicted, traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
 from tierwise.bench.replaying import simulated
 from tierwise.bench.study import Study
@@ -18,6 +18,7 @@ from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.reads import write_reads
+from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
 from tierwise.timings.transactions import write_transactions
@@ -31,7 +32,7 @@ class OnServer:
 
     def __init__(self, study: Study[Any, Any], lab: Lab, state: Any, turns: Sequence[Turn], run_folder: Path):
         self._study, self._lab, self._state, self._turns, self._run_folder = study, lab, state, turns, run_folder
-        self._traces = run_folder if turns[0].block == 0 else lab.work
+        self._traces = run_folder if turns[0].lab == 0 else lab.work
         self._prepared: str | None = None
 
     @property
@@ -62,10 +63,10 @@ class OnServer:
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
         """Return the study's own, of the data of the first block; what the complete rows tell; and what the traces of every block do."""
-        trials = [turn.trial for turn in self._turns if not turn.trial.waited]
+        trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}.values())
         own = rows.filter(pair=self._lab.pair.name)
         said = {**self._study.describe(self._lab, self._state), "seek_stretch": self._lab.stretch} if before is None else before
-        predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].block), self._traces)
+        predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].lab), self._traces)
         recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._lab, self._run_folder)
         return {**said, **self._study.summarise(own), **recorded, **joined(said.get(PREDICTIONS, ()), predictions)}
 

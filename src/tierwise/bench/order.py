@@ -28,6 +28,11 @@ class Turn:
     block: int
     trial: Trial[Cell]
 
+    @property
+    def lab(self) -> int:
+        """The block in whose lab it is executed: its own, but for a trial that is not replicated."""
+        return self.block if self.trial.replicated else 0
+
 
 def interleave(trials: Sequence[Trial[Cell]], *, blocks: int, seed: int) -> list[Turn]:
     """Return every trial once in each block, blocks one after the other.

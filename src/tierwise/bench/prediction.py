@@ -14,18 +14,11 @@ from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.words import CacheState, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
+from tierwise.timings.replicates import Facts
 from tierwise.timings.traces import TraceKey, find_trace, read_trace
-
-Facts = dict[str, Any]
 
 REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is told, because where these stood is not known."""
-
-
-PREDICTIONS: Final = "predictions"
-"""The fact of a study that holds what was predicted."""
-BY_BLOCK: Final = ("blocks", "predicted_s", "devices_s")
-"""Lists of a prediction, with an item for each block."""
 
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, run_folder: Path) -> Facts:
@@ -43,15 +36,6 @@ def predicted(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, r
     if study.placement is None or lab.pair.substrate is not Substrate.EMULATED:
         return []
     return [found for trial in trials for found in _predict(study, trial, lab, rows, traces)]
-
-
-def joined(before: Sequence[Facts], predictions: Sequence[Facts]) -> Facts:
-    """Return the predictions of the blocks `before` with those of one more; no fact where there are none."""
-    known = {(one["trial"], one["step"]): one for one in before}
-    for one in predictions:
-        key = one["trial"], one["step"]
-        known[key] = {**known[key], **{name: [*known[key][name], *one[name]] for name in BY_BLOCK}} if key in known else one
-    return {PREDICTIONS: list(known.values())} if known else {}
 
 
 def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.DataFrame, traces: Path) -> list[Facts]:

@@ -50,6 +50,7 @@ class Trial(Generic[C_co]):
     Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
     A trial that is `waited` for goes by real time where others are counted; its coordinates say ``clock=waited``.
+    One that is not `replicated` is measured in the lab of the first block every time, since what it needs takes long to make.
     """
 
     cell: C_co
@@ -58,6 +59,7 @@ class Trial(Generic[C_co]):
     preparation: str
     placed: str = ""
     waited: bool = False
+    replicated: bool = True
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:

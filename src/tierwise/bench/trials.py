@@ -68,9 +68,9 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
     done = done_parts(book.folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
-    for blocks, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.block), start=1):
+    for blocks, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.lab), start=1):
         known = book.of(study.name, pair.name)
-        missing = [turn for turn in left if turn.block == block]
+        missing = [turn for turn in left if turn.lab == block]
         if known and known.blocks >= blocks and not missing:
             continue
         with opened(block, missing) as observer:
@@ -89,13 +89,13 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
                 write_part(book.folder, frame(origin, timings))
                 progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
             rows = without_checks(read_parts(book.folder, study.name))
-            if block == turns[-1].block:
+            if block == turns[-1].lab:
                 study.check(rows)
             book.record(
                 study.name,
                 pair.name,
                 turns,
-                blocks=blocks,
+                blocks=max(blocks, known.blocks if known else 0),
                 facts=observer.facts(rows, known.facts if known else None),
                 settings=observer.settings,
                 server_version=observer.server_version,
