@@ -10,7 +10,7 @@ from tierwise.analysis.comparison import medians
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
 from tierwise.bench.lab import Lab
-from tierwise.bench.prediction import BY_BLOCK, predicted
+from tierwise.bench.prediction import predicted
 from tierwise.bench.rooms import load_study
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
@@ -28,6 +28,7 @@ from tierwise.timings.export import FILE_BYTES, MOST_ROWS, WHOLE_BYTES
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.parts import read_rows
 from tierwise.timings.private import check_nothing_private
+from tierwise.timings.replicates import BY_BLOCK
 from tierwise.timings.schema import Origin, frame
 
 (FOLDER,) = paths.reference().glob("[!.]*/")

@@ -66,8 +66,9 @@ class Observing:
         return Substrate.EMULATED
 
     def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
-        found = {"described_in": self.block} if before is None else dict(before)
-        return found | {"blocks": [*found.get("blocks", []), self.block], "rows": len(rows)}
+        found: dict[str, Any] = {"described_in": self.block} if before is None else dict(before)
+        before_this: list[int] = found.get("blocks", [])
+        return found | {"blocks": [*before_this, self.block], "rows": len(rows)}
 
 
 def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:

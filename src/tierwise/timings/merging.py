@@ -62,9 +62,7 @@ def _check(runs: Sequence[Manifest]) -> None:
     if len(runs) < 2:
         raise InputError("RUN", value=" ".join(run.run_id for run in runs), rule="two runs or more are merged", remedy="name another")
     for run in runs:
-        if run.status != "complete" or run.merged or run.samples or not run.fingerprints:
-            older = "is of a version that kept no fingerprints"
-            why = "is merged already" if run.merged else "is a sample of one" if run.samples else older if not run.fingerprints else f"is {run.status}"
+        if why := _unfit(run):
             raise InputError("RUN", value=run.run_id, rule=f"whole runs are merged; this one {why}", remedy="name the runs themselves")
     first, *others = runs
     for run in others:
@@ -80,6 +78,17 @@ def _check(runs: Sequence[Manifest]) -> None:
     if len(set(seeds)) < len(seeds):
         rule = "two runs with one seed have the same draws of data and layout, and are no replicates"
         raise InputError("RUN", value=", ".join(f"{run.run_id} (seed {run.seed})" for run in runs), rule=rule, remedy="make report SEED=N")
+
+
+def _unfit(run: Manifest) -> str:
+    """Why `run` cannot be merged with any; empty where it can."""
+    if run.status != "complete":
+        return f"is {run.status}"
+    if run.merged:
+        return "is merged already"
+    if run.samples:
+        return "is a sample of one"
+    return "" if run.fingerprints else "is of a version that kept no fingerprints"
 
 
 def _asked(run: Manifest) -> dict[str, Any]:
