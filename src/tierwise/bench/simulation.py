@@ -71,7 +71,7 @@ class SimulatedStudy(Generic[C, Lab]):
 
 
 class ByModels:
-    """Observes the trials of a simulated study on `pair` in a block with this `seed`, by models or, where there is a `lab`, live."""
+    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the run's."""
 
     settings: Final[dict[str, str]] = {}
     server_version: Final = ""
@@ -82,9 +82,8 @@ class ByModels:
 
     def observe(self, turn: Turn) -> list[Timing]:
         """Return the rows of the trial for its block's seed."""
-        if self._lab:
-            return list(self._study.live(turn.trial, self._lab, self._seed))
-        return list(self._study.simulate(turn.trial, self._pair, self._seed))
+        seed = block_seed(self._seed, turn.block)
+        return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
         """Return the substrate of the rows themselves, which say what their tiers were."""
@@ -100,22 +99,21 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
     if pair.source != study.source:
         return
     blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
-    turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
+    turns = sorted(interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed), key=lambda turn: turn.lab)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
-    def by_models(block: int, left: Sequence[Turn]) -> Iterator[ByModels]:
-        seed = block_seed(inputs.seed, block)
-        with _live_lab(study, pair, inputs, book, work / str(block), seed=seed) if live and left else nullcontext() as lab:
-            yield ByModels(study, pair, inputs.profile, seed, lab)
+    def by_models(block: int, left: Sequence[Turn]) -> Iterator[ByModels]:  # noqa: ARG001 - what is read live has one lab
+        with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
+            yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
 
     run_trials(study, pair, turns, book, by_models, how=LIVE if live else str(Substrate.SIMULATED))
 
 
 @contextmanager
-def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path, *, seed: int) -> Iterator[LiveLab]:
-    """The lab of a block, whose calibrations the run keeps; what it laid down is gone at the end."""
-    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=seed) as lab:
+def _live_lab(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> Iterator[LiveLab]:
+    """The lab of a run, whose calibrations the run keeps; what it laid down is gone at the end."""
+    with study.open_live(pair, book.calibrations, work=work, stretch=study.stretch(inputs.profile), seed=inputs.seed) as lab:
         book.keep_calibrations(lab.calibrations)
         yield lab
     mounts.discard(work)

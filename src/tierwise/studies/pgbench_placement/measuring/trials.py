@@ -245,8 +245,8 @@ def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Ob
             tier.delays(True, slowdown=cell.slowdown)
         window = Window(lab, connection, relations, cell.places)
         load = pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
-        lab.hold(True)
         with load, window:
+            lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
             lab.sleep(asked.settle_s, hold=True)
             with window.phase("before"):
                 lab.sleep(window_s / 4, hold=True)
