@@ -76,7 +76,7 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Return transactions a second over those of everything on hdd, with the bounds published for the large set.
 
-    `repeats`: size, arm, slowdown, placement, block and ratio of each clean repeat.
+    `repeats`: size, arm, slowdown, placement, block, tps and ratio of each clean repeat.
     """
     named = repeats.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     rows = estimable(named, ["size", "arm", "slowdown", "placement"])
