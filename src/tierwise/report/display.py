@@ -29,6 +29,8 @@ ROWS_MIME: Final = "text/csv"
 LINE: Final = 120
 PADDING: Final = 5
 """Characters: of a table's line on paper, and around each cell."""
+LEGIBLE: Final = "<style>.mark-text.role-mark text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}</style>"
+"""A label stays legible where it crosses a line, as `report/theme/report.css` has it for the page."""
 MARKUP: Final = re.compile(r"[`*\[\]]|\(#[\w-]+\)")
 MARK: Final = re.compile(r"\*\*.+?\*\*")
 """A verdict or a stamp, which no line breaks."""
@@ -69,7 +71,7 @@ class Figure:
         spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,
-            "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),
+            "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).replace(">", f">{LEGIBLE}", 1),
             "text/plain": spec["description"],
             ROWS_MIME: self.rows.select(~cs.nested()).write_csv(),
         }
