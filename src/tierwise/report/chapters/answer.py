@@ -227,14 +227,16 @@ def _advice(every: Sequence[Compared]) -> str:
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
-    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"First what leaves least of a load like yours: {told}."
+    told = listed(f"{side} in {count(times)}" for side, times in best.most_common())
+    return f"Move first what leaves the least of a load like yours: it was {told}."
 
 
 def _cheapest(found: Found) -> str:
     """Which placement makes a job cheapest, over all workloads with a ranking."""
     flash, every = cheapest_with_flash(found)
-    return f"Cheapest with an SSD: {count(flash)} of {count(every)} workloads (@sec-cost)." if every else "Cost of a job: no answer yet."
+    if not every:
+        return "What a job costs has no answer yet."
+    return f"A job is cheapest with an SSD in {count(flash)} of {count(every)} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -243,7 +245,7 @@ def _cloud(run: Run) -> str:
     if not priced:
         return "Cloud: no price is known."
     offer, per_month = priced[0]
-    return f"Cloud, published prices: {volumes.told()} from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
+    return f"Cloud, published prices: {volumes.told()} cost from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:
@@ -252,8 +254,8 @@ def _trust(run: Run) -> str:
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
-        f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
-        f"alone. One run, one machine.{smoke}"
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
+        f"alone. This is one run of one machine.{smoke}"
     )
 
 
