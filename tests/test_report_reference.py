@@ -140,7 +140,7 @@ def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chr
             for click in path:
                 page.locator(click).click()
             page.wait_for_function(
-                "(at) => { const box = document.querySelector(at).getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight }",
+                "(at) => { const box = document.querySelector(at).getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight}",
                 arg=place,
             )
             page.wait_for_timeout(500)
