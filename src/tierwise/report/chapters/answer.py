@@ -285,7 +285,9 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     y = alt.Y("row:N", sort=rows["row"].to_list(), title=None, axis=parts.labels(width_px))
-    axis = alt.Axis(format="%", values=parts.log_ticks(low, high), title="time of a job, everything on disks = 100 %")
+    axis = alt.Axis(
+        format="%", values=parts.log_ticks(low, high), title="time of a job (all on disks: 100 %)", labelOverlap="greedy", labelSeparation=6
+    )
     base = alt.Chart(rows).encode(y=y)
     rule = base.mark_rule(strokeWidth=2, color=theme.MARK).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q")
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
