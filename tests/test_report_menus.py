@@ -173,7 +173,7 @@ def test_a_table_that_asked_nothing_says_whence_it_is(built: Built) -> None:
     for table in built.page.select("figure.tbl"):
         caption = table.select_one("figcaption")
         assert caption is not None
-        assert caption.select("a[href^='queries/']") or NO_QUERY.search(" ".join(caption.get_text().split())), table["id"]
+        assert caption.select("a[href^='queries/'], a[href^='sql/']") or NO_QUERY.search(" ".join(caption.get_text().split())), table["id"]
 
 
 @pytest.fixture(scope="module")
