@@ -145,7 +145,9 @@ def test_currencies_mix_only_by_a_dated_rate_and_it_is_said() -> None:
         book(pounds).quote("ssd")
     mixed = book(pounds, rate)
     assert mixed.quote("ssd").each == pytest.approx(650e-12)
-    assert remarks([Bill({"ssd": 1e12})], mixed) == ["ssd: 500 GBP per TB (GB, 2026-01) at 1.3 USD for 1 GBP (2025-12; read in a test)"]
+    assert remarks([Bill({"ssd": 1e12})], mixed) == [
+        "The price of ssd is 500 GBP per TB (GB, 2026-01) at 1.3 USD for 1 GBP (2025-12; read in a test)"
+    ]
 
 
 def test_a_rate_of_other_years_is_no_rate() -> None:

@@ -4,7 +4,7 @@ All of it is made from the run's numbers by rules, so that it is true of any run
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -25,7 +25,7 @@ from tierwise.report.chapters.advice import NAMES
 from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.formats import count, listed, number, percent
+from tierwise.report.formats import count, listed, number, percent, percents
 from tierwise.report.prices import book_of
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
@@ -200,17 +200,11 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
         return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
     left = {
-        side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
+        side: percents(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
     stamp = listed(sorted({one.substrate for one in both}))
-    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']} ({stamp})."
-
-
-def _range(values: Iterable[float]) -> str:
-    kept = sorted(values)
-    low, high = percent(kept[0]), percent(kept[-1])
-    return low if low == high else f"{low} to {high}"
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -227,8 +221,8 @@ def _advice(every: Sequence[Compared]) -> str:
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
-    told = listed(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"Move first what leaves the least of a load like yours: it was {told}."
+    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
+    return f"Move first what leaves least of your load: {told}."
 
 
 def _cheapest(found: Found) -> str:
@@ -236,7 +230,7 @@ def _cheapest(found: Found) -> str:
     flash, every = cheapest_with_flash(found)
     if not every:
         return "What a job costs has no answer yet."
-    return f"A job is cheapest with an SSD in {count(flash)} of {count(every)} workloads (@sec-cost)."
+    return f"An SSD is cheapest in {count(flash)} of {count(every)} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -255,7 +249,7 @@ def _trust(run: Run) -> str:
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
         f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
-        f"alone. This is one run of one machine.{smoke}"
+        f"alone. One run, one machine.{smoke}"
     )
 
 

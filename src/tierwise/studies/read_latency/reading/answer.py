@@ -21,5 +21,5 @@ def finding(run: Run) -> str:
 def answer(run: Run) -> str:
     """Return the same for the first screen; where there is none, that there is no answer."""
     if told := finding(run):
-        return f"{told.replace('a random read', 'each', 1)}."
+        return f"{told.removeprefix('a random read is ')}."
     return "no answer yet." if run.verdict(LEAD) else ""
