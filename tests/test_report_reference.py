@@ -138,7 +138,7 @@ def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chr
             handed: list[str] = []
             page.once("download", lambda file, handed=handed: handed.append(file.suggested_filename))
             for click in path:
-                page.locator(click).click()
+                page.locator(click).first.click()
             page.wait_for_function(
                 "(at) => { const box = document.querySelector(at).getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight}",
                 arg=place,
