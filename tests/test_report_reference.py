@@ -158,6 +158,9 @@ def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromi
     with browsing(chromium, "file:", 390, "light") as browser:
         look(browser, (shown / "index.html").as_uri(), 390)
         assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
+        cards = browser.locator("#tbl-strategies tbody tr")
+        told = "(row) => row.cells[0].textContent || getComputedStyle(row.cells[0], '::after').content"
+        assert all(cards.nth(at).evaluate(told).strip('"') for at in range(cards.count())), "a card names its workload"
 
 
 def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> None:

@@ -111,7 +111,15 @@
       const heads = [...table.querySelectorAll("thead th")];
       if (heads.length < 4 || heads.slice(1).every((head) => head.style.textAlign === "right")) continue;
       table.classList.add("cards");
-      for (const row of table.querySelectorAll("tbody tr")) [...row.cells].forEach((cell, at) => { cell.dataset.column = heads[at].textContent; });
+      const above = []; // what a row that leaves its first cells empty has in common with the one above
+      for (const row of table.querySelectorAll("tbody tr")) {
+        const first = [...row.cells].findIndex((cell) => cell.textContent);
+        [...row.cells].forEach((cell, at) => {
+          cell.dataset.column = heads[at].textContent;
+          if (at < first && above[at]) cell.dataset.above = above[at];
+          else above[at] = cell.textContent;
+        });
+      }
     }
   }
 
