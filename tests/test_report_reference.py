@@ -128,15 +128,15 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("width_px", [1280, 390])
 def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chromium: "Browser", width_px: int) -> None:
+    handed: list[str] = []
     with hosting(shown) as url, browsing(chromium, url, width_px, "light") as page:
+        page.on("download", lambda file: handed.append(file.suggested_filename))
         look(page, f"{url}/index.html", width_px)
         for question, (clicks, place, told) in QUESTIONS.items():
             folded = any(click.startswith("#contents") for click in clicks) and page.locator("#contents[open]").count() == 0
             path = [*([CONTENTS] if folded else []), *clicks]
             assert len(path) <= 2, question
             page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-            handed: list[str] = []
-            page.once("download", lambda file, handed=handed: handed.append(file.suggested_filename))
             for click in path:
                 page.locator(click).first.click()
             page.wait_for_function(

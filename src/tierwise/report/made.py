@@ -50,9 +50,9 @@ def made(cells: Sequence[NotebookNode], shown: NotebookNode) -> Made:
             used.insert(0, cell)
     asked = [_asked(cell) for cell in used]
     first = next((number for number, queries in enumerate(asked) if queries), 0)
-    given = [query for queries in asked[:-1] for query in queries]
+    of_frames = [query for queries in asked[:-1] for query in queries]
     return Made(
-        queries=tuple(dict.fromkeys(given or asked[-1])),
+        queries=tuple(dict.fromkeys(of_frames or asked[-1])),
         steps=tuple(dict.fromkeys(step for cell in used[first:] for step in _calls(ast.parse(cell.source), imports))),
     )
 

@@ -78,7 +78,7 @@ def show_asked(*_: object) -> None:
 
         told = "\n\n".join(f"{query.sql.rstrip(';')};" for query in asked)
         folded = f"<details><summary>Asked</summary>\n\n```sql\n{told}\n```\n\n</details>"
-        display({QUERIES_MIME: [query.model_dump() for query in asked], "text/markdown": folded}, raw=True)  # type: ignore[no-untyped-call]
+        display({QUERIES_MIME: [query.model_dump() for query in asked], "text/markdown": folded}, raw=True)
 
 
 def bound(sql: str, parameters: Sequence[Any]) -> str:

@@ -49,7 +49,7 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 def _panel(rows: pl.DataFrame, title: str, clients: list[int], places: list[str]) -> alt.LayerChart:
     across = alt.Scale(type="log", domain=[clients[0], clients[-1]], nice=False, padding=24)
     x = alt.X("clients:Q", title="clients", scale=across, axis=alt.Axis(values=clients, format="d"))
-    least, most = rows["commits_per_s"].min(), rows["commits_per_s"].max()
+    least, most = min(*rows["commits_per_s"], math.inf), max(*rows["commits_per_s"], 0.0)
     ticks = parts.log_ticks(10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most)))
     axis = alt.Axis(values=ticks, format=",", minExtent=AXIS_PX - 20)
     y = alt.Y("commits_per_s:Q", title="commits/s", scale=alt.Scale(type="log"), axis=axis)
