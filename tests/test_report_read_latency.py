@@ -135,7 +135,7 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
     run = shown(tmp_path, monkeypatch)
     rows = table(chapter.conserved(run, PAIR))
     assert len(rows) == 5
-    assert {row[5] for row in rows} == {"0.0\N{NO-BREAK SPACE}%"}
+    assert {row[5] for row in rows} == {"0.0 %"}
     assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
     assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 11))
 
