@@ -87,10 +87,10 @@ def test_what_the_pointer_reads_from_a_mark_keys_find_in_a_table(opened: "Page",
     assert "Cold cache" in marks.locator("caption").all_inner_texts()
     rows = [tuple(row.locator("td").all_inner_texts()) for row in marks.locator("tbody tr").all()]
     assert len(rows) == len((built.site / "rows" / "fig-times.csv").read_text(encoding="utf-8").splitlines()) - 1
+    assert violations(opened) == []
     hover(opened)
     tip = opened.locator("#vg-tooltip-element")
     assert tuple(tip.locator("td.value").all_inner_texts()) in rows
-    assert violations(opened) == []
     marks.locator("summary").click()
 
 

@@ -126,7 +126,7 @@
   // What scrolls sideways can be reached, and then scrolled, by keys.
   function reachable() {
     for (const box of document.querySelectorAll(".table-box, figure.quarto-float > div, math[display='block'], pre")) {
-      if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+      if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
     }
   }
