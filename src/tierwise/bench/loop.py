@@ -37,9 +37,11 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
     letters = {load_study(name).source for name in studies.names()}
     files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
     pairs = [pair for pair in map(load_pair, files) if pair.source in letters]
-    if tiers and tiers not in {pair.name for pair in pairs}:
-        pairs.append(load_pair(tiers))
     chosen = load_profile(profile)
+    if tiers == chosen.today:
+        chosen = chosen.model_copy(update={"today": None})  # the reader's own pair has every cell
+    there = {pair.name for pair in pairs}
+    pairs += [load_pair(name) for name in (tiers, chosen.today) if name and name not in there]
     possible = possible_pairs(pairs)
     simulated = any(tier.substrate is Substrate.SIMULATED for pair in possible for tier in pair.tiers.values())
     return Inputs(

@@ -1,0 +1,175 @@
+"""Then and now: what the placements of the sources gain and save on a pair that is sold today. It is reported; no verdict rests on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from tierwise.advisor.advice import fixed
+from tierwise.advisor.holding import Money, band_factors, saved, shares
+from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
+from tierwise.analysis.today import MATTERS, Today
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core.errors import MissingError
+from tierwise.core.words import Substrate
+from tierwise.devices.band import banded
+from tierwise.devices.spec import load_device
+from tierwise.report.chapters.conclusion_evidence import gather, places
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, listed, percent
+from tierwise.report.prices import book_of, devices_note, run_note
+from tierwise.report.run import Run
+from tierwise.report.words import NOTHING, case_name, estimated, unit_of
+
+DISKS: Final = "all hdd"
+EVERYTHING: Final = "all ssd"
+NOT_ASKED: Final = "not asked"
+"""What stands beside a statement that speaks for no placement."""
+
+
+@dataclass(frozen=True)
+class Now:
+    """The pair of today of a run, with its workloads."""
+
+    run: Run
+    pair: str
+
+    @cached_property
+    def workloads(self) -> list[Workload]:
+        """The workloads that have five clean repeats of some placement."""
+        return list(gather(self.run, only=self.pair).workloads)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Tier -> device, of the slow and the fast one."""
+        tiers: Mapping[str, Mapping[str, Any]] = self.run.manifest.pairs[self.pair]["tiers"]
+        return {tier: str(tiers[tier]["device"]) for tier in (SLOW, FAST) if "device" in tiers.get(tier, {})}
+
+    @property
+    def banded(self) -> str:
+        """What is assumed of the devices within a band, in words."""
+        told = [
+            f"`{name}` {', '.join(f'{place} {one.low:g} to {one.high:g} {unit_of(one.model_dump())}' for place, one in of.items())}"
+            for name in sorted(set(self.devices.values()))
+            if (of := banded(load_device(name)))
+        ]
+        return "; ".join(told) or "nothing"
+
+    def saved(self, name: str, study: str | None) -> Money | None:
+        """Return what a TiB placed so costs less a month than all of it on the fast tier; of everything there, than on the slow one.
+
+        `None`: a device has no price, or the run knows no sizes.
+        """
+        workload = next((one for one in self.workloads if one.study == study and name in fixed(one)), None)
+        if name in {DISKS, EVERYTHING}:
+            shared = {SLOW: float(name == DISKS), FAST: float(name == EVERYTHING)}
+        elif workload is not None:
+            shared = shares(workload, name)
+        else:
+            return None
+        try:
+            return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
+        except MissingError:
+            return None
+
+
+def now(run: Run) -> Now | None:
+    """Return the pair of today of `run`, if it has one."""
+    pair = run.manifest.todays_pair
+    return Now(run, pair) if pair else None
+
+
+def cell(found: Now, claim: ClaimVerdict) -> str:
+    """Say whether the rule of `claim` still matters today, and what it saves a month."""
+    if claim.today is None:
+        return NOT_ASKED
+    money = found.saved(claim.today.placement, claim.today.study)
+    return "; ".join(filter(None, [_still(claim.today), _money(money, found)]))
+
+
+def _still(found: Today) -> str:
+    if not found.cases:
+        return NOTHING
+    nearest = found.nearest
+    alike = sum(case.still is nearest.still for case in found.cases)
+    part = "" if alike == len(found.cases) else f" in {count(alike)} of {count(len(found.cases))} cases"
+    return f"**{nearest.still}**{part}: {estimated(nearest)}, {case_name(nearest.case)} ({nearest.substrate})"
+
+
+def _money(money: Money | None, found: Now) -> str:
+    if money is None:
+        return "no price"
+    word = "saves" if money.value > 0 else "costs"
+    least, most = sorted((money.low, money.high) if money.value > 0 else (-money.low, -money.high))
+    return f"a TiB {word} {book_of(found.run).currency} {abs(money.value):,.2f} ({_cents(least)} to {_cents(most)}) a month"
+
+
+def _cents(value: float) -> str:
+    """Two decimals, and no sign before a zero."""
+    return f"{round(value, 2) + 0.0:,.2f}"
+
+
+def note(found: Now) -> str:
+    """Return the end of a caption that says what the column is, and which part of it is a band."""
+    devices = listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
+    return (
+        f"Today: the same rule on `{found.pair}` ({devices}), reported and not judged. It *matters* where the whole interval is beyond "
+        f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. What no page states is emulated in the "
+        f"middle of its band: {found.banded}. Money: published prices, in brackets their band: a TiB of tables and indexes of the study's "
+        "shape (of drives, their share of room) beside all of it on the fast tier; of everything there, beside the slow one."
+    )
+
+
+def table(run: Run) -> Table | Sentence:
+    """Tabulate each placement of each workload on the pair of today, beside the same on its source's."""
+    found = now(run)
+    if found is None:
+        return Sentence("This run has no pair of today: the profiles `quick` and `full` have one; `TIERS=today-aws` names another.")
+    then = {(one.study, one.name.partition(",")[0]): one for one in gather(run).workloads}
+    rows, jobs = [], 0
+    for workload in found.workloads:
+        before = then.get((workload.study, workload.name.partition(",")[0]))
+        for name in workload.measured:
+            share = _share(workload, name)
+            if name == DISKS or share is None or share.value is None:
+                continue
+            jobs += share.repeats
+            low, high = (share.value * factor for factor in band_factors(workload, fixed(workload)[name]))
+            money = found.saved(name, workload.study)
+            rows.append(
+                [
+                    f"`{workload.study}`, {workload.name.partition(',')[0]}",
+                    places()[name],
+                    _told(_share(before, name) if before else None),
+                    _told(share),
+                    f"{percent(low)} to {percent(high)}",
+                    DASH if money is None else f"{_cents(money.value)} ({_cents(money.low)} to {_cents(money.high)})",
+                ]
+            )
+    if not rows:
+        return Sentence(f"**No answer yet** on the pair of today, `{found.pair}`: no workload has five clean repeats of two placements.")
+    substrate = Substrate.of({workload.substrate for workload in found.workloads})
+    return Table(
+        ["Workload", "Placement", "Then", "Today", "Over the band", f"{book_of(run).currency} a TiB saves a month"],
+        rows,
+        "Time of a job over that with everything on the slow tier, with its 95 % interval: then, on the source's own pair, and today. "
+        "*Over the band*: today's, as far as the models (simulated) move it while each parameter that has a band is at either end. "
+        f"{note(found)} {run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
+        align="llllll",
+    )
+
+
+def _share(workload: Workload, name: str) -> Estimate | None:
+    measured, disks = workload.measured.get(name), workload.measured.get(DISKS)
+    if measured is None or disks is None:
+        return None
+    ratios = paired_ratios(measured.job_s, disks.job_s)
+    return geometric_estimate(list(ratios.values())) if enough(len(ratios)) else None
+
+
+def _told(share: Estimate | None) -> str:
+    if share is None or share.value is None:
+        return NOTHING
+    within = "" if share.low is None or share.high is None else f" ({percent(share.low)} to {percent(share.high)})"
+    return percent(share.value) + within
