@@ -172,10 +172,12 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert "emulated" in cells["M1"]
     assert " a TiB saves USD " in cells["M1"]
     assert cells["L1"] == cells["R1"] == cells["M6"] == "not asked"
-    assert cells["V1"].startswith("not measured")
+    assert cells["V1"] == cells["H11"] == "not measured"
+    assert cells["H13"].startswith("not measured; a TiB saves USD ")
     table = summary.claims(run)
     assert table.header[-1] == "Today"
-    assert "full_seek" in table.caption, "the caption says which part is band"
+    assert "9 of `exos-x24-raid10-x4` and 5 of `local-nvme`" in table.caption, "the caption says which part is band"
+    assert "member.full_seek (14 to 20" in today.bands(run).text
 
 
 def test_placements_stand_then_and_now_beside_each_other(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:

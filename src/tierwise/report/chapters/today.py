@@ -6,18 +6,19 @@ from functools import cached_property
 from typing import Any, Final
 
 from tierwise.advisor.advice import fixed
-from tierwise.advisor.holding import Money, band_factors, saved, shares
+from tierwise.advisor.holding import TIB, Money, band_factors, saved, shares
 from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
+from tierwise.costs.hardware import room_bill
 from tierwise.devices.band import banded
 from tierwise.devices.spec import load_device
 from tierwise.report.chapters.conclusion_evidence import gather, places
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, percent
+from tierwise.report.formats import DASH, count, listed, percent, tied
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import NOTHING, case_name, estimated, unit_of
@@ -47,14 +48,21 @@ class Now:
         return {tier: str(tiers[tier]["device"]) for tier in (SLOW, FAST) if "device" in tiers.get(tier, {})}
 
     @property
-    def banded(self) -> str:
-        """What is assumed of the devices within a band, in words."""
-        told = [
-            f"`{name}` {', '.join(f'{place} {one.low:g} to {one.high:g} {unit_of(one.model_dump())}' for place, one in of.items())}"
-            for name in sorted(set(self.devices.values()))
-            if (of := banded(load_device(name)))
-        ]
-        return "; ".join(told) or "nothing"
+    def banded(self) -> dict[str, dict[str, str]]:
+        """Device -> parameter -> the ends of its band, of what no page states."""
+        found = {name: banded(load_device(name)) for name in sorted(set(self.devices.values()))}
+        return {
+            name: {place: tied(f"{one.low:g} to {one.high:g} {unit_of(one.model_dump())}".removesuffix(" 1")) for place, one in of.items()}
+            for name, of in found.items()
+        }
+
+    @cached_property
+    def priced(self) -> bool:
+        """Whether both devices have a price on the run's day."""
+        try:
+            return all(room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values())
+        except MissingError:
+            return False
 
     def saved(self, name: str, study: str | None) -> Money | None:
         """Return what a TiB placed so costs less a month than all of it on the fast tier; of everything there, than on the slow one.
@@ -62,16 +70,11 @@ class Now:
         `None`: a device has no price, or the run knows no sizes.
         """
         workload = next((one for one in self.workloads if one.study == study and name in fixed(one)), None)
-        if name in {DISKS, EVERYTHING}:
-            shared = {SLOW: float(name == DISKS), FAST: float(name == EVERYTHING)}
-        elif workload is not None:
-            shared = shares(workload, name)
-        else:
+        whole = {DISKS: {SLOW: 1.0, FAST: 0.0}, EVERYTHING: {SLOW: 0.0, FAST: 1.0}}.get(name)
+        shared = whole or (shares(workload, name) if workload else None)
+        if shared is None or not self.priced:
             return None
-        try:
-            return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
-        except MissingError:
-            return None
+        return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
 
 
 def now(run: Run) -> Now | None:
@@ -99,7 +102,7 @@ def _still(found: Today) -> str:
 
 def _money(money: Money | None, found: Now) -> str:
     if money is None:
-        return "no price"
+        return "" if found.priced else "no price"
     word = "saves" if money.value > 0 else "costs"
     least, most = sorted((money.low, money.high) if money.value > 0 else (-money.low, -money.high))
     return f"a TiB {word} {book_of(found.run).currency} {abs(money.value):,.2f} ({_cents(least)} to {_cents(most)}) a month"
@@ -111,14 +114,23 @@ def _cents(value: float) -> str:
 
 
 def note(found: Now) -> str:
-    """Return the end of a caption that says what the column is, and which part of it is a band."""
+    """Return the end of a caption that says what stands under *today*, and which part of it is a band."""
     devices = listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
+    parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items()) or "none"
     return (
         f"Today: the same rule on `{found.pair}` ({devices}), reported and not judged. It *matters* where the whole interval is beyond "
-        f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. What no page states is emulated in the "
-        f"middle of its band: {found.banded}. Money: published prices, in brackets their band: a TiB of tables and indexes of the study's "
+        f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. Parameters that no page states are emulated "
+        f"in the middle of a band ({parts}). Money: published prices, in brackets their band: a TiB of tables and indexes of the study's "
         "shape (of drives, their share of room) beside all of it on the fast tier; of everything there, beside the slow one."
     )
+
+
+def bands(run: Run) -> Sentence:
+    """Say which parameters of today's devices are a band, and its ends."""
+    found = now(run)
+    of_devices = found.banded if found else {}
+    told = [f"of `{name}` {listed(f'{place} ({ends})' for place, ends in of.items())}" for name, of in of_devices.items() if of]
+    return Sentence(f"What no page states, and is a band: {'; '.join(told)}." if told else "")
 
 
 def table(run: Run) -> Table | Sentence:
