@@ -14,7 +14,7 @@ from tierwise.costs.book import Book
 from tierwise.costs.hardware import room_bill
 from tierwise.costs.sensitivity import cost_over_band
 from tierwise.costs.units import MONTHS_A_YEAR
-from tierwise.devices.band import at_end
+from tierwise.devices.band import at_end, banded
 from tierwise.devices.spec import load_device
 
 TIB: Final = 2**40
@@ -46,6 +46,12 @@ def saved(shares_of: Mapping[str, float], devices: Mapping[str, str], book: Book
     gap = sum((bill * -1.0 for bill in placed), room_bill(devices[beside], TIB, book))
     low, high = cost_over_band(gap, book)
     return Money(value=gap.cost(book) / MONTHS_A_YEAR, low=low / MONTHS_A_YEAR, high=high / MONTHS_A_YEAR)
+
+
+def bands(device: str) -> dict[str, tuple[float, float, str]]:
+    """Return parameter -> both ends of its band and their unit, of what no page states of `device`."""
+    found = banded(load_device(device)).items()
+    return {place: (one.low, one.high, one.unit) for place, one in found if one.low is not None and one.high is not None}
 
 
 def band_factors(workload: Workload, placement: Placement) -> tuple[float, float]:

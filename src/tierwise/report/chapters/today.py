@@ -5,18 +5,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from tierwise.advisor.advice import fixed
+import polars as pl
+
+from tierwise.advisor.advice import TIERS, fixed
 from tierwise.advisor.holding import TIB, Money, band_factors, saved, shares
+from tierwise.advisor.holding import bands as bands_of
 from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.heat import every
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.costs.hardware import room_bill
-from tierwise.devices.band import banded
-from tierwise.devices.spec import load_device
-from tierwise.report.chapters.conclusion_evidence import gather, places
+from tierwise.report.chapters.conclusion_evidence import gather, name_of, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, percent, tied
 from tierwise.report.prices import book_of, devices_note, run_note
@@ -50,17 +53,21 @@ class Now:
     @property
     def banded(self) -> dict[str, dict[str, str]]:
         """Device -> parameter -> the ends of its band, of what no page states."""
-        found = {name: banded(load_device(name)) for name in sorted(set(self.devices.values()))}
         return {
-            name: {place: tied(f"{one.low:g} to {one.high:g} {unit_of(one.model_dump())}".removesuffix(" 1")) for place, one in of.items()}
-            for name, of in found.items()
+            name: {
+                place: tied(f"{low:g} to {high:g} {unit_of({'unit': unit})}".removesuffix(" 1"))
+                for place, (low, high, unit) in bands_of(name).items()
+            }
+            for name in sorted(set(self.devices.values()))
         }
 
     @cached_property
     def priced(self) -> bool:
-        """Whether both devices have a price on the run's day."""
+        """Whether both tiers are devices that have a price on the run's day."""
         try:
-            return all(room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values())
+            return len(self.devices) == len(TIERS) and all(
+                room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()
+            )
         except MissingError:
             return False
 
@@ -75,6 +82,19 @@ class Now:
         if shared is None or not self.priced:
             return None
         return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
+
+    def then(self) -> dict[tuple[str, str], Workload]:
+        """Return study and name -> the same workload on its source's own pair: a job of the queries that were asked on that of today."""
+        sources = [source.pair for source in load_claims().sources.values()]
+        asked = self.run.query(every()).with_columns(plain=pl.col("workload").str.split(",").list.first())
+        alike = asked.filter(pair=self.pair).select("study", "plain", "query").unique()
+        own = asked.filter(pl.col("pair").is_in(sources)).join(alike, on=["study", "plain", "query"], how="semi", maintain_order="left")
+        return {(one.study, _plain(one.name)): one for one in gather(self.run, own.drop("plain")).workloads}
+
+
+def _plain(name: str) -> str:
+    """The name of a workload without the pace of its tiers."""
+    return name.partition(",")[0]
 
 
 def now(run: Run) -> Now | None:
@@ -138,24 +158,24 @@ def table(run: Run) -> Table | Sentence:
     found = now(run)
     if found is None:
         return Sentence("This run has no pair of today: the profiles `quick` and `full` have one; `TIERS=today-aws` names another.")
-    then = {(one.study, one.name.partition(",")[0]): one for one in gather(run).workloads}
+    then = found.then()
     rows, jobs = [], 0
     for workload in found.workloads:
-        before = then.get((workload.study, workload.name.partition(",")[0]))
+        before = then.get((workload.study, _plain(workload.name)))
         for name in workload.measured:
             share = _share(workload, name)
             if name == DISKS or share is None or share.value is None:
                 continue
             jobs += share.repeats
-            low, high = (share.value * factor for factor in band_factors(workload, fixed(workload)[name]))
+            factors = band_factors(workload, fixed(workload)[name]) if len(found.devices) == len(TIERS) else None
             money = found.saved(name, workload.study)
             rows.append(
                 [
-                    f"`{workload.study}`, {workload.name.partition(',')[0]}",
+                    _plain(name_of(before or workload)),
                     places()[name],
                     _told(_share(before, name) if before else None),
                     _told(share),
-                    f"{percent(low)} to {percent(high)}",
+                    " to ".join(percent(share.value * factor) for factor in factors) if factors else DASH,
                     DASH if money is None else f"{_cents(money.value)} ({_cents(money.low)} to {_cents(money.high)})",
                 ]
             )
