@@ -11,11 +11,14 @@ from tierwise.advisor.holding import saved
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Still, still
+from tierwise.bench import loop
+from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.core import studies
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.quiet import Noise
@@ -67,6 +70,19 @@ def test_the_reader_who_names_the_pair_of_today_has_every_cell_there() -> None:
     pair = load_pair("today-server")
     assert len(study.trials(named.profile, pair)) > len(study.trials(load_profile("quick"), pair))
     assert [one.name for one in named.pairs].count("today-server") == 1
+
+
+def test_rows_of_a_few_cells_are_not_taken_for_those_of_all() -> None:
+    few, every = (fingerprint("index_placement", gather_inputs(profile="quick", tiers=pair, seed=1)) for pair in ("", "today-server"))
+    assert few.differing(every) == ["pair of few cells"]
+    few, every = (fingerprint("read_latency", gather_inputs(profile=name, tiers="", seed=1)) for name in ("quick", "full"))
+    assert "pair of few cells" not in few.inputs.keys() | every.inputs.keys()
+
+
+def test_a_profile_may_name_no_other_pair_as_that_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "load_profile", lambda name: load_profile(name).model_copy(update={"today": "local"}))
+    with pytest.raises(InputError, match="today is 'local': must be a pair of data/tiers with source"):
+        gather_inputs(profile="quick", tiers="", seed=1)
 
 
 @pytest.mark.parametrize(("profile", "minutes"), [("quick", 10), ("full", 100)])

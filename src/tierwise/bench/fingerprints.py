@@ -41,6 +41,8 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
     if not isinstance(study, SimulatedStudy):
         asked["server version"] = inputs.server_version
         asked["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
+        if study.today:
+            asked["pair of few cells"] = profile.today
     return Fingerprint(inputs={what: _digest(value) for what, value in sorted(asked.items())}, code=code)
 
 
