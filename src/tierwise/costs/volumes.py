@@ -187,7 +187,7 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
             memory=_memory(memory_bill, wanted, book, lambda iops: fit(name, spec, replace(load, iops=iops), book).bill),
             note=_note(spec, wanted),
         ),
-        total(bill for bill in (found.bill, machine and machine.bill, memory_bill) if bill is not None),
+        total(bill for bill in (found.bill, machine.bill if machine else None, memory_bill) if bill is not None),
     )
 
 
