@@ -99,8 +99,8 @@ def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
         )
     caption = (
         "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
-        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates){measured}. Where the lines "
-        f"cross, the answer flips. {run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`{crosses}. "
+        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates){measured}. Where two "
+        f"lines meet, the answer flips. {run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`{crosses}. "
         f"Query: `{QUERY}`."
     )
     return Figure(
