@@ -100,8 +100,8 @@ def counting(code: int) -> str:
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd.
 
-    On the pair of today the published protocol alone, by the first way of I/O; unless the whole sweep is asked for, two states, and the
-    table on hdd.
+    On the pair of today the published protocol alone, the table on hdd, by the first way of I/O; unless the whole sweep is asked for, two
+    states.
     """
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
@@ -117,6 +117,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             arm=arm,
             tiers=frozenset({table, index}),
             preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
+            replicated=VARIANTS[variant].build == PUBLISHED,
         )
         for arm in (profile.arms[:1] if pair.name == profile.today else profile.arms)
         for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile.sweep, arm))
@@ -136,8 +137,7 @@ def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
 
 def _todays(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
     """The same on the pair of today."""
-    whole = sweep is Sweep.WHOLE
-    yield from product([PUBLISHED], TIERS if whole else ["hdd"], census.STATES if whole else OTHER_STARTS)
+    yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
 
 
 def variant_of(trial: Trial[Cell]) -> Variant:
