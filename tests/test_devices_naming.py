@@ -1,15 +1,19 @@
 """What a device may be called, wherever one is named."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from emulation import emulated
 from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.pairs import EmulatedTier, load_pair
 from tierwise.core.units import GIB, MIB
 from tierwise.costs.hardware import capacity_bytes, medium, members, rented
 from tierwise.devices.spec import load_device
@@ -103,33 +107,43 @@ def test_enough_is_the_smallest_that_is_sold() -> None:
     assert large.iops == pytest.approx(6000), "512 KiB count as two requests"
 
 
-def test_a_short_name_is_simulated_and_moved_to(tmp_path: Path) -> None:
-    asked = ["simulate", "zipf", "--device", "gp3", "--dataset-gib", "2", "--cache-gib", "1", "--scale", "512", "--format", "json"]
-    assert json.loads(CliRunner().invoke(app, asked).stdout)["device_iops"] > 0
-    move = [
-        "move-plan",
-        "--hdd",
-        "st1",
-        "--ssd",
-        "gp3:500GiB,6000IOPS",
-        "--size-gib",
-        "10",
-        "--before-s",
-        "100",
-        "--after-s",
-        "10",
-        "--format",
-        "json",
-    ]
-    done = CliRunner().invoke(app, move)
-    assert done.exit_code == 0, done.output
+CALLS = {
+    "advise": "--hdd st1 --ssd gp3 --ssd-gib 4",
+    "cost": "--device gp3",
+    "move-plan": "--hdd st1 --ssd gp3:500GiB,6000IOPS --size-gib 10 --before-s 100 --after-s 10",
+    "predict-scan": "--device gp3 --pages 1000 --rows 20000 --selectivity 0.01 --correlation 0.9 --method bitmap --cache cold",
+    "simulate zipf": "--device gp3 --dataset-gib 2 --cache-gib 1 --scale 512",
+}
+"""Command -> what it is called with; ``emulate`` mounts, and has a test of its own."""
 
 
-def test_a_short_name_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+def asking_for_a_device(command: Any, path: str = "") -> Iterator[str]:
+    """Every command with an option or argument that is a file of ``data/devices``."""
+    if hasattr(command, "commands"):
+        for name, one in command.commands.items():
+            yield from asking_for_a_device(one, f"{path} {name}".strip())
+    elif any("data/devices" in (getattr(option, "help", "") or "") for option in command.params):
+        yield path
+
+
+def test_every_command_that_takes_a_device_is_called_with_a_short_name() -> None:
+    assert set(asking_for_a_device(typer.main.get_command(app))) == {*CALLS, "emulate"}
+
+
+@pytest.mark.parametrize("command", CALLS)
+def test_a_short_name_is_known_to_the_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(paths.reference()))
-    done = CliRunner().invoke(app, ["advise", "--ssd", "gp3", "--ssd-gib", "4"])
+    done = CliRunner().invoke(app, [*command.split(), *CALLS[command].split(), "--format", "json"])
     assert done.exit_code == 0, done.output
-    assert "ssd is gp3" in done.output
+    assert json.loads(done.stdout)
+
+
+def test_a_short_name_stands_in_a_pair() -> None:
+    pair = load_pair("today-aws")
+    short = EmulatedTier(kind="emulated", device="gp3@m7i.4xlarge")
+    long = pair.tiers["hdd"]
+    assert isinstance(long, EmulatedTier)
+    assert load_device(short.device) == load_device(long.device)
 
 
 def test_a_short_name_is_mounted(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import cells
 from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
+from tierwise.costs.answer import device_names
 from tierwise.report.display import VEGA_MIME, Figure
 from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
@@ -87,7 +88,8 @@ def test_a_figure_says_run_substrate_and_input(run: Run, label: str) -> None:
 
 def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run) -> None:
     """Each is a row of the axis, and the axis drops no name: rows are farther apart than its letters are high."""
-    chart = figures.devices(run, figures.priced_devices(run)).chart
+    figure = figures.devices(run, figures.priced_devices(run))
+    chart = figure.chart
     (layer,) = chart.to_dict()["layer"]
     order = layer["encoding"]["y"]["sort"]
     assert order == [row.device for row in answer_of(run).devices]
@@ -95,6 +97,9 @@ def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run)
     assert ages == sorted(ages, reverse=True)
     drawn = vl_convert.vegalite_to_svg(chart.to_json())
     assert all(f">{name}</text>" in drawn for name in order)
+    without = [gone.device for gone in answer_of(run).left_out]
+    assert sorted([*order, *without]) == device_names()
+    assert all(f"`{name}`" in figure.caption for name in without)
 
 
 def test_every_device_with_a_price_stands_in_the_table(run: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from emulation import emulated
 from tierwise.core import paths
+from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
@@ -182,6 +183,20 @@ def test_io2_on_32_gib_never_has_33_000_iops() -> None:
 
 
 CLOUD = [path.stem for path in sorted((paths.data() / "devices").glob("*.toml")) if isinstance(load_device(path.stem), CloudSpec)]
+
+
+@pytest.mark.parametrize("rule", ["smallest", "largest", "rate", "iops"])
+def test_a_volume_without_a_limit_is_refused(home: Path, rule: str) -> None:
+    name = volume(home, NONE)
+    file = home / "data" / "devices" / f"{name}.toml"
+    file.write_text(
+        "".join(line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if not line.startswith(f"{rule} ="))
+    )
+    with pytest.raises(InputError, match=f"limits.{rule}"):
+        load_device(name)
+    file.write_text(FILE.partition("[limits]")[0], encoding="utf-8")
+    with pytest.raises(InputError, match="limits"):
+        load_device(name)
 
 
 @pytest.mark.parametrize("name", CLOUD)

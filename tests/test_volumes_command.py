@@ -116,6 +116,7 @@ def test_what_was_read_more_than_a_year_before_is_stamped(wish: dict[str, Any]) 
     assert "older than a year on 2026-11-22: aws-st1" not in warnings
     assert "aws-st1: 11 of its values are older than a year on 2026-11-22: read of 2023-06-15" in warnings
     assert "gcp-local-ssd-size (2025-06)" in warnings
+    assert "gcp-c4d-standard-2 (2025-06)" in warnings, "the price of the machine is stamped too"
     assert "azure-premium-ssd-v2:" not in warnings, "its page is of August 2026"
 
 
@@ -123,6 +124,11 @@ def test_large_reads_cost_more_than_one_request_and_what_is_assumed_of_that_is_t
     found = by(asked("--gib", "500", "--iops", "2000", "--mibs", "200", "--read-kib", "512"))
     assert found["aws-gp3"]["iops"] == 4000
     assert "a read may cost 32 of its IOPS" in found["azure-premium-ssd-v2"]["note"]
+
+
+def test_a_day_without_prices_is_refused_in_one_line() -> None:
+    with pytest.raises(InputError, match=r"^--on is '1990-01-01': no volume has a price by then. Remedy: a later day$"):
+        run(*WISH, "--on", "1990-01-01")
 
 
 @pytest.mark.parametrize("option", ["--gib", "--iops", "--mibs", "--latency-ms", "--read-kib", "--reads-per-gib"])

@@ -117,6 +117,9 @@ class Claim(Strict):
     fitted: Fitted | None = None
     bounds: Bounds | None = None
     bounds_how: Literal["stated", "assumed"] | None = Field(default=None, description="assumed: the text says about, or almost")
+    placement: str | None = Field(
+        default=None, min_length=1, description="that it speaks for, as its study's heat names it; absent: none is in question"
+    )
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None

@@ -12,6 +12,7 @@ from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
+from tierwise.analysis.today import Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
 from tierwise.core.words import Substrate
@@ -29,7 +30,8 @@ UNBOUNDED: Final = "no bounds"
 
 
 class ClaimVerdict(Judgement):
-    """A claim, the judgement on its source's own pair, and in `here` the one on the reader's pair, if one was named.
+    """A claim, the judgement on its source's own pair, and in `here` the one on the reader's pair, if one was named; in `today` what the
+    pair of today shows of it, which no verdict rests on.
 
     `flip` says whether the former hangs on bounds that are assumed.
     """
@@ -50,6 +52,7 @@ class ClaimVerdict(Judgement):
     run_id: str | None
     profile: str | None
     here: Judgement | None = None
+    today: Today | None = None
 
 
 def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
@@ -100,6 +103,8 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
         lines += [f"    arms {told}" for told in _arms(verdict)]
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
+        if verdict.today is not None:
+            lines.append(f"    today: {_today(verdict.today)}")
     run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
     return "\n".join([*lines, run, *tally_lines(verdicts)])
 
@@ -134,6 +139,12 @@ def _finding(judgement: Judgement) -> str:
     return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
 
 
+def _today(found: Today) -> str:
+    """What became of the rule on the pair of today, case by case."""
+    told = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.substrate})" if one.estimate else "") for one in found.cases)
+    return f"{'; '.join(told) or 'not measured'} on {found.pair}, reported"
+
+
 def _flip(found: Flip | None) -> str:
     """Whether the verdict hangs on assumed bounds, with the moved ones on which it would be another."""
     if found is None:
@@ -160,6 +171,7 @@ def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | 
         bounds_text=_bounds_text(claim),
         fitted=claim.fitted,
         flip=flip(claim, own),
+        today=today(claim, rows) if rows else None,
         run_id=rows.manifest.run_id if rows else None,
         profile=rows.manifest.profile.get("name") if rows else None,
         here=here,

@@ -14,7 +14,7 @@ from tierwise.core.data_sets import SYNTHETIC
 from tierwise.tiers.open import device_modules
 from tierwise.timings.manifest import Fingerprint
 
-WORDS: Final = frozenset({"description", "fitted_on", "note", "source"})
+WORDS: Final = frozenset({"date", "description", "fitted_on", "high", "low", "note", "source"})
 """Fields of pairs and devices that tell people something and decide no number."""
 
 
@@ -32,7 +32,7 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
     study, code = load_study(name), code_of_study(name, inputs)
     profile = inputs.profile
     asked: dict[str, Any] = {
-        "profile": profile.model_dump(mode="json", exclude={"description", "free_space_bytes", "studies"}),
+        "profile": profile.model_dump(mode="json", exclude={"description", "free_space_bytes", "studies", "today"}),
         "profile of the study": profile.studies.get(name),
         "seed": inputs.seed,
         **{f"pair {pair.name}": _figures(pair_file(pair)) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair)},
@@ -41,6 +41,8 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
     if not isinstance(study, SimulatedStudy):
         asked["server version"] = inputs.server_version
         asked["counting of several sessions"] = inputs.counting.several  # a run goes on by the clocks that it began with
+        if study.today:
+            asked["pair of few cells"] = profile.today
     return Fingerprint(inputs={what: _digest(value) for what, value in sorted(asked.items())}, code=code)
 
 

@@ -24,7 +24,7 @@ from tierwise.tiers.open import open_tier
 if TYPE_CHECKING:
     from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.study import C, State, Study
+    from tierwise.bench.study import C, State, Study, Trial
 
 
 @contextmanager
@@ -76,16 +76,22 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
     """Return every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
 
-    A study that has waited trials of its own has them in every block, where it can be counted at all.
+    A study that has waited trials of its own has them in every block, where it can be counted at all; the few trials on the pair of today
+    have no sample.
     """
-    asked, counting = study.trials(inputs.profile, pair), inputs.counting
-    counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
+    asked = study.trials(inputs.profile, pair)
+    counted = is_counted(asked, pair, inputs)
     asked = tuple(trial for trial in asked if counted or not trial.waited)
     turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if counted and not any(trial.waited for trial in asked):
+    if counted and pair.name != inputs.profile.today and not any(trial.waited for trial in asked):
         turns += interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
     ordered = sorted(turns, key=lambda turn: turn.lab)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
+
+
+def is_counted(asked: "Sequence[Trial[Any]]", pair: Pair, inputs: "Inputs") -> bool:
+    """Return whether the trials `asked` on `pair` go by a counted clock."""
+    return pair.substrate is Substrate.EMULATED and (inputs.counting.several or not any(trial.waited for trial in asked))
 
 
 def _calibrate(pair: Pair, lab: Lab, book: "Book") -> None:

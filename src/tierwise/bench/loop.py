@@ -18,7 +18,7 @@ from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_fold
 from tierwise.core import paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.pairs import Pair, load_pair
+from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
 from tierwise.core.toml import validate
@@ -37,9 +37,14 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
     letters = {load_study(name).source for name in studies.names()}
     files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
     pairs = [pair for pair in map(load_pair, files) if pair.source in letters]
-    if tiers and tiers not in {pair.name for pair in pairs}:
-        pairs.append(load_pair(tiers))
     chosen = load_profile(profile)
+    if chosen.today and load_pair(chosen.today).source != TODAY:
+        where = f"data/profiles/{profile}.toml"
+        raise InputError(where, field="today", value=chosen.today, rule=f'must be a pair of data/tiers with source = "{TODAY}"')
+    if tiers == chosen.today:
+        chosen = chosen.model_copy(update={"today": None})  # the reader's own pair has every cell
+    there = {pair.name for pair in pairs}
+    pairs += [load_pair(name) for name in (tiers, chosen.today) if name and name not in there]
     possible = possible_pairs(pairs)
     simulated = any(tier.substrate is Substrate.SIMULATED for pair in possible for tier in pair.tiers.values())
     return Inputs(

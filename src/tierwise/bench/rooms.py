@@ -7,7 +7,7 @@ from typing import Any
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
 from tierwise.core import studies
-from tierwise.core.pairs import Pair
+from tierwise.core.pairs import TODAY, Pair
 
 
 def trials_module(name: str) -> str:
@@ -24,6 +24,9 @@ def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
 
 
 def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:
-    """Choose from `pairs` what `study` is measured on: its source's pairs; and the reader's, unless it needs no server."""
-    own = None if isinstance(study, SimulatedStudy) else reader_pair
-    return [pair for pair in pairs if pair.source == study.source or (own is not None and pair.name == own)]
+    """Choose from `pairs` what `study` is measured on: its source's pairs; unless it needs no server, the reader's; and, where a placement
+    is in question, that of today."""
+    own, sources = (
+        (None, {study.source}) if isinstance(study, SimulatedStudy) else (reader_pair, {study.source, *([TODAY] if study.today else [])})
+    )
+    return [pair for pair in pairs if pair.source in sources or (own is not None and pair.name == own)]

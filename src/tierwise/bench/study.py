@@ -125,7 +125,8 @@ class Study(Generic[C, State]):
     queries. `describe` gives facts found out once (sizes, plans, estimates). `check` raises `EvidenceError` where
     the complete rows contradict themselves. `placement`, of trials that differ by nothing else, lets the bench predict them all from
     the trace of one; None for any other trial. `summarise` gives facts found in the complete rows. `keeps`: what of an `Observed` is
-    kept with the run beside the rows: traces of pages, the transactions of a load, or single reads.
+    kept with the run beside the rows: traces of pages, the transactions of a load, or single reads. `today`: a placement is in question, so
+    that a few of its trials are asked on the profile's pair of today as well.
     """
 
     name: str
@@ -141,3 +142,4 @@ class Study(Generic[C, State]):
     placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)
     keeps: Literal["trace", "transactions", "reads"] = "trace"
+    today: bool = False

@@ -1,11 +1,14 @@
 """Pairs: the named places where files can live, as a reader writes them down (``data/tiers/*.toml``)."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from tierwise.core.toml import FileName, Strict, input_file, read_toml
 from tierwise.core.words import Substrate
+
+TODAY: Final = "today"
+"""The source of a pair of what is sold today, which no text is about."""
 
 
 class DirectoryTier(Strict):
@@ -55,7 +58,7 @@ class Pair(Strict):
     name: FileName
     description: str
     source: str | None = Field(
-        default=None, description="letter of the source whose claims this pair judges; or the study that no source asked"
+        default=None, description="letter of the source whose claims this pair judges; or the study that no source asked; or `today`"
     )
     tiers: dict[FileName, TierSpec] = Field(min_length=1)
 

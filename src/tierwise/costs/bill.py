@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tierwise.costs.book import STALE_DAYS, Book, Price, Quote
+from tierwise.core.days import STALE_DAYS
+from tierwise.costs.book import Book, Price, Quote
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,13 @@ from typing import Final
 from pydantic import Field, ValidationError, field_validator
 
 from tierwise.core import paths
+from tierwise.core.days import STALE_DAYS, first_day
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.texts import read_csv
 from tierwise.core.toml import Strict
 from tierwise.costs.units import measure
 
 FIELDS: Final = ("item", "region", "currency", "date", "price", "unit", "source", "note")
-STALE_DAYS: Final = 365
-"""A price that is older than this, on the day that is asked about, warns; an exchange rate must be as near to its price."""
 LONE: Final = 2.0
 """How far off a price may be that was read only once: assumed."""
 WORLD: Final = "world"
@@ -47,7 +46,7 @@ class Price(Strict):
     @field_validator("date")
     @classmethod
     def _is_a_day(cls, text: str) -> str:
-        _first_day(text)
+        first_day(text)
         return text
 
     @field_validator("unit")
@@ -65,7 +64,7 @@ class Price(Strict):
 
     @property
     def day(self) -> dt.date:
-        return _first_day(self.date)
+        return first_day(self.date)
 
     @property
     def dimension(self) -> str:
@@ -215,8 +214,3 @@ def _price(where: str, cells: Mapping[str, str]) -> Price:
         unsourced = name == "source" and not cells[name].strip()
         rule = "a price without a source is refused" if unsourced else first["msg"].removeprefix("Value error, ")
         raise InputError(where, field=name, value=cells[name], rule=rule, remedy=_REMEDIES.get(name)) from error
-
-
-def _first_day(text: str) -> dt.date:
-    """The first day of the year, the month or the day that `text` names."""
-    return dt.date.fromisoformat(text + "-01-01"[len(text) - 4 :])

@@ -144,6 +144,22 @@ def volume_bill(name: str, size_bytes: float, iops: float, throughput_bytes_s: f
     return month * MONTHS_A_YEAR
 
 
+def room_bill(name: str, size_bytes: float, book: Book) -> Bill:
+    """Return what a year of `size_bytes` on the device `name` takes: a volume of that size with what is provisioned, as far as that is sold
+    with it; of a drive or an array the share of its room.
+
+    Raises:
+        MissingError: nothing says what the device costs.
+    """
+    spec = load_device(name)
+    if not size_bytes:
+        return Bill({})
+    if not isinstance(spec, CloudSpec):
+        return device_bill(name, book) * (size_bytes / capacity_bytes(name))
+    each = spec.with_size(max(size_bytes, spec.limits.smallest.base), spec.max_iops.base, spec.max_rate.base)
+    return volume_bill(named(name).stem, each.capacity.base, each.sold_iops, each.sold_rate)
+
+
 def purchase(name: str, book: Book) -> Bill | None:
     """Return what is paid once for the device `name`; `None` where it is rented."""
     member, count = members(name)

@@ -7,7 +7,7 @@ from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
-from tierwise.costs.units import HOURS_A_YEAR, MONTHS_A_YEAR
+from tierwise.costs.units import HOURS_A_YEAR
 from tierwise.devices.instances import Instance, InstanceLimits, load_instances, price_item
 
 
@@ -49,8 +49,8 @@ def cheapest(provider: str, book: Book, *, ram_bytes: float = 0.0, iops: float, 
     return min(found, key=lambda each: (each.bill.cost(book), each.count))
 
 
-def ram_gib_month(provider: str, vcpus: int, book: Book) -> float | None:
-    """Return a month's money for a GiB of memory: what a machine with more of it costs more than its twin with as many processors."""
+def ram_gib_bill(provider: str, vcpus: int, book: Book) -> Bill | None:
+    """Return a year of a GiB of memory: what a machine with more of it costs more than its twin with as many processors."""
     there = load_instances(provider)
     twins = (
         [(one.ram_gib, Bill({price_item(provider, name): HOURS_A_YEAR})) for name, one in there.instances.items() if one.vcpus == vcpus]
@@ -61,7 +61,7 @@ def ram_gib_month(provider: str, vcpus: int, book: Book) -> float | None:
     if len(twins) < 2 or twins[0][0] == twins[-1][0]:
         return None
     (less, cheaper), (more, dearer) = twins[0], twins[-1]
-    return (dearer.cost(book) - cheaper.cost(book)) / (more - less) / MONTHS_A_YEAR
+    return (dearer + cheaper * -1.0) * (1 / (more - less))
 
 
 def _priced(bill: Bill, book: Book) -> bool:

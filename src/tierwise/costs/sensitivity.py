@@ -56,6 +56,12 @@ def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[flo
     return min(ratios), max(ratios)
 
 
+def cost_over_band(bill: Bill, book: Book) -> tuple[float, float]:
+    """Least and greatest money a year while each price lies anywhere in its band; amounts below zero are money that is saved."""
+    ends = [sorted(amount * end for end in book.band(item)) for item, amount in bill.a_year.items() if amount]
+    return sum(low for low, _ in ends), sum(high for _, high in ends)
+
+
 def _at(bill: Bill, each: Mapping[str, float]) -> float:
     return sum(amount * each[item] for item, amount in bill.a_year.items() if amount)
 

@@ -9,11 +9,11 @@ from pydantic import Field
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB
-from tierwise.costs.bill import NOTHING, Bill, remarks
+from tierwise.costs.bill import NOTHING, Bill, remarks, total
 from tierwise.costs.book import Book
 from tierwise.costs.fitting import VolumeLoad, fit
 from tierwise.costs.hardware import load_hardware
-from tierwise.costs.renting import Rented, cheapest, ram_gib_month, sufficient
+from tierwise.costs.renting import Rented, cheapest, ram_gib_bill, sufficient
 from tierwise.costs.units import MONTHS_A_YEAR
 from tierwise.devices.naming import named
 from tierwise.devices.parameter import ASSUMED, Parameter, older_than_a_year
@@ -109,7 +109,7 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
     """Return every volume of ``hardware.toml`` against `wanted`.
 
     Raises:
-        InputError: a size, rate or latency that cannot be.
+        InputError: a size, rate or latency that cannot be, or a day on which no volume has a price.
     """
     _check(wanted)
     offers, refused, bills = [], [], [NOTHING]
@@ -126,6 +126,8 @@ def volumes(book: Book, wanted: Wanted) -> Volumes:
         if aged := older_than_a_year(spec, book.on):
             dates = sorted(set(aged.values()))
             warnings.append(f"{name}: {len(aged)} of its values are older than a year on {book.on}: read of {', '.join(dates)}")
+    if offers and all(offer.per_month is None for offer in offers):
+        raise InputError("--on", value=book.on.isoformat(), rule="no volume has a price by then", remedy="a later day")
     return Volumes(
         on=book.on.isoformat(),
         currency=book.currency,
@@ -168,6 +170,7 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
         limits = [*limits, *_machine_limits(machine, load)]
     limit, used = tightest(limits)
     money = None if found.bill is None else found.bill.cost(book) / MONTHS_A_YEAR
+    memory_bill = ram_gib_bill(provider, machine.instance.vcpus if machine else VCPUS, book)
     return (
         Offer(
             volume=name,
@@ -181,10 +184,10 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
             used=used,
             machine=None if machine is None else Machine(name=machine.name, per_month=machine.bill.cost(book) / MONTHS_A_YEAR),
             latency=latency,
-            memory=_memory(provider, machine, wanted, book, lambda iops: fit(name, spec, replace(load, iops=iops), book).bill),
+            memory=_memory(memory_bill, wanted, book, lambda iops: fit(name, spec, replace(load, iops=iops), book).bill),
             note=_note(spec, wanted),
         ),
-        found.bill or NOTHING,
+        total(bill for bill in (found.bill, machine.bill if machine else None, memory_bill) if bill is not None),
     )
 
 
@@ -233,12 +236,12 @@ def _latency(spec: CloudSpec | SsdSpec, wanted: Wanted) -> Latency:
     )
 
 
-def _memory(provider: str, machine: Rented | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:
+def _memory(gib: Bill | None, wanted: Wanted, book: Book, bill_of: Callable[[float], Bill | None]) -> Memory | None:
     """Find how many reads a second a GiB of memory must save, so that the volume with as many fewer is cheaper by more than the GiB
-    costs."""
-    gib_month = ram_gib_month(provider, machine.instance.vcpus if machine else VCPUS, book)
-    if gib_month is None or (whole := bill_of(wanted.iops)) is None:
+    costs (`gib`: a year of it)."""
+    if gib is None or (whole := bill_of(wanted.iops)) is None:
         return None
+    gib_month = gib.cost(book) / MONTHS_A_YEAR
 
     def saved(reads_per_s: float) -> float:
         fewer = bill_of(max(0.0, wanted.iops - reads_per_s))

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field, field_validator
 
+from tierwise.core.days import first_day, is_stale
 from tierwise.core.toml import Strict
 
 ASSUMED = "assumed"
@@ -59,6 +60,13 @@ class Sourced(Strict):
         description="of what was read; of an undated page the day on which it was read",
     )
     fitted_on: str | None = Field(default=None, description="the data that the value was fitted on; no claim on them is judged with it")
+
+    @field_validator("date")
+    @classmethod
+    def _is_a_day(cls, text: str | None) -> str | None:
+        if text is not None:
+            first_day(text)
+        return text
 
 
 class Parameter(Sourced):
@@ -133,6 +141,4 @@ def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
 
 def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
     """Parameter -> date, of what in `spec` was read of a day more than a year before `on`; a month or a year counts from its first day."""
-    year_before = (on - dt.timedelta(days=365)).isoformat()
-    dated = ((place, one.date) for place, one in sourced(spec) if one.date)
-    return {place: date for place, date in dated if date + "-01-01"[len(date) - 4 :] < year_before}
+    return {place: one.date for place, one in sourced(spec) if one.date and is_stale(one.date, on)}

@@ -11,7 +11,7 @@ from typing import Any
 from scipy.special import stdtrit
 
 from tierwise.bench.inputs import Inputs
-from tierwise.bench.live import turns_of
+from tierwise.bench.live import is_counted, turns_of
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.bench.runs import Outlook, look_ahead
@@ -141,7 +141,7 @@ def _line(name: str, pair: Pair, inputs: Inputs, lab_s: float) -> Line:
         turns = turns_of(study, pair, inputs, blocks)
         trials = tuple({turn.trial.key: turn.trial for turn in turns if not turn.trial.waited}.values())
         waited = [turn.trial for turn in turns if turn.trial.waited]
-        counted = bool(waited)  # a sample is, wherever anything is counted
+        counted = is_counted(study.trials(inputs.profile, pair), pair, inputs)
     prospect = Prospect(inputs.profile, pair, trials, inputs.sources, inputs.seed, counted, waited)
     found = _forecast(name, prospect)
     labs_s = 0.0 if isinstance(study, SimulatedStudy) or not trials else lab_s * (blocks - 1)

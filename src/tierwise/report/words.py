@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.analysis.today import CaseToday
 from tierwise.analysis.verdicts import UNBOUNDED, ClaimVerdict
 from tierwise.core import studies
 from tierwise.report.formats import DASH, count, escaped, interval, number, percent, tied
@@ -60,7 +61,7 @@ def marked(said: Verdict | Ruling) -> str:
     return f"**{verdict.mark}**{CODE.sub(lambda found: case_name(found[0]), text.removeprefix(verdict.mark))}"
 
 
-def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
+def estimated(what: Judgement | ArmVerdict | CaseVerdict | CaseToday) -> str:
     """Return ``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:

@@ -13,6 +13,7 @@ from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.host import Host
+from tierwise.core.pairs import TODAY
 from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
@@ -168,6 +169,12 @@ class Manifest(Strict):
             return None
         pace, steal = (sum(getattr(stage, name) * stage.took_s for stage in own) / took_s for name in ("pace", "steal"))
         return Conditions(took_s, pace, steal)
+
+    @property
+    def todays_pair(self) -> str | None:
+        """The pair of today that the profile asked for, else the reader's own where that is one; `None`: there is none."""
+        named = self.profile.get("today") or self.reader_pair
+        return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
 
     def of(self, study: str) -> list[StudyRecord]:
         """Return what is kept of `study`, one record for each pair on which it was measured."""

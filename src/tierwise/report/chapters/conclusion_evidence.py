@@ -51,9 +51,12 @@ class Found:
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
-def gather(run: Run, asked: pl.DataFrame | None = None) -> Found:
-    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's; `asked`: the rows of `heat.every`."""
+def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
+    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`: the
+    rows of `heat.every`."""
     every = run.query(heat.every()) if asked is None else asked
+    todays = run.manifest.profile.get("today")
+    every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
     found = []
     for (study, pair), rows in every.group_by("study", "pair", maintain_order=True):
         for name in sorted(rows["workload"].unique()):

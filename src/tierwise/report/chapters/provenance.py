@@ -1,15 +1,17 @@
 """Last chapter: everything that a number of this run needs to be believed or repeated, from its manifest."""
 
 from collections.abc import Iterator, Mapping
+from datetime import date
 from importlib.resources import files
 from typing import Any, Final
 
 from tierwise.core.data_sets import published_rows
+from tierwise.core.days import is_stale
 from tierwise.core.quiet import took_s
 from tierwise.core.units import MB, human_seconds
 from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds
+from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
 from tierwise.report.words import unit_of
@@ -185,7 +187,7 @@ def parameters(run: Run) -> Table | Sentence:
     assumed = sum(leaf["source"] == ASSUMED for _, _, leaf in leaves)
     return Table(
         ["Device", "Parameter", "Value", "Source"],
-        [[f"`{device}`", path, _value(leaf), _source(leaf)] for device, path, leaf in leaves],
+        [[f"`{device}`", path, _value(leaf), _source(leaf, run.manifest.started_at.date())] for device, path, leaf in leaves],
         f"Parameters of the emulated devices: {count(len(leaves))}, of which {count(assumed)} are assumed, that is chosen by us because "
         f"no source that we read gives them. Input: `data/devices/`; as recorded in {run.name}.",
     )
@@ -265,10 +267,15 @@ def _value(leaf: Mapping[str, Any]) -> str:
     return f"{value:,g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
 
 
-def _source(leaf: Mapping[str, Any]) -> str:
-    """Where a parameter was read; what was assumed, or fitted on data, says so."""
+def _source(leaf: Mapping[str, Any], on: date) -> str:
+    """Where a parameter was read, and of which day; what was assumed, with its band, fitted on data, or is old on the day `on`, says so."""
     source = f"**{ASSUMED}**" if leaf["source"] == ASSUMED else str(leaf["source"])
-    return f"{source}, fitted on {leaf['fitted_on']}" if leaf.get("fitted_on") else source
+    told = [source, *([f"fitted on {leaf['fitted_on']}"] if leaf.get("fitted_on") else [])]
+    if leaf.get("low") is not None:
+        told.append(tied(f"{leaf['low']:g} to {leaf['high']:g} {unit_of(leaf)}".removesuffix(" 1")))
+    if day := leaf.get("date"):
+        told.append(f"{day}{', older than a year' if is_stale(day, on) else ''}")
+    return ", ".join(told)
 
 
 def _calibrated(name: str, value: float) -> tuple[str, str]:

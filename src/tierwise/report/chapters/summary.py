@@ -7,6 +7,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED, arms
+from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.instead import told_rejected
@@ -34,14 +35,17 @@ def tally(run: Run) -> Sentence:
 
 
 def claims(run: Run) -> Table:
-    """Return every claim with its bounds, what was found, and the verdict; one more column for the reader's own pair."""
-    reader = run.manifest.reader_pair
+    """Return every claim with its bounds, what was found, and the verdict; a column more for the pair of today, for the reader's own."""
+    reader, todays = run.manifest.reader_pair, today.now(run)
     header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Substrate", "Verdict"]
     rows = [_claim_row(claim) for claim in run.verdicts]
     elsewhere = [confirming(claim) for claim in run.verdicts]
     if any(arms != DASH for arms in elsewhere):
         header.append("Arms that confirm it")
         rows = [[*row, arms] for row, arms in zip(rows, elsewhere, strict=True)]
+    if todays:
+        header.append("Today")
+        rows = [[*row, today.cell(todays, claim)] for row, claim in zip(rows, run.verdicts, strict=True)]
     if reader:
         header.append("And here?")
         rows = [[*row, _here(claim.here) if claim.here else DASH] for row, claim in zip(rows, run.verdicts, strict=True)]
@@ -52,7 +56,10 @@ def claims(run: Run) -> Table:
         "Found: the ratio of the case on which the verdict hangs, from n blocks. "
         "Arms differ from the published protocol in one thing (@sec-arms). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
-        f"{run.stamp}" + (f"; the last column is the pair `{reader}`." if reader else ".") + " Input: `data/published/claims.toml`.",
+        + (f"{today.note(todays)} " if todays else "")
+        + f"{run.stamp}"
+        + (f"; the last column is the pair `{reader}`." if reader else ".")
+        + " Input: `data/published/claims.toml`.",
     )
 
 

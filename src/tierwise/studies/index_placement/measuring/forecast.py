@@ -71,11 +71,12 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     rows = expected_rows(prospect.sources.get("census", SYNTHETIC), prospect.profile.fraction)
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
     copies = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials}
-    copies |= {("hdd", "shuffled")}  # the planner's figures ask for it
+    asks_planner = prospect.pair.name != prospect.profile.today
+    copies |= {("hdd", "shuffled")} if asks_planner else set()
     replicated = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials if trial.replicated}
     blocks = prospect.profile.blocks
     preparations = blocks * len({trial.preparation for trial in prospect.trials})
-    host_s = constants.open_s + constants.describe_s + rows * constants.describe_row_s
+    host_s = constants.open_s + constants.describe_s + (rows * constants.describe_row_s if asks_planner else 0.0)
     host_s += rows * blocks * (constants.draw_row_s + len(replicated) * constants.load_row_s)
     host_s += rows * len(copies - replicated) * constants.copy_row_s
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)

@@ -98,7 +98,11 @@ def counting(code: int) -> str:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd."""
+    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd.
+
+    On the pair of today the published protocol alone, the table on hdd, by the first way of I/O; unless the whole sweep is asked for, two
+    states.
+    """
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -115,8 +119,8 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
-        for arm in profile.arms
-        for variant, table, start in _asked(profile.sweep, arm)
+        for arm in (profile.arms[:1] if pair.name == profile.today else profile.arms)
+        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile.sweep, arm))
         for index in TIERS
     )
 
@@ -129,6 +133,11 @@ def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
     if sweep is Sweep.WHOLE:
         others = [name for name, variant in VARIANTS.items() if name not in (PUBLISHED, HEAP_CACHED) and arm in variant.arms]
         yield from product(others, ["hdd"], OTHER_STARTS)
+
+
+def _todays(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
+    """The same on the pair of today."""
+    yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
 
 
 def variant_of(trial: Trial[Cell]) -> Variant:
@@ -246,19 +255,21 @@ def placement(trial: Trial[Cell]) -> Placement | None:
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Return sizes and pages of every copy on hdd, what each variant changes, and what the planner makes of the published queries."""
+    """Return sizes and pages of every copy on hdd, what each variant changes, and, but on the pair of today, what the planner makes of the
+    published queries."""
     asked = trials(lab.profile, lab.pair)
+    asks_planner = lab.pair.name != lab.profile.today
     with lab.loading() as connection:
         builds = {}
-        for build in sorted({variant_of(trial).build for trial in asked} | {"shuffled"}):  # which the planner is asked about
+        for build in sorted({variant_of(trial).build for trial in asked} | ({"shuffled"} if asks_planner else set())):
             _use(connection, "hdd", build, lab, state.data)
             builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
-        planner = _planner(connection, lab, state.data)
+        planner = {"planner": _planner(connection, lab, state.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,
         "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in asked})},
-        "planner": planner,
+        **planner,
     }
 
 
@@ -300,4 +311,5 @@ STUDY: Final = Study(
     describe=describe,
     check=same_answers,
     placement=placement,
+    today=True,
 )

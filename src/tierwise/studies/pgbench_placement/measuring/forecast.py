@@ -32,6 +32,7 @@ class Constants(Measured):
     lookup_s: float = Field(description="a lookup that fills the caches")
     checkpoint: dict[str, float] = Field(description="checkpoint over the time that pages were dirtied before it, by the table's tier")
     real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by the table's tier")
+    real_slowdown: float = Field(description="of the tiers, at which real_share was measured; the slower they are, the fewer transactions")
     map_s: float = Field(description="a simulated transaction on one placement")
     spreads: dict[str, float] = Field(description="standard deviation of the log gain over everything on hdd between blocks, by placement")
 
@@ -39,7 +40,7 @@ class Constants(Measured):
 def forecast(prospect: Prospect[Cell]) -> Forecast:
     """Return the forecast of the study on `prospect.pair`."""
     constants = load("pgbench_placement", Constants)
-    grid = study.grid(prospect.profile)
+    grid = study.grid_on(prospect.profile, prospect.pair)
     asked = prospect.trials
     if not asked:
         return Forecast(0.0, 0.0, 0.0, {})
@@ -57,7 +58,7 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
         )
 
     for trial in asked:
-        window_s = grid.blocks * prospect.real_s(_window_s(trial, grid, constants), constants.real_share[trial.cell.table])
+        window_s = grid.blocks * prospect.real_s(_window_s(trial, grid, constants), _real_share(trial, constants))
         host_s += grid.blocks * around_s(trial) + (window_s if prospect.counted else 0.0)
         device_s += 0.0 if prospect.counted else window_s
     for trial in prospect.waited:
@@ -70,6 +71,11 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
     disk_bytes = copies_bytes + (len(databases) + 1) * constants.server_bytes + WAL_BYTES
     moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell.table, trial.cell.index) for trial in asked}}
     return Forecast(host_s, device_s, disk_bytes, {name: spread for name, spread in constants.spreads.items() if name in moved})
+
+
+def _real_share(trial: Trial[Cell], constants: Constants) -> float:
+    """Seconds of ours in one of the counted clock; at a lesser slowdown than was measured, what was measured."""
+    return constants.real_share[trial.cell.table] * min(1.0, constants.real_slowdown / trial.cell.slowdown)
 
 
 def _window_s(trial: Trial[Cell], grid: Grid, constants: Constants) -> float:

@@ -108,7 +108,8 @@ class Grid(Strict):
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
     cells: tuple[Cells, ...]
-    flip_map: FlipMap | None = None
+    today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
+    flip_map: FlipMap | None = Field(default=None, description="of every other pair")
 
     def warming_s(self, skew: float) -> float:
         """Return seconds of writing with the delays off, before, where keys have this skew."""
@@ -128,9 +129,16 @@ def grid(profile: Profile) -> Grid:
     return profile.study("pgbench_placement", Grid)
 
 
+def grid_on(profile: Profile, pair: Pair) -> Grid:
+    """Return the same as it is asked on `pair`: of the one of today its own cells, and no map."""
+    asked = grid(profile)
+    return asked.model_copy(update={"cells": asked.today, "flip_map": None}) if pair.name == profile.today else asked
+
+
 def banks(profile: Profile) -> list[Bank]:
     """Return each set that `profile` fills."""
-    sizes, asked = {size for cells in grid(profile).cells for size in cells.sizes}, grid(profile)
+    asked = grid(profile)
+    sizes = {size for cells in (*asked.cells, *asked.today) for size in cells.sizes}
     return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
 
@@ -154,7 +162,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     at_own_speed = {} if substrates == {Substrate.EMULATED} else {"slowdowns": (1.0,)}
     found = {
         trial.key: trial
-        for cells in grid(profile).cells
+        for cells in grid_on(profile, pair).cells
         for trial in _trials(cells.model_copy(update=at_own_speed), profile, WAL_TIER in pair.tiers)
         if not (trial.arm is IoArm.BUFFERED and unlimited)
     }
@@ -262,7 +270,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Ob
 
 def describe(lab: Lab, state: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
     """Return sizes of the prepared databases and the shape of a window."""
-    asked = grid(lab.profile)
+    asked = grid_on(lab.profile, lab.pair)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
     return {
         "scales": {size: asked.scale_of(size) for size in sizes},
@@ -315,4 +323,5 @@ STUDY: Final = Study(
     check=check,
     summarise=summarise,
     keeps="transactions",
+    today=True,
 )

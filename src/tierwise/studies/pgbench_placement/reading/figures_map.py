@@ -91,12 +91,17 @@ def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
     live, seeds = table.filter(how=str(Substrate.EMULATED)), max(gains["seeds"].drop_nulls())
     top = parts.top_of(table["gain"], least=2.0, room=1.15)
     charts = [_panel(table.filter(panel=panel), str(panel), top) for panel in table["panel"].unique(maintain_order=True)]
+    measured, crosses = "", ""
+    if len(live):
+        measured, crosses = (
+            f", crosses **{Substrate.EMULATED}** with real pgbench",
+            f"; n = {count(len(live))} crosses, **{Substrate.EMULATED}**",
+        )
     caption = (
         "Gain over everything on HDD of indexes and of tables on SSD, by the size of the indexes over the memory, on logarithmic axes: "
-        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates), crosses "
-        f"**{Substrate.EMULATED}** with real pgbench. Where the lines cross, the answer flips. "
-        f"{run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`; n = {count(len(live))} crosses, "
-        f"**{Substrate.EMULATED}**. Query: `{QUERY}`."
+        f"lines are **{Substrate.SIMULATED}** (geometric mean of {count(seeds)} seeds; dashed: fewer updates){measured}. Where two "
+        f"lines meet, the answer flips. {run_note(run, Substrate.SIMULATED, len(table) - len(live), 'points')} Pair `{pair}`{crosses}. "
+        f"Query: `{QUERY}`."
     )
     return Figure(
         parts.stacked(charts, "Gain of indexes and of tables on SSD over index size, where popular rows lie."), caption, AXIS_PX, table

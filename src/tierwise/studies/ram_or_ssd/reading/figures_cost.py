@@ -110,9 +110,11 @@ def devices(run: Run, rows: pl.DataFrame) -> Figure:
         height=DEVICE_PX * len(rows),
         description="Cost of a gigabyte and of a read a second of each device, on a log axis: disks are cheap by the GB, SSDs by the read.",
     )
+    gone = listed(f"`{each.device}`" for each in answer_of(run).left_out)
     caption = (
         "Cost of a gigabyte (1e9 bytes) and of a random 4 KiB read a second, both over five years with power; log axis. Above, filled: "
         "devices with a price of the last year; below, hollow: with the newest price that was read of them. "
+        f"Without a price, and not drawn: {gone or 'none'}. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)

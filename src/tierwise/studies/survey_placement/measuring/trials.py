@@ -90,6 +90,7 @@ class Grid(Strict):
     arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
+    today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
 
@@ -97,6 +98,12 @@ class Grid(Strict):
 def grid(profile: Profile) -> Grid:
     """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
+
+
+def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
+    """Return what is measured on `pair`: the queries and the move; on that of today some of the queries."""
+    asked = grid(profile)
+    return tuple(name for name in asked.queries if name in asked.today) if pair.name == profile.today else (*asked.queries, MOVE)
 
 
 def arms(profile: Profile) -> list[IoArm]:
@@ -122,7 +129,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
             preparation=f"placement={'all_hdd' if query == MOVE else placement}",
         )
-        for arm, placement, query in product(arms(profile), PLACEMENTS, (*grid(profile).queries, MOVE))
+        for arm, placement, query in product(arms(profile), PLACEMENTS, operations(profile, pair))
         if query != MOVE or (PLACEMENTS[placement] and arm is arms(profile)[0] and pair.substrate is not Substrate.SIMULATED)
     )
 
@@ -260,4 +267,5 @@ STUDY: Final = Study(
     describe=describe,
     check=same_answers,
     summarise=summarise,
+    today=True,
 )

@@ -71,6 +71,7 @@ class Grid(Strict):
     settle_s: float = Field(gt=0, description="of running with the delays on, before")
     slowdown: float = Field(gt=0, description="factor on the times of every tier and on commit_delay; a real disk is not slowed")
     cells: tuple[Cells, ...]
+    today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,11 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         return ()
     unheard = sleeps.obstacle() if pair.substrate is Substrate.EMULATED else None
     asked, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
-    every = (trial for cells in asked.cells for trial in _trials(cells, slowdown, profile.arms[0]))
+    every = (
+        trial
+        for cells in (asked.today if pair.name == profile.today else asked.cells)
+        for trial in _trials(cells, slowdown, profile.arms[0])
+    )
     found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
     if unheard and any(trial.cell.commit_delay_us for trial in found.values()):
         say(f"{NAME}: group commit by commit_delay is left out, since sleeps cannot be counted here ({unheard})")
@@ -210,4 +215,5 @@ STUDY: Final = Study(
     describe=describe,
     check=check,
     keeps="transactions",
+    today=True,
 )

@@ -168,11 +168,12 @@ def log_bill(run: Run, pair: str, row: dict[str, Any], book: Book) -> Bill | Non
 
 
 def here(run: Run) -> Sentence:
-    """Return the same on the reader's own pair, or how to ask for it."""
-    pair = run.manifest.reader_pair
-    if pair is None:
-        return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
-    return Sentence(f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}): {answer(run, pair).text}")
+    """Return the same on the pair of today and on the reader's own, or how to ask for it."""
+    pairs = [pair for pair in dict.fromkeys((run.manifest.todays_pair, run.manifest.reader_pair)) if pair]
+    told = [f"The pair `{pair}` ({run.substrate(pair) or 'nothing measured'}): {answer(run, pair).text}" for pair in pairs]
+    if run.manifest.reader_pair is None:
+        told.append("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")
+    return Sentence("\n\n".join(told))
 
 
 def _medians(run: Run, pair: str) -> list[dict[str, Any]]:

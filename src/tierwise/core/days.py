@@ -1,0 +1,21 @@
+"""Dates of what was read, as sources have them: a day, a month or a year."""
+
+import datetime as dt
+from typing import Final
+
+STALE_DAYS: Final = 365
+"""What was read longer ago than this, on the day that is asked about, is old, and is said to be."""
+
+
+def first_day(text: str) -> dt.date:
+    """Return the first day of the year, the month or the day that `text` names.
+
+    Raises:
+        ValueError: `text` names none.
+    """
+    return dt.date.fromisoformat(text + "-01-01"[len(text) - 4 :])
+
+
+def is_stale(text: str, on: dt.date) -> bool:
+    """Return whether what was read of `text` is old on the day `on`."""
+    return (on - first_day(text)).days > STALE_DAYS

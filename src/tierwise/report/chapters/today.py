@@ -1,0 +1,207 @@
+"""Then and now: what the placements of the sources gain and save on a pair that is sold today. It is reported; no verdict rests on it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.advisor.advice import TIERS, fixed
+from tierwise.advisor.holding import TIB, Money, band_factors, saved, shares
+from tierwise.advisor.holding import bands as bands_of
+from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.heat import every
+from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
+from tierwise.analysis.today import MATTERS, Today
+from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.core.errors import MissingError
+from tierwise.core.words import Substrate
+from tierwise.costs.hardware import room_bill
+from tierwise.report.chapters.conclusion_evidence import gather, name_of, places
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import DASH, count, listed, percent, tied
+from tierwise.report.prices import book_of, devices_note, run_note
+from tierwise.report.run import Run
+from tierwise.report.words import NOTHING, case_name, estimated, unit_of
+
+DISKS: Final = "all hdd"
+EVERYTHING: Final = "all ssd"
+NOT_ASKED: Final = "not asked"
+"""What stands beside a statement that speaks for no placement."""
+
+
+@dataclass(frozen=True)
+class Now:
+    """The pair of today of a run, with its workloads."""
+
+    run: Run
+    pair: str
+
+    @cached_property
+    def workloads(self) -> list[Workload]:
+        """The workloads that have five clean repeats of some placement."""
+        return list(gather(self.run, only=self.pair).workloads)
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """Tier -> device, of the slow and the fast one."""
+        tiers: Mapping[str, Mapping[str, Any]] = self.run.manifest.pairs[self.pair]["tiers"]
+        return {tier: str(tiers[tier]["device"]) for tier in (SLOW, FAST) if "device" in tiers.get(tier, {})}
+
+    @property
+    def banded(self) -> dict[str, dict[str, str]]:
+        """Device -> parameter -> the ends of its band, of what no page states."""
+        return {
+            name: {
+                place: tied(f"{low:g} to {high:g} {unit_of({'unit': unit})}".removesuffix(" 1"))
+                for place, (low, high, unit) in bands_of(name).items()
+            }
+            for name in sorted(set(self.devices.values()))
+        }
+
+    @cached_property
+    def priced(self) -> bool:
+        """Whether both tiers are devices that have a price on the run's day."""
+        try:
+            return len(self.devices) == len(TIERS) and all(
+                room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()
+            )
+        except MissingError:
+            return False
+
+    def saved(self, name: str, study: str | None) -> Money | None:
+        """Return what a TiB placed so costs less a month than all of it on the fast tier; of everything there, than on the slow one.
+
+        `None`: a device has no price, or the run knows no sizes.
+        """
+        workload = next((one for one in self.workloads if one.study == study and name in fixed(one)), None)
+        whole = {DISKS: {SLOW: 1.0, FAST: 0.0}, EVERYTHING: {SLOW: 0.0, FAST: 1.0}}.get(name)
+        shared = whole or (shares(workload, name) if workload else None)
+        if shared is None or not self.priced:
+            return None
+        return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
+
+    def then(self) -> dict[tuple[str, str], Workload]:
+        """Return study and name -> the same workload on its source's own pair: a job of the queries that were asked on that of today."""
+        sources = [source.pair for source in load_claims().sources.values()]
+        asked = self.run.query(every()).with_columns(plain=pl.col("workload").str.split(",").list.first())
+        alike = asked.filter(pair=self.pair).select("study", "plain", "query").unique()
+        own = asked.filter(pl.col("pair").is_in(sources)).join(alike, on=["study", "plain", "query"], how="semi", maintain_order="left")
+        return {(one.study, _plain(one.name)): one for one in gather(self.run, own.drop("plain")).workloads}
+
+
+def _plain(name: str) -> str:
+    """The name of a workload without the pace of its tiers."""
+    return name.partition(",")[0]
+
+
+def now(run: Run) -> Now | None:
+    """Return the pair of today of `run`, if it has one."""
+    pair = run.manifest.todays_pair
+    return Now(run, pair) if pair else None
+
+
+def cell(found: Now, claim: ClaimVerdict) -> str:
+    """Say whether the rule of `claim` still matters today, and what it saves a month."""
+    if claim.today is None:
+        return NOT_ASKED
+    money = found.saved(claim.today.placement, claim.today.study)
+    return "; ".join(filter(None, [_still(claim.today), _money(money, found)]))
+
+
+def _still(found: Today) -> str:
+    if not found.cases:
+        return NOTHING
+    nearest = found.nearest
+    alike = sum(case.still is nearest.still for case in found.cases)
+    part = "" if alike == len(found.cases) else f" in {count(alike)} of {count(len(found.cases))} cases"
+    return f"**{nearest.still}**{part}: {estimated(nearest)}, {case_name(nearest.case)} ({nearest.substrate})"
+
+
+def _money(money: Money | None, found: Now) -> str:
+    if money is None:
+        return "" if found.priced else "no price"
+    word = "saves" if money.value > 0 else "costs"
+    least, most = sorted((money.low, money.high) if money.value > 0 else (-money.low, -money.high))
+    return f"a TiB {word} {book_of(found.run).currency} {abs(money.value):,.2f} ({_cents(least)} to {_cents(most)}) a month"
+
+
+def _cents(value: float) -> str:
+    """Two decimals, and no sign before a zero."""
+    return f"{round(value, 2) + 0.0:,.2f}"
+
+
+def note(found: Now) -> str:
+    """Return the end of a caption that says what stands under *today*, and which part of it is a band."""
+    devices = listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
+    parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items()) or "none"
+    return (
+        f"Today: the same rule on `{found.pair}` ({devices}), reported and not judged. It *matters* where the whole interval is beyond "
+        f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. Parameters that no page states are emulated "
+        f"in the middle of a band ({parts}). Money: published prices, in brackets their band: a TiB of tables and indexes of the study's "
+        "shape (of drives, their share of room) beside all of it on the fast tier; of everything there, beside the slow one."
+    )
+
+
+def bands(run: Run) -> Sentence:
+    """Say which parameters of today's devices are a band, and its ends."""
+    found = now(run)
+    of_devices = found.banded if found else {}
+    told = [f"of `{name}` {listed(f'{place} ({ends})' for place, ends in of.items())}" for name, of in of_devices.items() if of]
+    return Sentence(f"What no page states, and is a band: {'; '.join(told)}." if told else "")
+
+
+def table(run: Run) -> Table | Sentence:
+    """Tabulate each placement of each workload on the pair of today, beside the same on its source's."""
+    found = now(run)
+    if found is None:
+        return Sentence("This run has no pair of today: the profiles `quick` and `full` have one; `TIERS=today-aws` names another.")
+    then = found.then()
+    rows, jobs = [], 0
+    for workload in found.workloads:
+        before = then.get((workload.study, _plain(workload.name)))
+        for name in workload.measured:
+            share = _share(workload, name)
+            if name == DISKS or share is None or share.value is None:
+                continue
+            jobs += share.repeats
+            factors = band_factors(workload, fixed(workload)[name]) if len(found.devices) == len(TIERS) else None
+            money = found.saved(name, workload.study)
+            rows.append(
+                [
+                    _plain(name_of(before or workload)),
+                    places()[name],
+                    _told(_share(before, name) if before else None),
+                    _told(share),
+                    " to ".join(percent(share.value * factor) for factor in factors) if factors else DASH,
+                    DASH if money is None else f"{_cents(money.value)} ({_cents(money.low)} to {_cents(money.high)})",
+                ]
+            )
+    if not rows:
+        return Sentence(f"**No answer yet** on the pair of today, `{found.pair}`: no workload has five clean repeats of two placements.")
+    substrate = Substrate.of({workload.substrate for workload in found.workloads})
+    return Table(
+        ["Workload", "Placement", "Then", "Today", "Over the band", f"{book_of(run).currency} a TiB saves a month"],
+        rows,
+        "Time of a job over that with everything on the slow tier, with its 95 % interval: then, on the source's own pair, and today. "
+        "*Over the band*: today's, as far as the models (simulated) move it while each parameter that has a band is at either end. "
+        f"{note(found)} {run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
+        align="llllll",
+    )
+
+
+def _share(workload: Workload, name: str) -> Estimate | None:
+    measured, disks = workload.measured.get(name), workload.measured.get(DISKS)
+    if measured is None or disks is None:
+        return None
+    ratios = paired_ratios(measured.job_s, disks.job_s)
+    return geometric_estimate(list(ratios.values())) if enough(len(ratios)) else None
+
+
+def _told(share: Estimate | None) -> str:
+    if share is None or share.value is None:
+        return NOTHING
+    within = "" if share.low is None or share.high is None else f" ({percent(share.low)} to {percent(share.high)})"
+    return percent(share.value) + within

@@ -1,0 +1,218 @@
+"""Then and now: what is measured on a pair of today, what is said of it, and what it saves."""
+
+import datetime as dt
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rows import make_rows, save_run
+from tierwise.advisor.holding import saved
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.today import Still, still
+from tierwise.bench import loop
+from tierwise.bench.fingerprints import fingerprint
+from tierwise.bench.inputs import pair_file
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.rooms import load_study, pairs_of
+from tierwise.bench.simulation import SimulatedStudy
+from tierwise.core import studies
+from tierwise.core.errors import InputError
+from tierwise.core.pairs import TODAY, load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.quiet import Noise
+from tierwise.core.units import GIB
+from tierwise.core.words import Substrate
+from tierwise.costs.book import load_book
+from tierwise.costs.hardware import load_hardware, room_bill
+from tierwise.devices.band import at_end, banded
+from tierwise.devices.spec import load_device
+from tierwise.devices.volume import CloudSpec
+from tierwise.plan import estimate
+from tierwise.report.chapters import summary, today
+from tierwise.report.chapters.conclusion_evidence import places
+from tierwise.report.display import Sentence, Table
+from tierwise.report.run import open_run
+from tierwise.timings.manifest import load_manifest
+
+QUIET = Noise(steal=0.0, late_s=1e-4, latest_s=1e-3)
+PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
+BOOK = load_book(dt.date(2026, 11, 23))
+SERVER = {"hdd": "exos-x24-raid10-x4", "ssd": "local-nvme"}
+AWS = {"hdd": "gp3", "ssd": "io2"}
+
+
+@pytest.mark.parametrize(("profile", "pair"), [("smoke", None), ("quick", "today-server"), ("full", "today-aws")])
+def test_each_study_of_a_placement_has_a_few_cells_on_the_profiles_pair_of_today(profile: str, pair: str | None) -> None:
+    inputs = gather_inputs(profile=profile, tiers="", seed=1)
+    for name in studies.names():
+        study = load_study(name)
+        pairs = [one for one in pairs_of(study, inputs.pairs, inputs.reader_pair) if one.source == TODAY]
+        assert [one.name for one in pairs] == ([pair] if pair and name in PLACED else [])
+        for one in pairs:
+            (own,) = (other for other in inputs.pairs if other.source == study.source)
+            few = study.trials(inputs.profile, one)
+            assert 0 < len(few) <= len(study.trials(inputs.profile, own))
+            assert not any(trial.waited for trial in few)
+            assert {tier for trial in few for tier in trial.tiers} <= set(one.tiers)
+
+
+def test_no_simulated_study_and_no_study_without_a_placement_asks_for_a_pair_of_today() -> None:
+    asking = {name for name in studies.names() if not isinstance(study := load_study(name), SimulatedStudy) and study.today}
+    assert asking == PLACED
+
+
+def test_the_reader_who_names_the_pair_of_today_has_every_cell_there() -> None:
+    named = gather_inputs(profile="quick", tiers="today-server", seed=1)
+    assert named.profile.today is None
+    study = load_study("index_placement")
+    pair = load_pair("today-server")
+    assert len(study.trials(named.profile, pair)) > len(study.trials(load_profile("quick"), pair))
+    assert [one.name for one in named.pairs].count("today-server") == 1
+
+
+def test_rows_of_a_few_cells_are_not_taken_for_those_of_all() -> None:
+    few, every = (fingerprint("index_placement", gather_inputs(profile="quick", tiers=pair, seed=1)) for pair in ("", "today-server"))
+    assert few.differing(every) == ["pair of few cells"]
+    few, every = (fingerprint("read_latency", gather_inputs(profile=name, tiers="", seed=1)) for name in ("quick", "full"))
+    assert "pair of few cells" not in few.inputs.keys() | every.inputs.keys()
+
+
+def test_a_profile_may_name_no_other_pair_as_that_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "load_profile", lambda name: load_profile(name).model_copy(update={"today": "local"}))
+    with pytest.raises(InputError, match="today is 'local': must be a pair of data/tiers with source"):
+        gather_inputs(profile="quick", tiers="", seed=1)
+
+
+@pytest.mark.parametrize(("profile", "minutes"), [("quick", 10), ("full", 100)])
+def test_the_whole_run_stays_within_its_minutes(profile: str, minutes: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimate, "listen", lambda: QUIET)  # how quiet the machine is changes no minute at the recorded pace
+    assert estimate.plan_of(gather_inputs(profile=profile, tiers="", seed=1)).minutes <= minutes
+
+
+CLAIMS = {claim.id: claim for claim in load_claims().claims}
+
+
+@pytest.mark.parametrize(
+    ("claim", "interval", "expected"),
+    [
+        ("M1", (0.3, 0.9), Still.MATTERS),  # the index alone leaves less of the time
+        ("M1", (0.3, 0.95), Still.OPEN),
+        ("M1", (0.95, 1.05), Still.HARDLY),
+        ("M1", (1.2, 1.4), Still.REVERSED),
+        ("V1", (1.2, 1.4), Still.MATTERS),  # transactions: more of them
+        ("V1", (0.3, 0.9), Still.REVERSED),
+        ("V8", (1.11, 9.0), Still.MATTERS),  # an order, whose ratios lie above 1
+        ("V8", (None, None), Still.OPEN),
+    ],
+)
+def test_a_rule_matters_where_its_whole_interval_is_beyond_a_tenth(
+    claim: str, interval: tuple[float | None, float | None], expected: Still
+) -> None:
+    low, high = interval
+    assert still(CLAIMS[claim], Estimate(low, low, high, 5)) is expected
+
+
+def test_every_placement_that_a_statement_speaks_for_is_one_that_its_study_knows() -> None:
+    spoken = {claim.placement for claim in CLAIMS.values() if claim.placement}
+    assert spoken <= {*places(), "all hdd", "all ssd"}
+    assert {"M1", "V1", "V2", "V7", "H9", "H10", "H13"} <= {name for name, claim in CLAIMS.items() if claim.placement}
+    assert not any(claim.placement for name, claim in CLAIMS.items() if name[0] in "LR"), "no placement is in question"
+
+
+def test_what_lies_on_the_slow_volume_saves_the_difference_of_the_two_prices() -> None:
+    """By hand: a TiB of io2 is 128 USD and its 16,000 IOPS 1,040 a month, a GiB of gp3 0.08; nine tenths of a TiB are moved off."""
+    money = saved({"hdd": 0.9, "ssd": 0.1}, AWS, BOOK)
+    assert money.value == pytest.approx(0.9 * 1024 * (0.125 - 0.08))
+    assert money.low < money.value < money.high
+
+
+def test_a_small_fast_volume_is_sold_no_more_iops_than_its_size_carries() -> None:
+    """16,000 IOPS need 16 GiB: on a hundredth of a TiB, 10.24 GiB, there are 10,240."""
+    bill = room_bill("io2", 1024 * GIB / 100, BOOK)
+    assert bill.cost(BOOK) / 12 == pytest.approx(10.24 * 0.125 + 10_240 * 0.065)
+
+
+def test_drives_are_paid_by_the_share_of_their_room() -> None:
+    half, whole = (room_bill("exos-x24-raid10-x4", size * 1e12, BOOK).cost(BOOK) for size in (24, 48))
+    assert 2 * half == pytest.approx(whole)
+    assert room_bill("gp3", 0.0, BOOK).a_year == {}
+
+
+def test_what_is_fast_costs_more_and_says_so() -> None:
+    assert saved({"hdd": 0.0, "ssd": 1.0}, SERVER, BOOK, beside="hdd").value < 0 < saved({"hdd": 1.0, "ssd": 0.0}, SERVER, BOOK).value
+
+
+def test_a_device_at_the_ends_of_its_band() -> None:
+    gp3 = load_device("gp3")
+    assert isinstance(gp3, CloudSpec)
+    assert set(banded(gp3)) == {"read_latency", "write_latency"}
+    quick, slow = (at_end(gp3, quick=end) for end in (True, False))
+    assert isinstance(quick, CloudSpec)
+    assert isinstance(slow, CloudSpec)
+    assert (quick.read_latency.base, slow.read_latency.base) == pytest.approx((0.5e-3, 2e-3))
+    assert quick.max_iops == gp3.max_iops
+    assert at_end(load_device("mtron-3025"), quick=True) == load_device("mtron-3025"), "nothing of it has a band"
+    assert "member.full_seek" in banded(load_device(SERVER["hdd"]))
+
+
+RUN = "20260102-030405-quick-today0"
+
+
+@pytest.fixture
+def raw(tmp_path: Path) -> Path:
+    """A run of the census study on its own pair and on today's, where an index on SSD takes half as long."""
+    own = make_rows(run_id=RUN, ratios={("cold", state): 0.05 for state in ("FL", "PR", "NV")})
+    now = make_rows(run_id=RUN, pair="today-server", seed=1, ratios={("cold", state): 0.5 for state in ("FL", "PR", "NV")})
+    rows = pl.concat([own, now.filter(pl.col("cell").str.json_path_match("$.table") == "hdd")])
+    folder = save_run(tmp_path, rows)
+    written = load_manifest(folder)
+    pairs = {name: pair_file(load_pair(name)) for name in written.pairs}
+    written.model_copy(update={"profile": {**written.profile, "today": "today-server"}, "pairs": pairs}).save(folder)
+    return tmp_path
+
+
+def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    run = open_run(RUN)
+    claim = next(claim for claim in run.verdicts if claim.id == "M1")
+    assert claim.today is not None
+    assert [case.still for case in claim.today.cases] == [Still.MATTERS] * 3
+    assert claim.today.nearest.estimate == pytest.approx(0.5, rel=0.05)
+    assert str(claim.verdict) == "confirmed", "what is found today judges nothing"
+    found = today.now(run)
+    assert found is not None
+    cells = {claim.id: today.cell(found, claim) for claim in run.verdicts}
+    assert cells["M1"].startswith("**still matters**: 0.5")
+    assert "emulated" in cells["M1"]
+    assert " a TiB saves USD " in cells["M1"]
+    assert cells["L1"] == cells["R1"] == cells["M6"] == "not asked"
+    assert cells["V1"] == cells["H11"] == "not measured"
+    assert cells["H13"].startswith("not measured; a TiB saves USD ")
+    table = summary.claims(run)
+    assert table.header[-1] == "Today"
+    assert "9 of `exos-x24-raid10-x4` and 5 of `local-nvme`" in table.caption, "the caption says which part is band"
+    assert "member.full_seek (14 to 20" in today.bands(run).text
+
+
+def test_placements_stand_then_and_now_beside_each_other(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(raw))
+    table = today.table(open_run(RUN))
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    assert row[1] == "indexes on SSD"
+    assert row[2].startswith("5")  # then: a twentieth, in percent
+    assert row[3].startswith(("49", "50", "51"))
+
+
+def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(save_run(tmp_path, make_rows(run_id=RUN)).parent))
+    run = open_run(RUN)
+    assert "Today" not in summary.claims(run).header
+    assert isinstance(today.table(run), Sentence)
+
+
+def test_a_drive_of_no_make_is_priced_as_flash_for_servers() -> None:
+    assert load_hardware().drives["local-nvme"].price == load_hardware().drives["micron-7450"].price
+    assert Substrate.EMULATED in {tier.substrate for tier in load_pair("today-server").tiers.values()}
