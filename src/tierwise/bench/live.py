@@ -77,13 +77,15 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int
     """Return every execution that a run of `inputs` has of `study` on `pair`; in the first block a sample is also waited for.
 
     A study that has waited trials of its own has them in every block, where it can be counted at all; the few trials on the pair of today
-    have no sample.
+    have no sample and, since they are judged nowhere, one draw of data.
     """
     asked = study.trials(inputs.profile, pair)
     counted = is_counted(asked, pair, inputs)
     asked = tuple(trial for trial in asked if counted or not trial.waited)
+    is_today = pair.name == inputs.profile.today
+    asked = tuple(replace(trial, replicated=False) for trial in asked) if is_today else asked
     turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if counted and pair.name != inputs.profile.today and not any(trial.waited for trial in asked):
+    if counted and not is_today and not any(trial.waited for trial in asked):
         turns += interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
     ordered = sorted(turns, key=lambda turn: turn.lab)
     return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]

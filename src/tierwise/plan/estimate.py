@@ -144,7 +144,7 @@ def _line(name: str, pair: Pair, inputs: Inputs, lab_s: float) -> Line:
         counted = is_counted(study.trials(inputs.profile, pair), pair, inputs)
     prospect = Prospect(inputs.profile, pair, trials, inputs.sources, inputs.seed, counted, waited)
     found = _forecast(name, prospect)
-    labs_s = 0.0 if isinstance(study, SimulatedStudy) or not trials else lab_s * (blocks - 1)
+    labs_s = 0.0 if isinstance(study, SimulatedStudy) or not trials else lab_s * (prospect.labs(blocks) - 1)
     models_alone = isinstance(study, SimulatedStudy) and all(trial.preparation != LIVE for trial in trials)
     return Line(
         study=name,

@@ -49,6 +49,10 @@ class Prospect(Generic[C]):
     counted: bool = False
     waited: Sequence[Trial[C]] = ()
 
+    def labs(self, blocks: int) -> int:
+        """Return how many labs, each with its data, so many blocks have."""
+        return blocks if any(trial.replicated for trial in self.trials) else 1
+
     def real_s(self, counted_s: float, share: float) -> float:
         """Our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
         return counted_s * (share if self.counted else 1.0)

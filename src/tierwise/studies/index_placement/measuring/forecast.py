@@ -77,7 +77,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     blocks = prospect.profile.blocks
     preparations = blocks * len({trial.preparation for trial in prospect.trials})
     host_s = constants.open_s + constants.describe_s + (rows * constants.describe_row_s if asks_planner else 0.0)
-    host_s += rows * blocks * (constants.draw_row_s + len(replicated) * constants.load_row_s)
+    host_s += rows * prospect.labs(blocks) * (constants.draw_row_s + len(replicated) * constants.load_row_s)
     host_s += rows * len(copies - replicated) * constants.copy_row_s
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)
     device_s = 0.0

@@ -30,7 +30,8 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
         return asked.settle_s + asked.window_s[trial.cell.wal]
 
     moves = len({trial.cell.wal for trial in prospect.trials})
-    host_s = constants.open_s + asked.blocks * (constants.fill_s + len(prospect.trials) * constants.trial_s + moves * constants.move_s)
+    host_s = constants.open_s + prospect.labs(asked.blocks) * constants.fill_s
+    host_s += asked.blocks * (len(prospect.trials) * constants.trial_s + moves * constants.move_s)
     windows_s = asked.blocks * sum(prospect.real_s(window_s(one), constants.real_share[one.cell.wal]) for one in prospect.trials)
     host_s += windows_s if prospect.counted else 0.0
     host_s += len(prospect.waited) * (constants.trial_s + constants.move_s)
