@@ -20,6 +20,7 @@ class Kind(StrEnum):
 
     RATIO = "ratio"  # a ratio of paired times lies within bounds, in every case
     ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every case
+    SHARE = "share"  # a share of what was counted lies within bounds, in every case
     ORDER = "order"  # one case's value is greater than another's
     PRESENCE = "presence"  # something is seen: a value of 1 in a block, 0 where it is not
     COST = "cost"  # a sum of money or a break-even; judged over the price band, by costs
@@ -128,7 +129,7 @@ class Claim(Strict):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
-        bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE}
+        bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE}
         rules = {
             "bounds": bounded or (self.kind in {Kind.COST, Kind.ORDER} and self.bounds is not None),
             "bounds_how": self.bounds is not None,

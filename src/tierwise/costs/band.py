@@ -10,6 +10,8 @@ from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
 from tierwise.core.words import IoArm, Substrate
 
+EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
+"""The condition of a verdict on a band without a width."""
 CROSSES: Final = "the bound lies within the price band"
 
 Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
@@ -32,7 +34,7 @@ def _found(claim: Claim, bands: Cases, arm: IoArm) -> ArmVerdict:
     assert decider.low is not None, "a band has two ends"
     assert decider.high is not None, "a band has two ends"
     return ArmVerdict(
-        **dict(ruled(outcome)),
+        **dict(ruled(outcome, cases=cases)),
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
@@ -53,6 +55,7 @@ def _case(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float]
         high=high,
         pairs=0,
         flagged=0,
+        conditions=(EXACT,) if low == high else (),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 

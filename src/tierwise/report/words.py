@@ -10,7 +10,7 @@ from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import studies
-from tierwise.report.formats import DASH, count, escaped, interval, number, tied
+from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
@@ -27,6 +27,8 @@ CASES: Final[dict[str, str]] = _named("cases")
 """Case in the rows, as a state of the census -> its name."""
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
+LEAST_P: Final = 0.0001
+"""The smallest p-value that is told as it is."""
 NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
@@ -67,6 +69,27 @@ def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
     if what.low is None or what.high is None:
         return f"{number(what.estimate)} (no interval)"
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
+
+
+def tested(case: CaseVerdict) -> str:
+    """Return the p-values of a case: its own, and after Holm's correction where it is one of several; a dash where it has none."""
+    if case.p_value is None or case.p_holm is None:
+        return DASH
+    own, holm = (f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}" for value in (case.p_value, case.p_holm))
+    return own if own == holm else f"{own}; {holm}"
+
+
+def found(judgement: Judgement | ArmVerdict) -> str:
+    """Return what was found in each case that is judged, none hidden by another, with its repeats."""
+    if not judgement.cases:
+        return estimated(judgement)
+    ways = len({case.arm for case in judgement.cases}) > 1
+    return "; ".join(
+        f"{case_name(case.case)} {estimated(case)}"
+        + (f", {ARMS[case.arm]}" if ways else "")
+        + (f", n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else "")
+        for case in judgement.cases
+    )
 
 
 def bounds(claim: ClaimVerdict) -> str:

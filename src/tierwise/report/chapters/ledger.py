@@ -9,10 +9,10 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, tied
+from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, quoted
+from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, found, marked, quoted, tested
 
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where there is no second run to tell it from."""
@@ -63,6 +63,34 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
     )
 
 
+def cases(run: Run) -> Table | Sentence:
+    """Tabulate every case of the claims that have several, with the p-values by which one of them contradicts."""
+    several = [claim for claim in run.verdicts if len(claim.cases) > 1]
+    rows = [
+        [
+            claim.id,
+            case_name(case.case) + (f", {ARMS[case.arm]}" if len(claim.rests_on) > 1 else ""),
+            f"{estimated(case)}, n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else estimated(case),
+            tested(case),
+            marked(case.verdict),
+        ]
+        for claim in several
+        for case in claim.cases
+    ]
+    if not rows:
+        return Sentence("No statement of several cases was measured.")
+    stamps = sorted({str(claim.substrate) for claim in several})
+    return Table(
+        ["Claim", "Case", "Found (95 % interval)", "p; after Holm", "Verdict"],
+        rows,
+        f"Every case of the statements that speak of several (**{'**, **'.join(stamps)}**), n repeats each. Intervals are of the case "
+        "alone. p: of the true value being the bound that the estimate lies beyond, 1 inside the bounds; after Holm, corrected for all "
+        "cases of the statement, by which one contradicts it. A band of prices has none. "
+        f"{run.stamp}, n = {count(len(rows))} cases. {INPUT}",
+        align="lllrl",
+    )
+
+
 def fits(run: Run, ledger: pl.DataFrame) -> Table | Sentence:
     """Tabulate the claims that rest on a fit, with what is left to be wrong."""
     shown = ledger.filter(pl.col("fitted").is_not_null())
@@ -82,14 +110,13 @@ def reported(run: Run, ledger: pl.DataFrame) -> Table:
 
 
 def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, object]:
-    where = f", {case_name(claim.deciding_case)}" if claim.deciding_case and claim.estimate is not None else ""
     stamp = f", **{claim.substrate}**" if claim.substrate else ""
     fitted = claim.fitted
     return {
         "claim": claim.id,
         "quotation": quoted(claim),
         "bounds": bounds(claim),
-        "found": f"{estimated(claim)}{where}{stamp}",
+        "found": f"{found(claim)}{stamp}",
         "estimate": claim.estimate,
         "low": claim.low,
         "high": claim.high,

@@ -90,8 +90,10 @@ where reads >= 0.01 * total and reads > below and reads >= above;
 create temp view read_latency_modes as
 from read_latency_modes_in('read_latency_buckets', 'read_latency_whole_buckets');
 
--- One row for each window and tablespace. `mode_us`: the middle (of logarithms) of its fullest bucket. `times_ssd`: its mean read over that
--- of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
+-- One row for each window and tablespace. `mode_us`: the mode of its histogram as of grouped data, on the log scale: in the fullest bucket,
+-- the nearer to a neighbour the more reads that has, so that it differs from window to window as they do. `share_250_us`: share of the
+-- reads from 262 to 524 us, half a read added on either side, so that neither none nor all is a share without odds. `times_ssd`: its mean
+-- read over that of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
 -- and 32 ms, of disks, one above the other; in that of the ssd, a mode of about 1 ms (0.52 to 2.1) above the fullest bucket.
 -- A window without the reads that memory served says nothing of `all`.
 create temp view read_latency as
@@ -111,8 +113,17 @@ with each as (
     group by all
 ),
 full_bucket as (
-    select run_id, pair, arm, block, tablespace, arg_max(bucket, reads) as bucket, max(reads) as held
-    from read_latency_buckets
+    select
+        run_id, pair, arm, block, tablespace,
+        arg_max(bucket, reads) as bucket,
+        max(reads) as held,
+        coalesce(max(reads) filter (bucket = fullest - 1), 0) as below,
+        coalesce(max(reads) filter (bucket = fullest + 1), 0) as above,
+        coalesce(max(reads) filter (bucket = 18), 0) as at_250_us
+    from (
+        select *, arg_max(bucket, reads) over (partition by run_id, pair, arm, block, tablespace) as fullest
+        from read_latency_buckets
+    )
     group by all
 ),
 zones as (
@@ -134,7 +145,8 @@ select
     each.tablespace,
     each.reads,
     1e6 * each.waited_s / each.reads as mean_us,
-    2 ** (full_bucket.bucket + 0.5) / 1000 as mode_us,
+    2 ** (bucket + coalesce((held - below) / nullif(2 * held - below - above, 0), 0.5)) / 1000 as mode_us,
+    (at_250_us + 0.5) / (each.reads + 1) as share_250_us,
     full_bucket.bucket as mode_bucket,
     full_bucket.held / each.reads as mode_share,
     (each.waited_s / each.reads) / max(each.waited_s / each.reads) filter (each.tablespace = 'ssd')
