@@ -1,6 +1,7 @@
 """A valid run folder of the study `read_latency` with chosen histograms, fabricated for tests of the reading side only."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -29,13 +30,22 @@ TRIAL: Final = "arm=buffered/load=mixed"
 
 
 def latency_run(
-    raw: Path, histograms: Histograms = AS_PUBLISHED, *, blocks: int = 5, flags: tuple[str, ...] = (), recorder: str = "bpftrace"
+    raw: Path,
+    histograms: Histograms = AS_PUBLISHED,
+    *,
+    blocks: int = 5,
+    flags: tuple[str, ...] = (),
+    recorder: str = "bpftrace",
+    arms: Mapping[str, Histograms] | None = None,
 ) -> Path:
     """A complete run whose windows have `histograms`, together as they stand; every read takes what the middle of its bucket says."""
     parts = []
     for block in range(blocks):
         held = of_block(histograms, block)
         timing = _timing(held, _singles(held, recorder), flags, recorder, block)
+        if arms:
+            replayed = {name: _told(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in arms.items()}
+            timing = replace(timing, proof={**timing.proof, "arms": replayed})
         origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
         parts.append(frame(origin, [timing]))
     folder = save_run(raw, pl.concat(parts))
@@ -58,14 +68,7 @@ def _shifted(held: Mapping[int, int], reads: int) -> Mapping[int, int]:
 
 
 def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, block: int) -> Timing:
-    spaces = {
-        space: {
-            "reads": sum(held.values()),
-            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
-            "buckets": {str(bucket): n for bucket, n in held.items()},
-        }
-        for space, held in histograms.items()
-    }
+    spaces = _told(histograms, singles)
     reads = singles.height
     return Timing(
         cell={"arm": "buffered", "load": "mixed"},
@@ -85,6 +88,18 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
         proof={"recorder": recorder, "recorded": reads, "server": {"reads": reads, "waited_s": 20.0}, "tablespaces": spaces},
         flags=flags,
     )
+
+
+def _told(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
+    """As the proof of a window has them."""
+    return {
+        space: {
+            "reads": sum(held.values()),
+            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
+            "buckets": {str(bucket): n for bucket, n in held.items()},
+        }
+        for space, held in histograms.items()
+    }
 
 
 def _singles(histograms: Histograms, recorder: str) -> pl.DataFrame:

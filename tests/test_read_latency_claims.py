@@ -61,7 +61,7 @@ def test_a_read_falls_into_the_bucket_of_the_published_histograms() -> None:
 def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) -> None:
     latency_run(tmp_path)
     with open_views(tmp_path, RUN) as connection:
-        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)).to_arrow()
+        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), variant=pl.lit(""), block=pl.lit(0)).to_arrow()
         connection.register("source", table)
         rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source', 'source') order by all").fetchall()
     found = {space: [(bucket, zone) for name, bucket, zone in rows if name == space] for space, _, _ in rows}
