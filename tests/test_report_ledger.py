@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.open_claims import Cause
 from tierwise.report.chapters import ledger
 from tierwise.report.display import Table
 from tierwise.report.figures import verdicts
@@ -68,6 +69,15 @@ def test_every_case_of_several_is_shown_with_its_interval_and_its_p_values(run: 
     for claim, case in several:
         (found,) = strip.filter(claim=claim.id)["found"]
         assert estimated(case) in found
+
+
+def test_rules_that_changed_stand_with_the_verdict_under_either(run: Run) -> None:
+    rows = {row[0]: row[1:] for row in ledger.changed(run).rows}
+    assert {claim.id for claim in load_claims().claims if claim.before} <= rows.keys()
+    assert rows["L2"][1:] == ["**contradicted**", "**contradicted**"]
+    told = {claim.id: claim for claim in run.verdicts}
+    for name in rows.keys() - {claim.id for claim in load_claims().claims if claim.before}:
+        assert told[name].cause in {Cause.FLAT, Cause.CHANCE}, "nothing else was changed for every claim"
 
 
 def test_the_tables_fit_a_page(run: Run, table: pl.DataFrame) -> None:

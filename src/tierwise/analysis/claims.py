@@ -98,6 +98,14 @@ class Fitted(Strict):
     left: str = Field(min_length=1, description="what is left to be wrong")
 
 
+class Before(Strict):
+    """The rule by which a claim was judged until it was changed after results had been seen."""
+
+    rule: str = Field(min_length=1)
+    bounds: Bounds | None = Field(default=None, description="absent: as they are")
+    value: Name | None = Field(default=None, description="the column that held the value; absent: as it is")
+
+
 class Facts(Strict):
     """What a reported claim can show: one entry of a study's facts in the manifest."""
 
@@ -121,6 +129,7 @@ class Claim(Strict):
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
+    before: Before | None = None
 
     @property
     def source(self) -> str:

@@ -125,7 +125,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
         if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
-            verdict, conditions = _by_interval(bounds, estimate), conditions | {COUNTED}
+            verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTED}
     return CaseVerdict(
         case=series.case,
         arm=series.arm,
@@ -251,10 +251,11 @@ def _of_few(case: CaseVerdict) -> Outcome:
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:
     """Return the verdict on one estimate: by its whole interval, undecided where that holds a bound, has no width or there is none."""
-    return Verdict.UNDECIDED if estimate.flat else _by_interval(bounds, estimate)
+    return Verdict.UNDECIDED if estimate.flat else by_interval(bounds, estimate)
 
 
-def _by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
+def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
+    """Return the verdict by the whole interval, whatever its width."""
     if estimate.interval is None:
         return Verdict.UNDECIDED
     if bounds.contain(*estimate.interval):

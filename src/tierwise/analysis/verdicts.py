@@ -146,8 +146,9 @@ def _cases(judgement: Judgement) -> list[str]:
     lines = []
     for case in judgement.cases:
         value = "none" if case.estimate is None else f"{case.estimate:.3g} ({_interval(case.low, case.high)})"
+        repeats = f", {case.pairs} repeats" if case.pairs else ""
         tested = "" if case.p_value is None else f"; p {case.p_value:.2g}, after Holm {case.p_holm:.2g}"
-        lines.append(f"        {case.case} {value}, {case.arm}, {case.pairs} repeats{tested}: {case.verdict}")
+        lines.append(f"        {case.case} {value}, {case.arm}{repeats}{tested}: {case.verdict}")
     return lines
 
 

@@ -1,6 +1,6 @@
 """How far one price may move before a ranking by cost changes: exact, because every cost is linear in every price."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
@@ -54,6 +54,12 @@ def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[flo
     corners = [dict(zip(items, corner, strict=True)) for corner in product(*({low, high} for low, high in bands))]
     ratios = [_at(numerator, corner) / _at(denominator, corner) for corner in corners]
     return min(ratios), max(ratios)
+
+
+def read_once(bills: Iterable[Bill], book: Book) -> str:
+    """Return which prices behind `bills` were read only once, as a condition of what is found over their bands; empty where none was."""
+    lone = sorted({item for bill in bills for item, amount in bill.a_year.items() if amount and book.lone(item)})
+    return f"half to twice is assumed of prices that were read once: {', '.join(lone)}" if lone else ""
 
 
 def _at(bill: Bill, each: Mapping[str, float]) -> float:

@@ -4,6 +4,9 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.before import verdict_before
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.flipping import BY_INTERVAL
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
@@ -88,6 +91,23 @@ def cases(run: Run) -> Table | Sentence:
         "cases of the statement, by which one contradicts it. A band of prices has none. "
         f"{run.stamp}, n = {count(len(rows))} cases. {INPUT}",
         align="lllrl",
+    )
+
+
+def changed(run: Run) -> Table:
+    """Tabulate the statements whose rule was changed, or that the rules of before would give another verdict, with both verdicts."""
+    rows = []
+    for claim, told in zip(load_claims().claims, run.verdicts, strict=True):
+        then = verdict_before(run.connection, claim, told)
+        if claim.before or (then is not None and then is not told.verdict and told.verdict in BY_INTERVAL):
+            rule = claim.before.rule if claim.before else "each interval alone, whatever its width"
+            rows.append([claim.id, rule, marked(then) if then else DASH, marked(told.verdict)])
+    return Table(
+        ["Claim", "Rule before", "Verdict under it", "Verdict now"],
+        rows,
+        "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
+        "of cases, intervals of no width) would give another verdict, judged by either on the rows of this run. "
+        f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
 
 

@@ -164,6 +164,7 @@ select
     1e6 * each.waited_s / each.reads as mean_us,
     2 ** (bucket + coalesce((held - below) / nullif(2 * held - below - above, 0), 0.5)) / 1000 as mode_us,
     (at_250_us + 0.5) / (each.reads + 1) as share_250_us,
+    2 ** (full_bucket.bucket + 0.5) / 1000 as mode_middle_us,
     full_bucket.bucket as mode_bucket,
     full_bucket.held / each.reads as mode_share,
     (each.waited_s / each.reads) / max(each.waited_s / each.reads) filter (each.tablespace = 'ssd')
