@@ -90,7 +90,7 @@ class ReadWindow:
     recorder: str
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
     logs: dict[str, pl.DataFrame] = field(default_factory=dict)
-    """By tier everything that its device was asked (`Mount.requests`), where the emulator records."""
+    """What each tier's device was asked (`Mount.requests`), by tier, where the emulator records."""
 
     @contextmanager
     def open(self) -> Iterator[None]:
