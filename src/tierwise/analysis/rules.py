@@ -7,7 +7,7 @@ without a width decides nothing, unless counts are judged. Where both ways of I/
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -86,7 +86,7 @@ class CaseVerdict(Strict):
     @property
     def as_estimate(self) -> Estimate:
         """What was estimated, without what it is held against."""
-        return Estimate(self.estimate, self.low, self.high, self.pairs, self.freedom)
+        return Estimate(self.estimate, self.low, self.high, self.pairs, freedom=self.freedom)
 
 
 def needed_bounds(claim: Claim) -> Bounds | None:
@@ -119,9 +119,9 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
         if claim.kind is Kind.SHARE:
-            estimate, p_value = _share(bounds, values)
+            estimate, p_value = _share(bounds, series.values)
         else:
-            estimate = geometric_estimate(values)
+            estimate = geometric_estimate(series.values)
             p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
         if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
@@ -143,12 +143,12 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
     )
 
 
-def _share(bounds: Bounds, shares: Sequence[float]) -> tuple[Estimate, float | None]:
+def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
     """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
-    estimate = geometric_estimate([_odds(share) for share in shares])
+    estimate = geometric_estimate({block: _odds(share) for block, share in shares.items()})
     sides = {name: _odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
     value, low, high = (None if odds is None else odds / (1 + odds) for odds in (estimate.value, estimate.low, estimate.high))
-    return Estimate(value, low, high, estimate.repeats, estimate.freedom), p_beyond(bounds.model_copy(update=sides), estimate)
+    return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)
 
 
 def _odds(share: float) -> float:

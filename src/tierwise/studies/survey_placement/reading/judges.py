@@ -62,7 +62,7 @@ def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> C
     assert plan.high is not None, "the plan has an interval"
     assert bounds.lower is not None, "a number of jobs is held against the least"
     placement, query = key
-    estimate = Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs, plan.pairs - 1)
+    estimate = Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs, freedom=plan.pairs - 1)
     return CaseVerdict(
         case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
         arm=arm,
