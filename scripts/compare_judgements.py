@@ -24,7 +24,7 @@ RENAMED: Final[dict[int, dict[str, str]]] = {
     4: {"states": "cases", "deciding_state": "deciding_case", "states.state": "case"},
 }
 """Version of the JSON -> field before, of such an object or with a dot of those in a list of it -> field since then."""
-NEW: Final[dict[int, tuple[str, ...]]] = {3: ("verdict", "conditions")}
+NEW: Final[dict[int, tuple[str, ...]]] = {3: ("verdict", "conditions"), 5: ("cases.freedom", "cases.p_value", "cases.p_holm")}
 """Version of the JSON -> fields that such an object did not have before."""
 
 

@@ -1,6 +1,7 @@
 """A valid run folder of the study `read_latency` with chosen histograms, fabricated for tests of the reading side only."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Final
@@ -29,13 +30,22 @@ TRIAL: Final = "arm=buffered/load=mixed"
 
 
 def latency_run(
-    raw: Path, histograms: Histograms = AS_PUBLISHED, *, blocks: int = 5, flags: tuple[str, ...] = (), recorder: str = "bpftrace"
+    raw: Path,
+    histograms: Histograms = AS_PUBLISHED,
+    *,
+    blocks: int = 5,
+    flags: tuple[str, ...] = (),
+    recorder: str = "bpftrace",
+    arms: Mapping[str, Histograms] | None = None,
 ) -> Path:
-    """A complete run whose windows all have `histograms`; every read takes what the middle of its bucket says."""
+    """A complete run whose windows have `histograms`, together as they stand; every read takes what the middle of its bucket says."""
     parts = []
     for block in range(blocks):
-        singles = _singles(histograms, recorder)
-        timing = _timing(histograms, singles, flags, recorder, block)
+        held = of_block(histograms, block)
+        timing = _timing(held, _singles(held, recorder), flags, recorder, block)
+        if arms:
+            replayed = {name: _told(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in arms.items()}
+            timing = replace(timing, proof={**timing.proof, "arms": replayed})
         origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
         parts.append(frame(origin, [timing]))
     folder = save_run(raw, pl.concat(parts))
@@ -43,19 +53,22 @@ def latency_run(
     studies = tuple(study.model_copy(update={"name": "read_latency"}) for study in manifest.studies)
     manifest.model_copy(update={"studies": studies}).save(folder)
     for block in range(blocks):
-        write_reads(folder, TraceKey("read_latency", "source-l", TRIAL), block, _singles(histograms, recorder))
+        write_reads(folder, TraceKey("read_latency", "source-l", TRIAL), block, _singles(of_block(histograms, block), recorder))
     return folder
 
 
+def of_block(histograms: Histograms, block: int) -> Histograms:
+    """`histograms` with up to two reads of the fullest bucket in the next fullest, or back: five blocks differ, their sum does not."""
+    return {space: _shifted(held, block % 5 - 2) for space, held in histograms.items()}
+
+
+def _shifted(held: Mapping[int, int], reads: int) -> Mapping[int, int]:
+    first, *others = sorted(held, key=lambda bucket: (-held[bucket], bucket))
+    return {**held, first: held[first] - reads, others[0]: held[others[0]] + reads} if others else held
+
+
 def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, block: int) -> Timing:
-    spaces = {
-        space: {
-            "reads": sum(held.values()),
-            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
-            "buckets": {str(bucket): n for bucket, n in held.items()},
-        }
-        for space, held in histograms.items()
-    }
+    spaces = _told(histograms, singles)
     reads = singles.height
     return Timing(
         cell={"arm": "buffered", "load": "mixed"},
@@ -75,6 +88,18 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
         proof={"recorder": recorder, "recorded": reads, "server": {"reads": reads, "waited_s": 20.0}, "tablespaces": spaces},
         flags=flags,
     )
+
+
+def _told(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
+    """As the proof of a window has them."""
+    return {
+        space: {
+            "reads": sum(held.values()),
+            "waited_s": float(singles.filter(tablespace=space)["latency_s"].sum()),
+            "buckets": {str(bucket): n for bucket, n in held.items()},
+        }
+        for space, held in histograms.items()
+    }
 
 
 def _singles(histograms: Histograms, recorder: str) -> pl.DataFrame:

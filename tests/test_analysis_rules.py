@@ -1,13 +1,16 @@
 """Each rule by which an interval becomes a verdict, with its boundary cases."""
 
+import random
 from collections.abc import Sequence
+from math import exp
 from typing import Any
 
 import pytest
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict, combine, deciding, judge_series, order_series
+from tierwise.analysis.rules import COUNTED, CaseVerdict, Outcome, Series, Verdict, combine, corrected, deciding, judge_series, order_series
+from tierwise.analysis.statistics import holm
 from tierwise.core.words import IoArm, Substrate
 
 CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
@@ -78,6 +81,36 @@ def test_four_pairs_estimate_and_decide_nothing() -> None:
     assert (judged.low, judged.high, judged.pairs, judged.verdict) == (None, None, 4, UNDECIDED)
 
 
+def test_repeats_that_do_not_differ_decide_nothing() -> None:
+    """Their interval has no width, and would confirm or contradict whatever the bound is."""
+    judged = judge_series(bounded(0.03, 0.10), series([0.06] * 5))
+    assert (judged.low, judged.high) == pytest.approx((0.06, 0.06))
+    assert (judged.verdict, judged.p_value) == (UNDECIDED, None)
+    assert combine([judged], expected=1).cause is Cause.FLAT
+
+
+@pytest.mark.parametrize(
+    ("shares", "verdict", "conditions"),
+    [
+        ([0.76, 0.77, 0.78, 0.77, 0.76], CONFIRMED, ()),
+        ([0.01, 0.02, 0.03, 0.02, 0.01], CONTRADICTED, ()),
+        ([0.9, 0.2, 0.9, 0.2, 0.9], UNDECIDED, ()),
+        ([0.001] * 5, CONTRADICTED, (COUNTED,)),
+        ([0.999] * 5, CONFIRMED, (COUNTED,)),
+    ],
+)
+def test_a_share_is_judged_on_its_odds_and_where_no_block_differs_as_a_count(
+    shares: list[float], verdict: Verdict, conditions: tuple[str, ...]
+) -> None:
+    most = claim("share", bounds={"lower": 0.5, "strict": True}, bounds_how="stated")
+    judged = judge_series(most, series(shares))
+    assert (judged.verdict, judged.conditions) == (verdict, conditions)
+    assert judged.estimate is not None
+    assert judged.low is not None
+    assert judged.high is not None
+    assert 0 < judged.low <= judged.estimate <= judged.high < 1
+
+
 def test_absolute_values_follow_the_same_rule() -> None:
     tps = claim("absolute", bounds={"lower": 3000.0, "strict": True}, bounds_how="stated")
     assert judge_series(tps, series(around(3500))).verdict is CONFIRMED
@@ -140,6 +173,60 @@ def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both()
 )
 def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: Verdict) -> None:
     assert judge_series(claim("presence"), series(seen)).verdict is verdict
+
+
+# several cases: corrected for their number
+
+
+@pytest.mark.parametrize("value", [0.02, 0.029, 0.03, 0.05, 0.1, 0.103, 0.5])
+def test_of_one_case_the_p_value_says_what_the_interval_says(value: float) -> None:
+    judged = judge_series(bounded(0.03, 0.10), series(around(value)))
+    assert judged.p_value is not None
+    assert (judged.p_value < 0.05) == (judged.verdict is CONTRADICTED)
+    (alone,) = corrected([judged])
+    assert (alone.p_holm, alone.verdict) == (judged.p_value, judged.verdict)
+
+
+def test_holm_steps_down() -> None:
+    assert holm([0.01, 0.04, 0.03, 0.5]) == pytest.approx([0.04, 0.09, 0.09, 0.5])
+    assert holm([0.6, 0.7]) == pytest.approx([1.0, 1.0])
+    assert holm([]) == []
+
+
+def test_what_one_case_of_many_does_by_chance_contradicts_only_after_holm() -> None:
+    inside = [judge_series(bounded(0.03, 0.10), series(around(0.06), case=str(number))) for number in range(7)]
+    outside = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02), case="far"))
+    assert outside.p_value is not None
+    assert 0.05 / 8 < outside.p_value < 0.05, "outside alone, not among eight"
+    assert combine(corrected([outside]), expected=1).verdict is CONTRADICTED
+    among = corrected([*inside, outside])
+    assert (among[-1].low, among[-1].high) == (outside.low, outside.high), "intervals are not adjusted"
+    assert combine(among, expected=8) == Outcome(UNDECIDED, Cause.CHANCE, f"{Cause.CHANCE}: far")
+    certain = judge_series(bounded(0.03, 0.10), series(around(0.5), case="far"))
+    assert combine(corrected([*inside, certain]), expected=8).verdict is CONTRADICTED
+
+
+def test_each_way_of_io_is_corrected_by_itself() -> None:
+    one = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02)))
+    other = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02), arm=IoArm.BUFFERED))
+    assert {case.verdict for case in corrected([one, other])} == {CONTRADICTED}
+
+
+@pytest.mark.parametrize("cases", [8, 12])
+@pytest.mark.parametrize("shared", [0.0, 1.0], ids=["independent", "one base"])
+def test_true_ratios_are_contradicted_in_at_most_one_claim_of_twenty(cases: int, shared: float) -> None:
+    """Each true ratio is the bound itself, the worst that is still true; with one base all of a block share its scatter."""
+    draw, claims = random.Random(cases), 1000
+    names = [str(number) for number in range(cases)]
+    order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    corrected_wrong = plain_wrong = 0
+    for _ in range(claims):
+        base = [draw.gauss(0.0, 0.1) * shared for _ in range(5)]
+        judged = [judge_series(order, series([exp(common + draw.gauss(0.0, 0.1)) for common in base], case=name)) for name in names]
+        plain_wrong += combine(judged, expected=cases).verdict is CONTRADICTED
+        corrected_wrong += combine(corrected(judged), expected=cases).verdict is CONTRADICTED
+    assert corrected_wrong / claims <= 0.05
+    assert plain_wrong / claims > 0.06, "without the correction more of them are"
 
 
 # several cases, both arms

@@ -317,7 +317,7 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     make_run(tmp_path, ratios=AS_PUBLISHED)
     told = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert told.keys() == {"version", "claims"}
-    assert told["version"] == 4
+    assert told["version"] == 5
     objects = told["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:

@@ -75,6 +75,17 @@ def test_flagged_rows_and_data_that_fit_the_memory_are_left_out(connection: "Con
     assert cases(flagged) == PUBLISHED
 
 
+def test_a_verdict_says_which_prices_of_its_band_were_read_once() -> None:
+    book = load_book(THEN)
+    told = verdict_of("R10")
+    (condition,) = told.conditions
+    assert "ssd-m4-128gb" in condition
+    for item in condition.split(": ")[1].split(", "):
+        low, high = book.band(item)
+        assert high / low == pytest.approx(4), "half to twice"
+    assert not any("read once" in condition for condition in verdict_of("R11").conditions), "no price is in it"
+
+
 def test_three_ways_deliver_the_same_reads() -> None:
     book = load_book(THEN)
     three = ways(PUBLISHED[0], book)

@@ -81,7 +81,8 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     assert claim.bounds_how == "assumed"
     found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
     assert (found.verdict_text, found.deciding_case) == (
-        "undecided (the bound lies within the price band; needs prices that are known more closely)",
+        "undecided (the bound lies within the price band; half to twice is assumed of prices that were read once: electricity, "
+        "hdd-1tb-source-h, ssd-source-h; needs prices that are known more closely)",
         "SSDs over disks, 1 TB",
     )
     assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]

@@ -6,7 +6,7 @@ from drives import FLASH, anywhere, apart, cache, drive, in_order, iops, p
 from tierwise.core.units import GB, GIB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import SsdSpec, load_device
+from tierwise.devices.spec import Erase, SsdSpec, load_device
 
 READ, WRITE, FLUSH = Operation
 ALONE_S = 100e-6 + PAGE_BYTES / 500e6
@@ -42,6 +42,42 @@ def test_a_flush_waits_for_the_writes_before_it() -> None:
 def test_the_controller_takes_no_more_reads_than_it_can(depth: int) -> None:
     model = build(FLASH.model_copy(update={"max_read_iops": p(20_000, "IOPS")}))
     assert iops(model, anywhere(model, 4_000), depth=depth) == pytest.approx(min(20_000, depth / ALONE_S), rel=0.02)
+
+
+ERASING = FLASH.model_copy(update={"erase": Erase(latency=p(1.5, "ms"), block=p(64, "KiB"))})
+
+
+def test_flash_that_says_how_it_erases_is_as_any_other_until_it_is_asked() -> None:
+    model, plain = build(ERASING), build(FLASH)
+    assert drive(model, anywhere(model, 100)) == drive(plain, anywhere(plain, 100))
+
+
+def test_reads_wait_for_the_channel_that_holds_them_though_others_are_free() -> None:
+    model = build(ERASING, erasing=True)
+    for tag, page in enumerate((0, 4, 1)):  # of four channels; pages 0 and 4 lie in one
+        model.submit(0.0, tag, READ, page * PAGE_BYTES, PAGE_BYTES)
+    done = dict(model.advance(1.0))
+    assert done[0] == pytest.approx(ALONE_S)
+    assert done[1] == pytest.approx(2 * ALONE_S)
+    assert done[2] == pytest.approx(done[1] + PAGE_BYTES / 500e6), "on time, but behind on the link, which is first in, first out"
+
+
+def test_a_block_is_erased_each_time_that_as_much_was_written_and_holds_up_its_channel_alone() -> None:
+    model = build(ERASING, erasing=True)
+    for number in range(8):  # 64 KiB: one block
+        model.submit(0.0, number, WRITE, number * PAGE_BYTES, PAGE_BYTES)
+    written_s = max(done_s for _, done_s in model.advance(1e-2))
+    model.submit(1e-2, 8, READ, 7 * PAGE_BYTES, PAGE_BYTES)
+    assert written_s < 1e-2
+    assert dict(model.advance(1.0))[8] == pytest.approx(1e-2 + ALONE_S), "the block is erased by then"
+    model.reset()
+    for number in range(8):
+        model.submit(0.0, number, WRITE, number * PAGE_BYTES, PAGE_BYTES)
+    model.submit(written_s, 8, READ, 6 * PAGE_BYTES, PAGE_BYTES)
+    model.submit(written_s, 9, READ, 7 * PAGE_BYTES, PAGE_BYTES)
+    done = dict(model.advance(1.0))
+    assert done[8] == pytest.approx(written_s + ALONE_S)
+    assert done[9] == pytest.approx(written_s + 1.5e-3 + ALONE_S)
 
 
 OLD = FLASH.model_copy(update={"random_write_iops": p(100, "IOPS")})

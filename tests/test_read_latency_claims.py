@@ -8,8 +8,9 @@ import pytest
 from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.published import published_series
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import COUNTED, Verdict
 from tierwise.analysis.views import open_views
 from tierwise.report.rooms import judge_all
 from tierwise.studies.read_latency.reading.figures import READ_HISTOGRAMS, published
@@ -60,7 +61,7 @@ def test_a_read_falls_into_the_bucket_of_the_published_histograms() -> None:
 def test_the_method_finds_the_modes_that_the_source_speaks_of(tmp_path: Path) -> None:
     latency_run(tmp_path)
     with open_views(tmp_path, RUN) as connection:
-        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)).to_arrow()
+        table = published().with_columns(run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), variant=pl.lit(""), block=pl.lit(0)).to_arrow()
         connection.register("source", table)
         rows = connection.execute("select tablespace, bucket, zone from read_latency_modes_in('source', 'source') order by all").fetchall()
     found = {space: [(bucket, zone) for name, bucket, zone in rows if name == space] for space, _, _ in rows}
@@ -76,14 +77,22 @@ def test_histograms_like_the_published_ones_confirm_what_was_published(tmp_path:
     assert set(verdicts(tmp_path).values()) == {Verdict.CONFIRMED}
 
 
+def test_no_read_and_every_read_at_250_us_are_counts_and_judged_as_such(tmp_path: Path) -> None:
+    """No bucket has a neighbour, so that no block differs from another: modes decide nothing then, shares do."""
+    for name, bucket, verdict in (("none", 17, Verdict.CONTRADICTED), ("all", 18, Verdict.CONFIRMED)):
+        latency_run(tmp_path / name, with_buckets(ssd={bucket: 300}, hdd={22: 600}))
+        found = {one.id: one for one in judge_all(tmp_path / name, RUN)}
+        assert (found["L2"].verdict, found["L2"].conditions) == (verdict, (COUNTED,))
+        assert (found["L3"].verdict, found["L3"].cause) == (Verdict.UNDECIDED, Cause.FLAT)
+
+
 @pytest.mark.parametrize(
     ("changed", "contradicted"),
     [
-        ({"cached": {11: 40, 12: 20}}, {"L1"}),
         ({"ssd": {17: 300, 18: 60, 20: 200}}, {"L2"}),
-        ({"aux": {20: 5, 23: 60}}, {"L3", "L7"}),
+        ({"aux": {23: 9, 24: 60}}, {"L3", "L7"}),
         ({"ssd": {18: 300, 19: 120, 20: 60, 21: 30}}, {"L6"}),
-        ({"hdd": {18: 600}, "aux": {18: 100}}, {"L3", "L4", "L5"}),
+        ({"hdd": {18: 600, 19: 20}, "aux": {18: 100, 19: 9}}, {"L3", "L4", "L5"}),
     ],
 )
 def test_a_mode_elsewhere_contradicts_what_speaks_of_it(tmp_path: Path, changed: dict[str, dict[int, int]], contradicted: set[str]) -> None:
@@ -100,7 +109,6 @@ def test_the_emulators_log_alone_says_nothing_of_memory(tmp_path: Path) -> None:
     seen = {space: held for space, held in AS_PUBLISHED.items() if space != "cached"}
     latency_run(tmp_path, seen, flags=("unseen",), recorder="emulator")
     found = verdicts(tmp_path)
-    assert found["L1"] is Verdict.NOT_MEASURED
     assert found["L5"] is Verdict.UNDECIDED
     assert {found[name] for name in ("L2", "L3", "L4", "L6", "L7")} == {Verdict.CONFIRMED}
 

@@ -4,10 +4,13 @@ import polars as pl
 import pytest
 
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.open_claims import Cause
 from tierwise.report.chapters import ledger
 from tierwise.report.display import Table
+from tierwise.report.figures import verdicts
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
+from tierwise.report.words import estimated
 
 LONGEST_WORD = 25
 """Characters: what a column of six can hold on paper."""
@@ -55,8 +58,30 @@ def test_every_estimate_is_stamped_and_of_one_run(run: Run, table: pl.DataFrame)
         assert "alone" in row["agreeing"] or "agree" in row["agreeing"], row["claim"]
 
 
+def test_every_case_of_several_is_shown_with_its_interval_and_its_p_values(run: Run) -> None:
+    shown = ledger.cases(run)
+    assert isinstance(shown, Table)
+    several = [(claim, case) for claim in run.verdicts if len(claim.cases) > 1 for case in claim.cases]
+    assert [row[0] for row in shown.rows] == [claim.id for claim, _ in several]
+    assert all(row[2].startswith(estimated(case)) for row, (_, case) in zip(shown.rows, several, strict=True))
+    assert any("; " in row[3] for row in shown.rows), "Holm's correction is more than the p-value"
+    strip = verdicts.judged(run)
+    for claim, case in several:
+        (found,) = strip.filter(claim=claim.id)["found"]
+        assert estimated(case) in found
+
+
+def test_rules_that_changed_stand_with_the_verdict_under_either(run: Run) -> None:
+    rows = {row[0]: row[1:] for row in ledger.changed(run).rows}
+    assert {claim.id for claim in load_claims().claims if claim.before} <= rows.keys()
+    assert rows["L2"][1:] == ["**contradicted**", "**contradicted**"]
+    told = {claim.id: claim for claim in run.verdicts}
+    for name in rows.keys() - {claim.id for claim in load_claims().claims if claim.before}:
+        assert told[name].cause in {Cause.FLAT, Cause.CHANCE}, "nothing else was changed for every claim"
+
+
 def test_the_tables_fit_a_page(run: Run, table: pl.DataFrame) -> None:
-    for shown in (ledger.judged(run, table), ledger.fits(run, table), ledger.reported(run, table)):
+    for shown in (ledger.judged(run, table), ledger.cases(run), ledger.fits(run, table), ledger.reported(run, table)):
         assert isinstance(shown, Table)
         assert len(shown.header) <= 6
         assert max(len(word) for row in shown.rows for cell in row for word in cell.replace("\\", "").split()) <= LONGEST_WORD

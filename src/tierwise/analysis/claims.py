@@ -20,6 +20,7 @@ class Kind(StrEnum):
 
     RATIO = "ratio"  # a ratio of paired times lies within bounds, in every case
     ABSOLUTE = "absolute"  # a value with a unit lies within bounds, in every case
+    SHARE = "share"  # a share of what was counted lies within bounds, in every case
     ORDER = "order"  # one case's value is greater than another's
     PRESENCE = "presence"  # something is seen: a value of 1 in a block, 0 where it is not
     COST = "cost"  # a sum of money or a break-even; judged over the price band, by costs
@@ -97,6 +98,14 @@ class Fitted(Strict):
     left: str = Field(min_length=1, description="what is left to be wrong")
 
 
+class Before(Strict):
+    """The rule by which a claim was judged until it was changed after results had been seen."""
+
+    rule: str = Field(min_length=1)
+    bounds: Bounds | None = Field(default=None, description="absent: as they are")
+    value: Name | None = Field(default=None, description="the column that held the value; absent: as it is")
+
+
 class Facts(Strict):
     """What a reported claim can show: one entry of a study's facts in the manifest."""
 
@@ -123,6 +132,7 @@ class Claim(Strict):
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
+    before: Before | None = None
 
     @property
     def source(self) -> str:
@@ -131,7 +141,7 @@ class Claim(Strict):
 
     @model_validator(mode="after")
     def _fits_its_kind(self) -> Self:
-        bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE}
+        bounded = self.kind in {Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE}
         rules = {
             "bounds": bounded or (self.kind in {Kind.COST, Kind.ORDER} and self.bounds is not None),
             "bounds_how": self.bounds is not None,

@@ -53,8 +53,9 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
 def reads_of(
     connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has variants."""
-    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if VARIANT in case.select}
+    """Case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has one."""
+    views = {name for (name,) in connection.execute("select view_name from duckdb_views()").fetchall()}
+    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}_through" in views}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:

@@ -7,7 +7,6 @@ from tierwise.analysis import rules
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Judgement
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.statistics import Estimate
 from tierwise.core.toml import Strict
 
 NEARER: Final = 0.5
@@ -48,9 +47,11 @@ def flip(claim: Claim, found: Judgement) -> Flip | None:
 
 
 def _moved(claim: Claim, found: Judgement, bounds: Bounds) -> Moved:
-    cases = [
-        case.model_copy(update={"verdict": rules.within(bounds, Estimate(case.estimate, case.low, case.high, case.pairs))})
+    held = [
+        case.model_copy(
+            update={"verdict": rules.within(bounds, case.as_estimate), "p_value": rules.p_beyond(bounds, case.as_estimate), "p_holm": None}
+        )
         for case in found.cases
     ]
-    outcome = rules.combine(cases, len(claim.orders or claim.cases))
+    outcome = rules.combine(rules.corrected(held), len(claim.orders or claim.cases))
     return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=outcome.verdict)

@@ -95,7 +95,7 @@ class Judgement(Finding):
     """What one pair of tiers says of one claim, by the published protocol, and in `arms` by every other arm.
 
     `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
-    else the one with the widest interval. The verdict rests on the ways of I/O `rests_on`,
+    else the one with the widest interval; `cases` has them all. The verdict rests on the ways of I/O `rests_on`,
     and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
     """
 
@@ -206,6 +206,7 @@ def leave_open(claim: Claim, on: Grounds) -> Judgement:  # noqa: ARG001  a judge
 JUDGES: Final[Mapping[Kind, Judge]] = {
     Kind.RATIO: judge_cases,
     Kind.ABSOLUTE: judge_cases,
+    Kind.SHARE: judge_cases,
     Kind.ORDER: judge_cases,
     Kind.PRESENCE: judge_cases,
     Kind.COST: leave_open,
@@ -235,7 +236,7 @@ def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], thro
     """What `series` say of the claim together."""
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
-    cases = tuple(rules.judge_series(claim, one, withheld) for one in series)
+    cases = rules.corrected([rules.judge_series(claim, one, withheld) for one in series])
     outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases))
     decider = rules.deciding(cases, rules.needed_bounds(claim))
     return ArmVerdict(

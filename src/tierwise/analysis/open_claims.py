@@ -21,6 +21,8 @@ class Cause(StrEnum):
     REJECTED = "observations were rejected"
     FEW_BLOCKS = "the profile repeats too seldom"
     STRADDLES = "the interval holds a bound"
+    CHANCE = "outside by no more than chance does among so many cases"
+    FLAT = "the repeats do not differ, so that nothing tells their scatter"
     MISSING = "this profile has no such cells"
     DISAGREE = "the ways of I/O disagree"
     SOMETIMES = "seen in some blocks, not in others"
@@ -36,7 +38,7 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
         case Cause.FEW_BLOCKS | Cause.MISSING:
             return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
-        case Cause.STRADDLES:
+        case Cause.STRADDLES | Cause.CHANCE:
             return " or ".join(filter(None, [_larger(manifest, study), "more blocks"]))
         case Cause.PRICES:
             return "prices that are known more closely"
@@ -44,6 +46,8 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return "a pair of one substrate"
         case Cause.INPUT:
             return "nothing: it is never tested"
+        case Cause.FLAT:
+            return "blocks whose data are drawn anew"
         case Cause.DISAGREE | Cause.SOMETIMES:
             return "no more of the same measuring"
 

@@ -1,23 +1,26 @@
 """The rules by which observations become a verdict; no file is read here.
 
 Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
-cases all must be inside, and one wholly outside contradicts. Where both ways of I/O were measured they must agree.
+cases all must be inside, and one wholly outside contradicts, if it does so after Holm's correction for all of them. An interval
+without a width decides nothing, unless counts are judged. Where both ways of I/O were measured they must agree.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim, Kind
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, enough, geometric_estimate, paired_ratios
+from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
+COUNTED: Final = "counted, and the same in every repeat"
+"""The condition of a verdict on counts that do not differ, whose interval has no width."""
 
 
 class Verdict(Enum):
@@ -54,7 +57,11 @@ class Series:
 
 
 class CaseVerdict(Strict):
-    """One case in one arm, or one ratio that an order needs."""
+    """One case in one arm, or one ratio that an order needs; the interval is not adjusted for the other cases.
+
+    `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
+    correction for all cases of the arm, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval.
+    """
 
     case: str
     arm: IoArm
@@ -64,9 +71,22 @@ class CaseVerdict(Strict):
     high: float | None
     pairs: int
     flagged: int
+    freedom: float = 0.0
+    p_value: float | None = None
+    p_holm: float | None = None
     conditions: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
     verdict: Verdict
+
+    @property
+    def flat(self) -> bool:
+        """Whether the interval has no width."""
+        return self.as_estimate.flat
+
+    @property
+    def as_estimate(self) -> Estimate:
+        """What was estimated, without what it is held against."""
+        return Estimate(self.estimate, self.low, self.high, self.pairs, freedom=self.freedom)
 
 
 def needed_bounds(claim: Claim) -> Bounds | None:
@@ -91,15 +111,21 @@ def order_series(greater: Series, than: Series) -> Series:
 
 def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> CaseVerdict:
     """Estimate and verdict of one series; `withheld` takes the verdict's place where there may be none."""
-    values = list(series.values.values())
+    values, p_value, conditions = list(series.values.values()), None, series.conditions
     if claim.kind is Kind.PRESENCE:
         estimate = Estimate(sum(values) / len(values) if enough(len(values)) else None, None, None, len(values))
         verdict = _presence(values)
     else:
-        estimate = geometric_estimate(series.values)
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
+        if claim.kind is Kind.SHARE:
+            estimate, p_value = _share(bounds, series.values)
+        else:
+            estimate = geometric_estimate(series.values)
+            p_value = p_beyond(bounds, estimate)
         verdict = within(bounds, estimate)
+        if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
+            verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTED}
     return CaseVerdict(
         case=series.case,
         arm=series.arm,
@@ -109,10 +135,49 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         high=estimate.high,
         pairs=estimate.repeats,
         flagged=len(series.flagged),
-        conditions=tuple(sorted(series.conditions)),
+        freedom=estimate.freedom,
+        p_value=p_value,
+        conditions=tuple(sorted(conditions)),
         obstacles=tuple(sorted(series.obstacles)),
         verdict=withheld or verdict,
     )
+
+
+def _share(bounds: Bounds, shares: Mapping[int, float]) -> tuple[Estimate, float | None]:
+    """Estimate and p-value of shares above 0 and below 1, by their odds: so no interval leaves 0 to 1."""
+    estimate = geometric_estimate({block: _odds(share) for block, share in shares.items()})
+    sides = {name: _odds(side) for name in ("lower", "upper") if (side := getattr(bounds, name)) is not None}
+    value, low, high = (None if odds is None else odds / (1 + odds) for odds in (estimate.value, estimate.low, estimate.high))
+    return replace(estimate, value=value, low=low, high=high), p_beyond(bounds.model_copy(update=sides), estimate)
+
+
+def _odds(share: float) -> float:
+    return share / (1 - share)
+
+
+def p_beyond(bounds: Bounds, estimate: Estimate) -> float | None:
+    """Return the p-value of the true value being the bound that `estimate` lies beyond; 1 inside, `None` without an interval."""
+    if estimate.value is None or estimate.interval is None or estimate.flat:
+        return None
+    if bounds.lower is not None and estimate.value < bounds.lower:
+        return estimate.p_value(bounds.lower)
+    if bounds.upper is not None and estimate.value > bounds.upper:
+        return estimate.p_value(bounds.upper)
+    return 1.0
+
+
+def corrected(cases: Sequence[CaseVerdict]) -> tuple[CaseVerdict, ...]:
+    """Return `cases` with `p_holm`, over those of each arm; one that is outside without being so after the correction is undecided."""
+    adjusted: dict[int, float] = {}
+    for arm in {case.arm for case in cases}:
+        tested = {place: case.p_value for place, case in enumerate(cases) if case.arm is arm and case.p_value is not None}
+        adjusted |= zip(tested, holm(list(tested.values())), strict=True)
+    return tuple(_after(case, adjusted.get(place)) for place, case in enumerate(cases))
+
+
+def _after(case: CaseVerdict, p_holm: float | None) -> CaseVerdict:
+    chance = p_holm is not None and p_holm >= 1 - CONFIDENCE and case.verdict is Verdict.CONTRADICTED
+    return case.model_copy(update={"p_holm": p_holm, "verdict": Verdict.UNDECIDED if chance else case.verdict})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +225,19 @@ def _of_arm(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
     crossing = [case for case in cases if case.verdict is Verdict.UNDECIDED]
     if not crossing:
         return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured")
+    cause = _why(crossing)
     named = ", ".join(case.case for case in crossing)
+    return Outcome(Verdict.UNDECIDED, cause, f"{cause}: {named}")
+
+
+def _why(crossing: Sequence[CaseVerdict]) -> Cause:
+    """Why none of the undecided cases is decided."""
     if all(case.low is None for case in crossing):
-        return Outcome(Verdict.UNDECIDED, Cause.SOMETIMES, f"{Cause.SOMETIMES}: {named}")
-    return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, f"{Cause.STRADDLES}: {named}")
+        return Cause.SOMETIMES
+    if any(case.flat for case in crossing):
+        return Cause.FLAT
+    outside = (case.p_value is not None and case.p_value < 1 - CONFIDENCE for case in crossing)
+    return Cause.CHANCE if all(outside) else Cause.STRADDLES
 
 
 def _of_few(case: CaseVerdict) -> Outcome:
@@ -176,7 +250,12 @@ def _of_few(case: CaseVerdict) -> Outcome:
 
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:
-    """Return the verdict on one estimate: by its whole interval, undecided where that holds a bound or there is none."""
+    """Return the verdict on one estimate: by its whole interval, undecided where that holds a bound, has no width or there is none."""
+    return Verdict.UNDECIDED if estimate.flat else by_interval(bounds, estimate)
+
+
+def by_interval(bounds: Bounds, estimate: Estimate) -> Verdict:
+    """Return the verdict by the whole interval, whatever its width."""
     if estimate.interval is None:
         return Verdict.UNDECIDED
     if bounds.contain(*estimate.interval):

@@ -7,6 +7,7 @@ Below `MINIMUM_REPEATS` clean repeats nothing is estimated: neither a value nor 
 this module: by `geometric_estimate`, by `estimable` for the rows of a chart, and by the macro ``enough`` (`MACRO`) in SQL.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,7 +15,7 @@ from typing import Final
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from tierwise.timings.replicates import run_number
 
@@ -44,6 +45,23 @@ class Estimate:
     high: float | None
     repeats: int
     runs: int = 1
+    freedom: float = 0.0
+    """Degrees of freedom of the Student's t that the interval is made of."""
+
+    @property
+    def flat(self) -> bool:
+        """Whether the interval has no width: the repeats are one value, which says nothing of how much another repeat would differ."""
+        return self.low is not None and self.high is not None and math.isclose(self.low, self.high, rel_tol=1e-9)
+
+    def p_value(self, limit: float) -> float | None:
+        """Return the two-sided p-value of `limit` being the true value: below 1 - `CONFIDENCE` where the interval does not hold it.
+
+        `None` where there is no interval, or one without a width.
+        """
+        if self.value is None or self.low is None or self.high is None or self.flat:
+            return None
+        error = math.log(self.high / self.low) / 2 / float(stdtrit(self.freedom, (1 + CONFIDENCE) / 2))
+        return float(2 * stdtr(self.freedom, -abs(math.log(self.value / limit)) / error))
 
     @property
     def scope(self) -> Scope:
@@ -102,7 +120,20 @@ def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confide
         squares = sum(float(np.var(run)) * len(run) for run in logs.values())
         error = float(np.sqrt(squares / freedom * sum(1 / len(run) for run in logs.values()))) / runs
     half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
-    return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs)
+    return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs, freedom)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return the p-values of several tests after Holm's step-down correction (Holm 1979), in the same order.
+
+    Held against 1 - `CONFIDENCE`, the probability that any true hypothesis among them is rejected is at most that, however they depend on
+    each other.
+    """
+    order = np.argsort(p_values)
+    stepped = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(p_values), 0, -1))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(p_value) for p_value in adjusted]
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:

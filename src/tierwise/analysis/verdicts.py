@@ -19,10 +19,10 @@ from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-JSON_VERSION: Final = 4
+JSON_VERSION: Final = 5
 """The version of the JSON form, one higher with every field that is renamed, dropped or means something else; version 1 was the list of
 claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 calls `cases`, `case` and
-`deciding_case` were `states`, `state` and `deciding_state` until 3."""
+`deciding_case` were `states`, `state` and `deciding_state` until 3. Since 5 a case contradicts by its `p_holm`."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
 UNBOUNDED: Final = "no bounds"
@@ -98,11 +98,13 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
         lines.append(f"    {verdict.statement}")
         lines.append(f"    quoted “{verdict.quotation}”")
         lines.append(f"    published {verdict.bounds_text}; {_finding(verdict)}{_flip(verdict.flip)}")
+        lines += _cases(verdict)
         if verdict.fitted:
             lines.append(f"    fitted {verdict.fitted.parameter}, on {verdict.fitted.on}; left to be wrong: {verdict.fitted.left}")
         lines += [f"    arms {told}" for told in _arms(verdict)]
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
+            lines += _cases(verdict.here)
         if verdict.today is not None:
             lines.append(f"    today: {_today(verdict.today)}")
     run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
@@ -133,10 +135,28 @@ def _finding(judgement: Judgement) -> str:
         return f"found on {judgement.pair}, {judgement.substrate}: see the report, or --format json"
     if judgement.estimate is None:
         return judgement.reason
-    interval = "no interval" if judgement.low is None else f"{judgement.low:.3g} to {judgement.high:.3g}"
-    counted = f"{judgement.pairs} repeats" + (f", {judgement.flagged} flagged" if judgement.flagged else "")
+    flagged = f", {judgement.flagged} flagged" if judgement.flagged else ""
+    if len(judgement.cases) > 1:
+        return f"found on {judgement.pair}, {judgement.substrate}, in {len(judgement.cases)} cases{flagged}"
     where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
-    return f"found {judgement.estimate:.3g} ({interval}; {where}; {counted})"
+    return f"found {judgement.estimate:.3g} ({_interval(judgement.low, judgement.high)}; {where}; {judgement.pairs} repeats{flagged})"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "no interval" if low is None or high is None else f"{low:.3g} to {high:.3g}"
+
+
+def _cases(judgement: Judgement) -> list[str]:
+    """A line for each case of several, so that none hides another."""
+    if len(judgement.cases) < 2:
+        return []
+    lines = []
+    for case in judgement.cases:
+        value = "none" if case.estimate is None else f"{case.estimate:.3g} ({_interval(case.low, case.high)})"
+        repeats = f", {case.pairs} repeats" if case.pairs else ""
+        tested = "" if case.p_value is None else f"; p {case.p_value:.2g}, after Holm {case.p_holm:.2g}"
+        lines.append(f"        {case.case} {value}, {case.arm}{repeats}{tested}: {case.verdict}")
+    return lines
 
 
 def _today(found: Today) -> str:

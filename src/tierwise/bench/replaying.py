@@ -23,9 +23,15 @@ ALIKE: Final = 0.01
 """Share of the reads by which they may differ: which page leaves a full cache can depend on a catalogue's (assumed)."""
 
 
-def models(lab: Lab, *, seed: int, slowdown: float = 1.0) -> dict[str, DeviceModel]:
-    """Return a new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated."""
-    built = {name: device_model(spec, stretch=lab.stretch, seed=seed, slowdown=slowdown) for name, spec in lab.pair.tiers.items()}
+def models(lab: Lab, *, seed: int, slowdown: float = 1.0, erasing: bool = False) -> dict[str, DeviceModel]:
+    """Return a new device for each tier of the lab's pair that has one; with the lab's own seed, the very one that is emulated.
+
+    `slowdown` and `erasing` are those of `tiers.open.device_model`.
+    """
+    built = {
+        name: device_model(spec, stretch=lab.stretch, seed=seed, slowdown=slowdown, erasing=erasing)
+        for name, spec in lab.pair.tiers.items()
+    }
     return {name: model for name, model in built.items() if model is not None}
 
 

@@ -10,29 +10,38 @@ from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
 from tierwise.core.words import IoArm, Substrate
 
+EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
+"""The condition of a verdict on a band without a width."""
 CROSSES: Final = "the bound lies within the price band"
 
 Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
 """The ratios that a claim needs, by what is compared, each with its substrate and its band."""
 
 
-def judge_band(claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None) -> Judgement:
-    """What `cases` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count."""
+def judge_band(
+    claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None, read_once: str = ""
+) -> Judgement:
+    """What `cases` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count.
+
+    `read_once` (`sensitivity.read_once`) is said in the verdict.
+    """
     arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
-    return as_judgement(_found(claim, cases, arm), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
+    return as_judgement(_found(claim, cases, arm, read_once), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
 
 
-def _found(claim: Claim, bands: Cases, arm: IoArm) -> ArmVerdict:
+def _found(claim: Claim, bands: Cases, arm: IoArm, read_once: str = "") -> ArmVerdict:
     """The verdict by the ratios in `bands`."""
     assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
     bounds = claim.bounds
     cases = tuple(_case(name, arm, substrate, band, bounds) for name, (substrate, band) in bands.items())
-    outcome = _combined({case.verdict for case in cases})
+    if read_once:
+        cases = tuple(case.model_copy(update={"conditions": (*case.conditions, read_once)}) for case in cases)
+    outcome = _combined({case.verdict for case in cases}, read_once)
     decider = min(cases, key=lambda case: _room(case, bounds))
     assert decider.low is not None, "a band has two ends"
     assert decider.high is not None, "a band has two ends"
     return ArmVerdict(
-        **dict(ruled(outcome)),
+        **dict(ruled(outcome, cases=cases)),
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
@@ -53,6 +62,7 @@ def _case(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float]
         high=high,
         pairs=0,
         flagged=0,
+        conditions=(EXACT,) if low == high else (),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 
@@ -66,7 +76,8 @@ def _room(case: CaseVerdict, bounds: Bounds) -> float:
     return min(lower, upper)
 
 
-def _combined(verdicts: set[Verdict]) -> Outcome:
+def _combined(verdicts: set[Verdict], read_once: str) -> Outcome:
+    told = "; ".join(filter(None, [CROSSES, read_once]))
     if Verdict.CONTRADICTED in verdicts:
         return Outcome(Verdict.CONTRADICTED)
-    return Outcome(Verdict.CONFIRMED) if verdicts == {Verdict.CONFIRMED} else Outcome(Verdict.UNDECIDED, Cause.PRICES, CROSSES)
+    return Outcome(Verdict.CONFIRMED) if verdicts == {Verdict.CONFIRMED} else Outcome(Verdict.UNDECIDED, Cause.PRICES, told)

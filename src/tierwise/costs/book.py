@@ -137,6 +137,10 @@ class Book:
         given = row.model_copy(update={"price": value, "date": self.on.isoformat(), "source": GIVEN})
         return replace(self, given={**self.given, item: given})
 
+    def lone(self, item: str) -> bool:
+        """Return whether the price of `item` was read only once within a year, so that its band is assumed."""
+        return item not in self.given and len(self._near(item)) < 2
+
     def band(self, item: str) -> tuple[float, float]:
         """Lowest and highest price of one piece, byte, ... of `item`, in the book's currency.
 
@@ -145,9 +149,16 @@ class Book:
         used, each = self.price(item), self.quote(item).each
         if item in self.given:
             return each, each
+        if self.lone(item):
+            return each / LONE, each * LONE
+        near = [row.each * each / used.each for row in self._near(item)]
+        return min(near), max(near)
+
+    def _near(self, item: str) -> list[Price]:
+        """What was read of `item`, where and in what it was read, within a year of the price that is used."""
+        used = self.price(item)
         alike = (row for row in self.prices if (row.item, row.region, row.currency) == (item, used.region, used.currency))
-        near = [row.each * each / used.each for row in alike if abs((row.day - used.day).days) <= STALE_DAYS]
-        return (min(near), max(near)) if len(near) > 1 else (each / LONE, each * LONE)
+        return [row for row in alike if abs((row.day - used.day).days) <= STALE_DAYS]
 
     def _nearness(self, price: Price) -> int:
         return 2 if price.region.split("-")[0] == self.region.split("-")[0] else int(price.region == WORLD)

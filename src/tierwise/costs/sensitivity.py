@@ -1,6 +1,6 @@
 """How far one price may move before a ranking by cost changes: exact, because every cost is linear in every price."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import inf
@@ -60,6 +60,12 @@ def cost_over_band(bill: Bill, book: Book) -> tuple[float, float]:
     """Least and greatest money a year while each price lies anywhere in its band; amounts below zero are money that is saved."""
     ends = [sorted(amount * end for end in book.band(item)) for item, amount in bill.a_year.items() if amount]
     return sum(low for low, _ in ends), sum(high for _, high in ends)
+
+
+def read_once(bills: Iterable[Bill], book: Book) -> str:
+    """Return which prices behind `bills` were read only once, as a condition of what is found over their bands; empty where none was."""
+    lone = sorted({item for bill in bills for item, amount in bill.a_year.items() if amount and book.lone(item)})
+    return f"half to twice is assumed of prices that were read once: {', '.join(lone)}" if lone else ""
 
 
 def _at(bill: Bill, each: Mapping[str, float]) -> float:

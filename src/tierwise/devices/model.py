@@ -4,6 +4,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.array import Array
 from tierwise.devices.cloud import Cloud
 from tierwise.devices.controller import Controller
+from tierwise.devices.erasing import ErasingSsd
 from tierwise.devices.hdd import Hdd
 from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, WriteCache
@@ -12,23 +13,23 @@ from tierwise.devices.volume import CloudSpec
 from tierwise.devices.writeback import WriteBack
 
 
-def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0) -> DeviceModel:
+def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0, erasing: bool = False) -> DeviceModel:
     """Return the model of `spec`; equal seeds give equal times.
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
     full one would; sequential access stays sequential. A controller's write cache shrinks by it, so that it holds the same share of
-    the data.
+    the data. With `erasing` a flash drive that says how it erases tells what that holds up, which is else left to its rates.
     """
     match spec:
         case HddSpec():
             return Hdd.of(spec, seed=seed, stretch=stretch)
         case SsdSpec():
-            ssd = Ssd(spec)
+            ssd = ErasingSsd(spec, spec.erase) if erasing and spec.erase else Ssd(spec)
             return WriteBack(spec.write_cache, ssd, row_bytes=PAGE_BYTES, depth=_writes_at_once(spec)) if spec.write_cache else ssd
         case CloudSpec():
             return Cloud(spec)
         case ArraySpec():
-            return _array(spec, seed, stretch)
+            return _array(spec, seed, stretch, erasing)
 
 
 def built_of(spec: DeviceSpec) -> frozenset[type]:
@@ -37,7 +38,7 @@ def built_of(spec: DeviceSpec) -> frozenset[type]:
         case HddSpec():
             return frozenset({Hdd})
         case SsdSpec():
-            return frozenset({Ssd, WriteBack} if spec.write_cache else {Ssd})
+            return frozenset({Ssd, *({WriteBack} if spec.write_cache else ()), *({ErasingSsd} if spec.erase else ())})
         case CloudSpec():
             return frozenset({Cloud})
         case ArraySpec():
@@ -46,10 +47,10 @@ def built_of(spec: DeviceSpec) -> frozenset[type]:
             return frozenset({Array, *before, *limits, *built_of(spec.member)})
 
 
-def _array(spec: ArraySpec, seed: int, stretch: float) -> DeviceModel:
+def _array(spec: ArraySpec, seed: int, stretch: float, erasing: bool) -> DeviceModel:
     """Drives, before them the cache, before that the limits of the controller, as far as there are such."""
     count = int(spec.members.base)
-    array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch) for number in range(count)])
+    array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch, erasing=erasing) for number in range(count)])
     model: DeviceModel = array
     if spec.write_cache:
         cache = _shrunk(spec.write_cache, stretch, array.row_bytes)

@@ -69,6 +69,13 @@ class WriteCache(Strict):
     latency: Time = Field(description="of a write that finds room, and of a read of what is still in the cache")
 
 
+class Erase(Strict):
+    """What clearing flash for new data holds up, where a model is asked to tell it; else it is in the rates alone."""
+
+    latency: Time = Field(description="of erasing one block, in which its channel serves nothing else")
+    block: Size = Field(description="what is erased at once: as much is written before the next time")
+
+
 class SsdSpec(Strict):
     """A flash drive: requests are served side by side in its channels and follow each other on the link to the host."""
 
@@ -90,6 +97,7 @@ class SsdSpec(Strict):
         default=None, description="sustained: 4 KiB writes in a second that do not continue the write before them"
     )
     write_cache: WriteCache | None = None
+    erase: Erase | None = Field(default=None, description="told by the model only where it is asked for (`build`, `erasing`)")
 
 
 class Level(Sourced):

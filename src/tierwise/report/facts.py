@@ -15,7 +15,7 @@ from tierwise.report import notebooks
 from tierwise.report.display import MARKUP, ROWS_MIME, VEGA_MIME
 from tierwise.report.run import Run
 from tierwise.report.site import FACTS
-from tierwise.report.words import estimated
+from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 
 ANSWERS: Final = "show-answer"
@@ -82,7 +82,7 @@ def plain(markdown: str) -> str:
 
 
 def _claim(claim: ClaimVerdict) -> ClaimFact:
-    return ClaimFact(verdict=claim.verdict_text, found=estimated(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
+    return ClaimFact(verdict=claim.verdict_text, found=found(claim), estimate=claim.estimate, low=claim.low, high=claim.high)
 
 
 def _figure(body: Mapping[str, Any]) -> FigureFact:

@@ -17,7 +17,7 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
 from tierwise.report.formats import count, listed, number, seconds
 from tierwise.report.run import NoRowsError, Run, open_run
-from tierwise.report.words import estimated
+from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
@@ -194,7 +194,7 @@ def valued(value: float, unit: str) -> str:
 
 def stamped(claim: ClaimVerdict) -> str:
     """Return what was found, with its substrate."""
-    return estimated(claim) if claim.estimate is None else f"{estimated(claim)}, {claim.substrate}"
+    return found(claim) if claim.estimate is None else f"{found(claim)}, {claim.substrate}"
 
 
 def _as_json(claim: ClaimVerdict) -> dict[str, str]:

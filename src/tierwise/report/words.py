@@ -11,7 +11,7 @@ from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
 from tierwise.analysis.verdicts import UNBOUNDED, ClaimVerdict
 from tierwise.core import studies
-from tierwise.report.formats import DASH, count, escaped, interval, number, percent, tied
+from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
@@ -30,6 +30,8 @@ VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for vari
 """Variant of a study's protocol -> its name, and what it differs in."""
 CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
 """A case, or two of them, as the rows call it."""
+LEAST_P: Final = 0.0001
+"""The smallest p-value that is told as it is."""
 NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
@@ -70,6 +72,27 @@ def estimated(what: Judgement | ArmVerdict | CaseVerdict | CaseToday) -> str:
     if what.low is None or what.high is None:
         return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the blocks")
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
+
+
+def tested(case: CaseVerdict) -> str:
+    """Return the p-values of a case: its own, and after Holm's correction where it is one of several; a dash where it has none."""
+    if case.p_value is None or case.p_holm is None:
+        return DASH
+    own, holm = (f"{value:.2g}" if value >= LEAST_P else f"< {LEAST_P:g}" for value in (case.p_value, case.p_holm))
+    return own if own == holm else f"{own}; {holm}"
+
+
+def found(judgement: Judgement | ArmVerdict) -> str:
+    """Return what was found in each case that is judged, none hidden by another, with its repeats."""
+    if not judgement.cases:
+        return estimated(judgement)
+    ways = len({case.arm for case in judgement.cases}) > 1
+    return "; ".join(
+        f"{case_name(case.case)} {estimated(case)}"
+        + (f", {ARMS[case.arm]}" if ways else "")
+        + (f", n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else "")
+        for case in judgement.cases
+    )
 
 
 def bounds(claim: ClaimVerdict) -> str:

@@ -33,11 +33,14 @@ def open_tier(
     return Emulated(name, spec.device, work=work, stretch=spec.scale * stretch, seed=seed, owner=owner, daemon=daemon)
 
 
-def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0) -> DeviceModel | None:
-    """Return the model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk."""
+def device_model(spec: TierSpec, *, stretch: float, seed: int, slowdown: float = 1.0, erasing: bool = False) -> DeviceModel | None:
+    """Return the model behind a tier, as new, with the stretch that `open_tier` would give it, slowed by a factor; None for a real disk.
+
+    `erasing` is that of `devices.model.build`.
+    """
     if isinstance(spec, DirectoryTier):
         return None
-    model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch)
+    model = build(load_device(spec.device), seed=seed, stretch=spec.scale * stretch, erasing=erasing)
     if slowdown == 1.0:
         return model
     slowed = Slowed(model)

@@ -4,15 +4,18 @@ from typing import Final
 
 import polars as pl
 
+from tierwise.analysis.before import verdict_before
+from tierwise.analysis.claims import load_claims
+from tierwise.analysis.flipping import BY_INTERVAL
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, tied
+from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, quoted
+from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, found, marked, quoted, tested
 
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where there is no second run to tell it from."""
@@ -63,6 +66,51 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
     )
 
 
+def cases(run: Run) -> Table | Sentence:
+    """Tabulate every case of the claims that have several, with the p-values by which one of them contradicts."""
+    several = [claim for claim in run.verdicts if len(claim.cases) > 1]
+    rows = [
+        [
+            claim.id,
+            case_name(case.case) + (f", {ARMS[case.arm]}" if len(claim.rests_on) > 1 else ""),
+            f"{estimated(case)}, n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else estimated(case),
+            tested(case),
+            marked(case.verdict),
+        ]
+        for claim in several
+        for case in claim.cases
+    ]
+    if not rows:
+        return Sentence("No statement of several cases was measured.")
+    stamps = sorted({str(claim.substrate) for claim in several})
+    return Table(
+        ["Claim", "Case", "Found (95 % interval)", "p; after Holm", "Verdict"],
+        rows,
+        f"Every case of the statements that speak of several (**{'**, **'.join(stamps)}**), n repeats each. Intervals are of the case "
+        "alone. p: of the true value being the bound that the estimate lies beyond, 1 inside the bounds; after Holm, corrected for all "
+        "cases of the statement, by which one contradicts it. A band of prices has none. "
+        f"{run.stamp}, n = {count(len(rows))} cases. {INPUT}",
+        align="lllrl",
+    )
+
+
+def changed(run: Run) -> Table:
+    """Tabulate the statements whose rule was changed, or that the rules of before would give another verdict, with both verdicts."""
+    rows = []
+    for claim, told in zip(load_claims().claims, run.verdicts, strict=True):
+        then = verdict_before(run.connection, claim, told)
+        if claim.before or (then is not None and then is not told.verdict and told.verdict in BY_INTERVAL):
+            rule = claim.before.rule if claim.before else "each interval alone, whatever its width"
+            rows.append([claim.id, rule, marked(then) if then else DASH, marked(told.verdict)])
+    return Table(
+        ["Claim", "Rule before", "Verdict under it", "Verdict now"],
+        rows,
+        "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
+        "of cases, intervals of no width) would give another verdict, judged by either on the rows of this run. "
+        f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
+    )
+
+
 def fits(run: Run, ledger: pl.DataFrame) -> Table | Sentence:
     """Tabulate the claims that rest on a fit, with what is left to be wrong."""
     shown = ledger.filter(pl.col("fitted").is_not_null())
@@ -82,14 +130,13 @@ def reported(run: Run, ledger: pl.DataFrame) -> Table:
 
 
 def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, object]:
-    where = f", {case_name(claim.deciding_case)}" if claim.deciding_case and claim.estimate is not None else ""
     stamp = f", **{claim.substrate}**" if claim.substrate else ""
     fitted = claim.fitted
     return {
         "claim": claim.id,
         "quotation": quoted(claim),
         "bounds": bounds(claim),
-        "found": f"{estimated(claim)}{where}{stamp}",
+        "found": f"{found(claim)}{stamp}",
         "estimate": claim.estimate,
         "low": claim.low,
         "high": claim.high,

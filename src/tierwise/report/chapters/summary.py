@@ -9,10 +9,10 @@ from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, listed, tied
+from tierwise.report.formats import DASH, count, listed, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, case_name, estimated, flipped, marked, quoted, repeats
+from tierwise.report.words import bounds, flipped, found, marked, quoted
 
 
 def confirming(claim: Judgement) -> str:
@@ -53,7 +53,7 @@ def claims(run: Run) -> Table:
         header,
         rows,
         "Published statements, each with its quotation, and what this run says of them. "
-        "Found: the ratio of the case on which the verdict hangs, from n blocks. "
+        "Found: every case that the statement speaks of, with its 95 % interval, from n blocks. "
         "Arms differ from the published protocol in one thing (@sec-arms). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
         + (f"{today.note(todays)} " if todays else "")
@@ -64,13 +64,11 @@ def claims(run: Run) -> Table:
 
 
 def _claim_row(claim: ClaimVerdict) -> list[str]:
-    where = f", {case_name(claim.deciding_case)}" if claim.deciding_case and claim.estimate is not None else ""
-    blocks = f", n{NBSP}={NBSP}{repeats(claim)}" if repeats(claim) != DASH else ""
     return [
         claim.id,
         f"{tied(claim.statement)} {quoted(claim)}",
         bounds(claim),
-        estimated(claim) + where + blocks,
+        found(claim),
         f"**{claim.substrate}**" if claim.substrate else DASH,
         marked(claim) + (f"; {flipped(claim)}" if claim.flip else ""),
     ]
@@ -78,4 +76,4 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
 
 def _here(judgement: Judgement) -> str:
     verdict = marked(judgement)
-    return verdict if judgement.estimate is None else f"{estimated(judgement)}; {verdict}"
+    return verdict if judgement.estimate is None else f"{found(judgement)}; {verdict}"

@@ -16,7 +16,7 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import count, listed
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
-from tierwise.report.words import estimated
+from tierwise.report.words import found
 
 LOOKS: Final = {
     Verdict.CONFIRMED: ("circle", theme.GREEN),
@@ -47,7 +47,7 @@ def judged(run: Run) -> pl.DataFrame:
                 "position": places[claim.source],
                 "claim": claim.id,
                 "statement": claim.statement,
-                "found": estimated(claim),
+                "found": found(claim),
                 "substrate": str(claim.substrate or ""),
                 "verdict": claim.verdict.mark,
             }

@@ -12,7 +12,7 @@ from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.band import Cases, judge_band
 from tierwise.costs.book import load_book
 from tierwise.costs.iops import simulated_iops, simulated_rate
-from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.costs.sensitivity import ratio_over_band, read_once
 from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, ways
 
 Connection = duckdb.DuckDBPyConnection
@@ -20,7 +20,9 @@ Connection = duckdb.DuckDBPyConnection
 
 def judge(found: Callable[[Connection | None], Cases], claim: Claim, on: Grounds) -> Judgement:
     """Return what the ratios that `found` has say of `claim`; its reads go through the page cache."""
-    return judge_band(claim, on.pair, found(on.rows.connection if on.rows else None), arm=IoArm.BUFFERED)
+    connection, book = on.rows.connection if on.rows else None, load_book(THEN)
+    bills = [bill for case in cases(connection) for bill in ways(case, book).bills.values()] if found is replaces_memory else []
+    return judge_band(claim, on.pair, found(connection), arm=IoArm.BUFFERED, read_once=read_once(bills, book))
 
 
 def replaces_memory(connection: Connection | None) -> Cases:

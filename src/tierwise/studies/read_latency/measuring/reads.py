@@ -89,6 +89,8 @@ class ReadWindow:
     seconds: float
     recorder: str
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
+    logs: dict[str, pl.DataFrame] = field(default_factory=dict)
+    """What each tier's device was asked (`Mount.requests`), by tier, where the emulator records."""
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -109,9 +111,8 @@ class ReadWindow:
             self._files = {name: tier.io() for name, tier in self.lab.tiers.items()}
             if self.recorder == EMULATOR:
                 epoch_s = self._started_at.timestamp() - begun.clock.now_s
-                self.reads = pl.concat(
-                    [self.reads, *(_logged(name, tier, epoch_s) for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated))]
-                )
+                self.logs = {name: tier.requests() for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated)}
+                self.reads = pl.concat([self.reads, *(_logged(name, log, epoch_s) for name, log in self.logs.items())])
         self._counted = {"reads": after[0] - before[0], "waited_s": after[1] - before[1]}
         self._blocks: Mapping[str, BlockCount] = counter.blocks
         begun_s = self._started_at.timestamp()
@@ -195,13 +196,13 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
     return found
 
 
-def _logged(name: str, tier: Emulated, epoch_s: float) -> pl.DataFrame:
-    """The reads in the tier's log, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that.
+def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
+    """The reads in the log of the tier `name`, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that.
 
     `epoch_s` is when the tier's clock was at zero.
     """
     rows = []
-    for request in tier.requests().filter(operation="read").rows(named=True):
+    for request in log.filter(operation="read").rows(named=True):
         found = re.fullmatch(r"(?:(?P<space>[a-z]\w*)/)?PG_[^/]+/(?P<database>\d+)/(?P<file>[^/]+)", request["file"])
         file = FILE.fullmatch(found["file"]) if found else None
         if found is None or file is None:

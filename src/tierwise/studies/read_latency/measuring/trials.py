@@ -5,7 +5,7 @@ cache holds; the log lies on the ssd, as at the source. Every read of the server
 one such window; the kernel's page cache is empty before it but for the small table and the indexes, and has no limit of its own.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import polars as pl
@@ -24,6 +24,7 @@ from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
+from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, arms_of
 from tierwise.studies.read_latency.measuring.clients import Client, connected
 from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
 from tierwise.studies.read_latency.measuring.reads import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
@@ -199,7 +200,10 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
                 clients.run(lab, window_s)
         if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
             state.reads = window.reads
-        return Observed((window.timing(OPERATION, trial.coordinates),), reads=window.reads)
+        timing = window.timing(OPERATION, trial.coordinates)
+        if window.logs:
+            timing = replace(timing, proof={**timing.proof, "arms": arms_of(lab, window.logs)})
+        return Observed((timing,), reads=window.reads)
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
@@ -213,6 +217,7 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:
             "changing": {space: sessions[0].changing for space, sessions in SESSIONS.items()},
         },
         "log_on": LOG_ON,
+        "record": {"kib": RECORD_BYTES / KIB, **RECORD_READ},
         "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
         "elsewhere": [] if state.reads is None else elsewhere(lab, state.reads, {name: pages_of(lab, name) for name in lab.tiers}),
         "recorders": state.obstacles,

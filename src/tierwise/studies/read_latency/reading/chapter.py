@@ -61,7 +61,7 @@ def _both(found: pl.DataFrame) -> dict[str, pl.DataFrame]:
 def _modes(run: Run, histograms: pl.DataFrame) -> dict[str, str]:
     """Tablespace -> its modes in words."""
     named = histograms.with_columns(
-        bucket=pl.col("bucket").cast(pl.Int32), run_id=pl.lit(""), pair=pl.lit(""), arm=pl.lit(""), block=pl.lit(0)
+        bucket=pl.col("bucket").cast(pl.Int32), **dict.fromkeys(("run_id", "pair", "arm", "variant"), pl.lit("")), block=pl.lit(0)
     )
     run.connection.register("shown_histograms", named.to_arrow())
     rows = run.query("from read_latency_modes_in('shown_histograms', 'shown_histograms') order by tablespace, bucket").to_dicts()

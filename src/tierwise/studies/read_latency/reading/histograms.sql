@@ -4,6 +4,6 @@
 select tablespace, bucket, sum(reads)::bigint as reads
 from read_latency_buckets
 semi join (from read_latency_clean where pair = $1) using (tablespace, block)
-where pair = $1 and (bucket >= 16 or $2)
+where pair = $1 and variant = 'published' and (bucket >= 16 or $2)
 group by all
 order by all

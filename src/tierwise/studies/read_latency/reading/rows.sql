@@ -4,7 +4,8 @@
 
 -- One row for each window, tablespace and what was told of its reads there. Where windows were counted as well as waited for, what reaches
 -- a device is told by the counted one of the block (the service times of the mounts' log), what memory served by the waited one, which
--- alone has every read; so the two are never in one histogram.
+-- alone has every read; so the two are never in one histogram. `variant`: published, or an arm, whose requests are those of the counted
+-- window, replayed through models that are asked for more, or answer otherwise (`measuring/arms.py`).
 create temp table read_latency_told as
 with spaces as (
     select
@@ -14,16 +15,31 @@ with spaces as (
     from raw_timings
     where study = 'read_latency'
 )
-select *, clock = 'waited' as whole
+select *, clock = 'waited' as whole, 'published' as variant
 from spaces
 where
     clock <> 'waited'
-    or (run_id, pair, arm, block, tablespace) not in (select (run_id, pair, arm, block, tablespace) from spaces where clock <> 'waited');
+    or (run_id, pair, arm, block, tablespace) not in (select (run_id, pair, arm, block, tablespace) from spaces where clock <> 'waited')
+union all by name
+select
+    * exclude (arms, substrate),
+    'simulated' as substrate,
+    unnest(json_keys(arms)) as tablespace,
+    arms -> unnest(json_keys(arms)) as told,
+    false as whole
+from (
+    select
+        run_id, pair, arm, substrate, trial, block, clock, flags,
+        unnest(json_keys(proof -> 'arms')) as variant,
+        proof -> 'arms' -> unnest(json_keys(proof -> 'arms')) as arms
+    from raw_timings
+    where study = 'read_latency' and json_exists(proof, '$.arms')
+);
 
--- Their single reads.
+-- The single reads of those windows.
 create temp view read_latency_reads as
 from reads
-semi join read_latency_told using (run_id, pair, trial, block, tablespace)
+semi join (from read_latency_told where variant = 'published') using (run_id, pair, trial, block, tablespace)
 where study = 'read_latency';
 
 -- The same for all tablespaces of a window at once: of waited windows alone, whose recorder saw what memory served.
@@ -42,19 +58,19 @@ from spaces;
 -- quantize() of the source counts.
 create temp table read_latency_whole_buckets as
 select
-    run_id, pair, arm, substrate, block, flags, tablespace,
+    run_id, pair, arm, 'published' as variant, substrate, block, flags, tablespace,
     unnest(json_keys(told -> 'buckets'))::int as bucket,
     (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
 from read_latency_whole;
 
 create temp table read_latency_buckets as
 select
-    run_id, pair, arm, substrate, block, flags, tablespace,
+    run_id, pair, arm, variant, substrate, block, flags, tablespace,
     unnest(json_keys(told -> 'buckets'))::int as bucket,
     (told -> 'buckets' ->> unnest(json_keys(told -> 'buckets')))::bigint as reads
 from read_latency_told
 union all by name
-select run_id, pair, arm, substrate, block, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
+select run_id, pair, arm, variant, substrate, block, flags, 'all' as tablespace, bucket, sum(reads)::bigint as reads
 from read_latency_whole_buckets
 group by all;
 
@@ -70,40 +86,42 @@ with beside as (
         if(lead(bucket) over in_order = bucket + 1, lead(reads) over in_order, 0) as above
     from query_table(histograms)
     window
-        histogram as (partition by run_id, pair, arm, block, tablespace),
-        in_order as (partition by run_id, pair, arm, block, tablespace order by bucket)
+        histogram as (partition by run_id, pair, arm, variant, block, tablespace),
+        in_order as (partition by run_id, pair, arm, variant, block, tablespace order by bucket)
 ),
 most as (
-    select run_id, pair, arm, block, bucket, arg_max(tablespace, reads) as most_of
+    select run_id, pair, arm, variant, block, bucket, arg_max(tablespace, reads) as most_of
     from query_table(parts)
     where tablespace <> 'all'
     group by all
 )
 select
-    run_id, pair, arm, block, tablespace, bucket, reads, total,
+    run_id, pair, arm, variant, block, tablespace, bucket, reads, total,
     reads / total as share,
     if(bucket < 16, 'memory', coalesce(most_of, tablespace)) as zone
 from beside
-left join most using (run_id, pair, arm, block, bucket)
+left join most using (run_id, pair, arm, variant, block, bucket)
 where reads >= 0.01 * total and reads > below and reads >= above;
 
 create temp view read_latency_modes as
 from read_latency_modes_in('read_latency_buckets', 'read_latency_whole_buckets');
 
--- One row for each window and tablespace. `mode_us`: the middle (of logarithms) of its fullest bucket. `times_ssd`: its mean read over that
--- of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
+-- One row for each window and tablespace. `mode_us`: the mode of its histogram as of grouped data, on the log scale: in the fullest bucket,
+-- the nearer to a neighbour the more reads that has, so that it differs from window to window as they do. `share_250_us`: share of the
+-- reads from 262 to 524 us, half a read added on either side, so that neither none nor all is a share without odds. `times_ssd`: its mean
+-- read over that of the ssd. `three_zones` and `sub_spike` are 1 where they are seen: in the histogram of all, modes of memory, of the SSD and, between 1
 -- and 32 ms, of disks, one above the other; in that of the ssd, a mode of about 1 ms (0.52 to 2.1) above the fullest bucket.
 -- A window without the reads that memory served says nothing of `all`.
 create temp view read_latency as
 with each as (
     select
-        run_id, pair, arm, substrate, block, flags, tablespace,
+        run_id, pair, arm, variant, substrate, block, flags, tablespace,
         (told ->> 'reads')::bigint as reads,
         (told ->> 'waited_s')::double as waited_s
     from read_latency_told
     union all by name
     select
-        run_id, pair, arm, substrate, block, flags,
+        run_id, pair, arm, 'published' as variant, substrate, block, flags,
         'all' as tablespace,
         sum((told ->> 'reads')::bigint)::bigint as reads,
         sum((told ->> 'waited_s')::double) as waited_s
@@ -111,13 +129,22 @@ with each as (
     group by all
 ),
 full_bucket as (
-    select run_id, pair, arm, block, tablespace, arg_max(bucket, reads) as bucket, max(reads) as held
-    from read_latency_buckets
+    select
+        run_id, pair, arm, variant, block, tablespace,
+        arg_max(bucket, reads) as bucket,
+        max(reads) as held,
+        coalesce(max(reads) filter (bucket = fullest - 1), 0) as below,
+        coalesce(max(reads) filter (bucket = fullest + 1), 0) as above,
+        coalesce(max(reads) filter (bucket = 18), 0) as at_250_us
+    from (
+        select *, arg_max(bucket, reads) over (partition by run_id, pair, arm, variant, block, tablespace) as fullest
+        from read_latency_buckets
+    )
     group by all
 ),
 zones as (
     select
-        run_id, pair, arm, block,
+        run_id, pair, arm, variant, block,
         min(bucket) filter (zone = 'memory') as memory,
         min(bucket) filter (zone = 'ssd') as ssd,
         max(bucket) filter (zone in ('hdd', 'aux') and bucket between 20 and 24) as disk
@@ -129,36 +156,41 @@ select
     each.run_id,
     each.pair,
     each.arm,
+    each.variant,
     each.substrate,
     each.block,
     each.tablespace,
     each.reads,
     1e6 * each.waited_s / each.reads as mean_us,
-    2 ** (full_bucket.bucket + 0.5) / 1000 as mode_us,
+    2 ** (bucket + coalesce((held - below) / nullif(2 * held - below - above, 0), 0.5)) / 1000 as mode_us,
+    (at_250_us + 0.5) / (each.reads + 1) as share_250_us,
+    2 ** (full_bucket.bucket + 0.5) / 1000 as mode_middle_us,
     full_bucket.bucket as mode_bucket,
     full_bucket.held / each.reads as mode_share,
     (each.waited_s / each.reads) / max(each.waited_s / each.reads) filter (each.tablespace = 'ssd')
-        over (partition by each.run_id, each.pair, each.arm, each.block) as times_ssd,
+        over (partition by each.run_id, each.pair, each.arm, each.variant, each.block) as times_ssd,
     coalesce(zones.memory < zones.ssd and zones.ssd < zones.disk, false)::int as three_zones,
     exists (
         from read_latency_modes as mode
-        where (mode.run_id, mode.pair, mode.arm, mode.block, mode.tablespace)
-            = (each.run_id, each.pair, each.arm, each.block, each.tablespace)
+        where (mode.run_id, mode.pair, mode.arm, mode.variant, mode.block, mode.tablespace)
+            = (each.run_id, each.pair, each.arm, each.variant, each.block, each.tablespace)
             and mode.bucket in (19, 20) and mode.bucket > full_bucket.bucket
     )::int as sub_spike,
     len(list_filter(each.flags, lambda flag: flag <> 'unseen')) > 0
         or (each.tablespace = 'all' and list_contains(each.flags, 'unseen')) as flagged
 from each
-join full_bucket using (run_id, pair, arm, block, tablespace)
-left join zones using (run_id, pair, arm, block);
+join full_bucket using (run_id, pair, arm, variant, block, tablespace)
+left join zones using (run_id, pair, arm, variant, block);
 
 -- By tablespace the windows whose reads are told, if there are enough; each is one repeat, however many reads it has.
 create temp view read_latency_clean as
 select run_id, pair, tablespace, block
 from read_latency
-where not flagged
+where not flagged and variant = 'published'
 and (run_id, pair, tablespace) in (
-    select (run_id, pair, tablespace) from read_latency where not flagged group by run_id, pair, tablespace having enough(block)
+    select (run_id, pair, tablespace) from read_latency
+    where not flagged and variant = 'published'
+    group by run_id, pair, tablespace having enough(block)
 );
 
 -- What two runs are compared by: one row for each window and tablespace, its value by cell of the grid.
@@ -171,4 +203,4 @@ select
     mean_us / 1e6 as value,
     flagged
 from read_latency
-where tablespace <> 'all';
+where tablespace <> 'all' and variant = 'published';

@@ -18,7 +18,7 @@ from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, capacity_bytes, device_bill
 from tierwise.costs.iops import simulated_iops
-from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.costs.sensitivity import ratio_over_band, read_once
 
 HOUR_S: Final = 3600.0
 THEN: Final = dt.date(2012, 7, 1)
@@ -108,6 +108,12 @@ def by_size(book: Book, *, now: bool = False) -> dict[str, Band]:
         flash, disk = (holding(member, size_tb * TB, book, now=now) for member in ("crucial-h", "hdd-1tb"))
         found[f"SSDs over disks, {size_tb} TB"] = Substrate.PUBLISHED, ratio_over_band(flash, disk, book)
     return found
+
+
+def prices_read_once() -> str:
+    """Return which of the source's prices were read once, as a condition of H13."""
+    book = load_book(THEN)
+    return read_once([device_bill(name, book) for name in MEMBERS], book)
 
 
 def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -> dict[str, dict[str, Band]]:

@@ -1,14 +1,14 @@
 """The verdict on statement H11, which is a break-even of moves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tierwise.advisor.moving import MovePlan
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
-from tierwise.analysis.statistics import MINIMUM_REPEATS
+from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, within
+from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, holm
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
@@ -48,7 +48,7 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """
-    cases = tuple(_case(key, plan, arm, bounds) for key, plan in plans.items() if plan.low is not None and plan.high is not None)
+    cases = _corrected([_case(key, plan, arm, bounds) for key, plan in plans.items() if plan.low is not None and plan.high is not None])
     if any(case.verdict is Verdict.CONFIRMED for case in cases):
         return Outcome(Verdict.CONFIRMED), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
@@ -60,19 +60,32 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
 def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> CaseVerdict:
     assert plan.low is not None, "the plan has an interval"
     assert plan.high is not None, "the plan has an interval"
+    assert bounds.lower is not None, "a number of jobs is held against the least"
     placement, query = key
-    inside, outside = bounds.contain(plan.low, plan.high), bounds.exclude(plan.low, plan.high)
+    estimate = Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs, freedom=plan.pairs - 1)
     return CaseVerdict(
         case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
         arm=arm,
         substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
-        estimate=plan.break_even_jobs,
-        low=plan.low,
-        high=plan.high,
+        estimate=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
         pairs=plan.pairs,
         flagged=0,
-        verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
+        freedom=estimate.freedom,
+        p_value=estimate.p_value(bounds.lower),
+        verdict=within(bounds, estimate),
     )
+
+
+def _corrected(cases: Sequence[CaseVerdict]) -> tuple[CaseVerdict, ...]:
+    """Return `cases` with Holm's correction on the side where any of them is enough: here the one that confirms."""
+    tested = {place: case.p_value for place, case in enumerate(cases) if case.p_value is not None}
+    found = list(cases)
+    for place, p_holm in zip(tested, holm(list(tested.values())), strict=True):
+        chance = cases[place].verdict is Verdict.CONFIRMED and p_holm >= 1 - CONFIDENCE
+        found[place] = cases[place].model_copy(update={"p_holm": p_holm, "verdict": Verdict.UNDECIDED if chance else cases[place].verdict})
+    return tuple(found)
 
 
 MONEY: Final[Mapping[str, Judge]] = {"H11": moves}

@@ -1,0 +1,27 @@
+"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds and on the value of then."""
+
+from collections.abc import Sequence
+
+import duckdb
+
+from tierwise.analysis import evidence, rules
+from tierwise.analysis.claims import Claim, Kind
+from tierwise.analysis.judging import Judgement
+from tierwise.analysis.rules import CaseVerdict, Verdict
+
+
+def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: Judgement) -> Verdict | None:
+    """Return what the rules of before say of the rows on which `found` rests; `None` where these have no interval to be judged by."""
+    before = claim.before
+    bounds = (before and before.bounds) or rules.needed_bounds(claim)
+    if bounds is None or claim.kind is Kind.PRESENCE or (claim.kind is Kind.COST and before is None):
+        return None
+    cases: Sequence[CaseVerdict] = found.cases
+    if before and before.value:
+        then = claim.model_copy(update={"cases": tuple(case.model_copy(update={"value": before.value}) for case in claim.cases)})
+        absolute = then.model_copy(update={"kind": Kind.ABSOLUTE if claim.kind is Kind.SHARE else claim.kind, "bounds": bounds})
+        cases = [rules.judge_series(absolute, series) for series in evidence.series_of(connection, then, found.pair)]
+    if not cases or any(case.low is None for case in cases):
+        return None
+    held = [case.model_copy(update={"verdict": rules.by_interval(bounds, case.as_estimate)}) for case in cases]
+    return rules.combine(held, len(claim.orders or claim.cases) or len(held)).verdict
