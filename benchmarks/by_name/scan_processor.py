@@ -6,6 +6,7 @@ Processor time of the session from ``/proc/PID/schedstat``, the least of several
 relative errors. What a page costs that the kernel has to fetch: preadv on a file, its pages cached or not.
 """
 
+import math
 import mmap
 import os
 import resource
@@ -109,7 +110,7 @@ def took_s(conn: Connection, table: str, low: int, high: int, *, repeats: int = 
     found = []
     for _ in range(repeats):
         before_s = processor_s(conn.info.backend_pid)
-        conn.execute(f"SELECT count(f) FROM {table} WHERE k BETWEEN {low} AND {high}")
+        conn.execute(f"SELECT count(f) FROM {table} WHERE k BETWEEN {low} AND {high}", prepare=False)
         found.append(processor_s(conn.info.backend_pid) - before_s)
     return min(found)
 
@@ -117,6 +118,7 @@ def took_s(conn: Connection, table: str, low: int, high: int, *, repeats: int = 
 def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
     """Print the costs of what is in shared buffers; seconds by method, table and share."""
     conn.execute("CREATE EXTENSION pg_prewarm")
+    statement_s = math.inf
     found: dict[tuple[str, str, float], float] = {}
     features: dict[str, list[list[float]]] = {method: [] for method in SCANS}
     for order, rows in TABLES:
@@ -125,6 +127,8 @@ def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
         pages, total = one(conn, f"SELECT pg_relation_size('{table}') / {PAGE_BYTES}, count(*) FROM {table}")
         for method, settings in SCANS.items():
             conn.execute(settings)
+            if method == "index":
+                statement_s = min(statement_s, took_s(conn, table, -2, -1, repeats=5 * REPEATS))
             for share in SELECTED if method != "sequential" else (1e-6, 0.1, 1.0):
                 matched = max(1, round(total * share))
                 low = (total - matched) // 2
@@ -140,11 +144,12 @@ def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
                     }[method]
                 )
     for method, names in {"sequential": "page row match", "index": "row page jump", "bitmap": "row page"}.items():
-        times = np.array([seconds for (of, _, _), seconds in found.items() if of == method])
+        times = np.array([seconds for (of, _, _), seconds in found.items() if of == method]) - statement_s
         solved, _ = nnls(np.array(features[method]) / times[:, None], np.ones(len(times)))
         errors = np.array(features[method]) @ solved / times
         print(f"{method}:", ", ".join(f"{name} {cost * 1e9:.0f} ns" for name, cost in zip(names.split(), solved, strict=True)), end="; ")
         print(f"fitted over measured {errors.min():.2f} to {errors.max():.2f}", flush=True)
+    print(f"statement: {statement_s * 1e6:.0f} us (no row, through the index)", flush=True)
     return found
 
 

@@ -78,7 +78,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     device: Annotated[str, typer.Option(help="name of a file in data/devices")],
     pages: Annotated[int, typer.Option(help="of the table, of 8 KiB")],
     rows: Annotated[int, typer.Option(help="of the table")],
-    selectivity: Annotated[float, typer.Option(help="share of the rows that the range holds, above 0 to 1")],
+    selectivity: Annotated[float, typer.Option(help="share of the rows that the range holds, 0 to 1")],
     correlation: Annotated[float, typer.Option(help="of the column of the range, as in pg_stats: -1 to 1")],
     method: Annotated[ScanMethod, typer.Option(help="how the rows are found")],
     cache: Annotated[Cache, typer.Option(help="nothing in memory beforehand, or all in shared buffers")],
