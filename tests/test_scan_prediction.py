@@ -196,6 +196,14 @@ def test_the_local_nvme_returns_the_two_given_figures() -> None:
     assert strewn.time_s / strewn.pages == pytest.approx(39.3e-6, rel=0.03)
 
 
+@pytest.mark.parametrize("device", ["micron-7450", "micron-9550"])
+def test_a_page_at_random_takes_about_as_many_ordered_ones_from_data_sheets_as_was_given_of_local_ssds(device: str) -> None:
+    pages = 200_000
+    in_order = said(Table(pages, pages * ROWS, 1.0, 0.01), ScanMethod.SEQUENTIAL, device=device).time_s / pages
+    strewn = said(Table(pages, pages * ROWS, 0.0, 0.0005), ScanMethod.INDEX, device=device)
+    assert 20 < strewn.time_s / strewn.pages / in_order < 40, "25 to 35 in general; nothing of these drives was fitted"
+
+
 @pytest.mark.parametrize("device", ["local-nvme", "kingston-dc600m", "sata-7k2"])
 @pytest.mark.parametrize("correlation", [1.0, 0.9, 0.0])
 def test_more_rows_take_longer_and_memory_is_quicker(device: str, correlation: float) -> None:

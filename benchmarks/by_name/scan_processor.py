@@ -1,6 +1,6 @@
 """What scans cost the processor on this machine: the figures of data/machines/postgres-18-scans.toml, measured anew.
 
-Run by name: ``python benchmarks/by_name/scan_processor.py`` (some minutes, 1.5 GB below /var/tmp). A real PostgreSQL 18 of its own; two
+Run by name: ``python benchmarks/by_name/scan_processor.py`` (some minutes, 5 GB below /var/tmp). A real PostgreSQL 18 of its own; two
 tables of 4 and 40 rows a page, in the order of the column and in none. Everything in shared buffers, then in the kernel's cache alone.
 Processor time of the session from ``/proc/PID/schedstat``, the least of several repetitions; costs by non-negative least squares over the
 relative errors. What a page costs that the kernel has to fetch: preadv on a file, its pages cached or not.
@@ -27,7 +27,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 
-PAGES: Final = 30_000
+PAGES: Final = 100_000
+"""Far more than a processor caches."""
 ROWS: Final = (4, 40)
 SELECTED: Final = (0.01, 0.1, 1.0)
 REPEATS: Final = 7
