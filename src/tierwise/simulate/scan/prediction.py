@@ -82,8 +82,9 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
     Raises:
         InputError: an impossible value, no such device, or a table that does not fit on it.
     """
-    spec, server = load_device(scan.device), _server(scan, processor or load_processor())
+    spec = load_device(scan.device)
     _check(scan, spec)
+    server = _server(scan, processor or load_processor())
     whole = scan.table
     touched = float(whole.pages) if scan.method is ScanMethod.SEQUENTIAL else touched_pages(whole)
     part = _part(whole, touched)

@@ -72,7 +72,7 @@ class Processor(Strict):
 
     def row(self, method: ScanMethod) -> Parameter:
         """Return what a row costs by `method`, in the time of the processor that it was measured on."""
-        return {ScanMethod.SEQUENTIAL: self.sequential, ScanMethod.INDEX: self.index, ScanMethod.BITMAP: self.bitmap}[method].row
+        return {ScanMethod.SEQUENTIAL: self.sequential.row, ScanMethod.INDEX: self.index.row, ScanMethod.BITMAP: self.bitmap.row}[method]
 
     def with_row_us(self, row_us: float) -> Self:
         """Return the same, with another cost of a row: each of a sequential scan, each of the range in the others, whatever the speed."""
