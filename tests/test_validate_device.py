@@ -1,6 +1,8 @@
 """The disk model against measured service times of real drives, and against files that are not what they should be."""
 
 import json
+import random
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -170,6 +172,49 @@ def test_specs_are_read_with_their_defaults_and_what_is_not_theirs_is_passed_ove
     assert specs.caching
     assert not specs.never_disconnects
     assert specs.scale == 1.0
+
+
+def numbers(text: str, chance: random.Random) -> str:
+    """Write each number in another way."""
+    ways = (lambda one: f"{one:.6f}", lambda one: f"{one:.9e}", lambda one: f"{one:+g}", repr)
+    return re.sub(r"(= *)(-?\d+(?:\.\d+)?)(?=\s*[,\n}])", lambda said: said[1] + chance.choice(ways)(float(said[2])), text)
+
+
+def names(text: str, chance: random.Random) -> str:
+    """Write each name with other letters and spaces."""
+    ways = (str.upper, str.lower, str.title, lambda name: name.replace(" ", "  "))
+    return re.sub(r"[A-Za-z][A-Za-z0-9 ./()\-]*(?= *=)", lambda said: chance.choice(ways)(said[0]), text)
+
+
+def spaces(text: str, chance: random.Random) -> str:
+    """Write other spaces, ends of lines and comments."""
+    text = re.sub(r" *= *", lambda _: chance.choice([" = ", "=", " =\t", "\t= ", "= \n  "]), text)
+    return re.sub(r",\s*", lambda _: chance.choice([",\n", ", ", ",\r\n", " ,\n", ", # of { old = [\n"]), text)
+
+
+def order(text: str, chance: random.Random) -> str:
+    """Write the fields in another order, and other blocks around theirs."""
+    head, body, tail = re.fullmatch(r"(.*disksim_disk small \{)(.*)(\n\}.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    fields = body.replace("disksim_ioqueue { Scheduling policy = 1 }", "disksim_ioqueue { Scheduling policy = 1, Timeout = 0 }").split(
+        ",\n"
+    )
+    chance.shuffle(fields)
+    return (
+        "disksim_global G { Init Seed = 42 }\n"
+        + head
+        + ",\n".join(fields)
+        + tail
+        + "topology disksim_iodriver driver0 [ disksim_bus bus0 [ ] ]\n"
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_specs_are_the_same_however_they_are_written(files: dict[str, Path], seed: int) -> None:
+    specs, chance, text = read_specs(files["diskspecs"]), random.Random(seed), SPECS
+    for rewrite in (order, *chance.sample([numbers, names, spaces], k=chance.randint(1, 3))):
+        text = rewrite(text, chance)
+    files["diskspecs"].write_bytes(text.encode())
+    assert read_specs(files["diskspecs"]) == specs, text
 
 
 @pytest.mark.parametrize(

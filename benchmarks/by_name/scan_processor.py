@@ -1,11 +1,12 @@
 """What scans cost the processor on this machine: the figures of data/machines/postgres-18-scans.toml, measured anew.
 
-Run by name: ``python benchmarks/by_name/scan_processor.py`` (some minutes, 1.5 GB below /var/tmp). A real PostgreSQL 18 of its own; two
+Run by name: ``python benchmarks/by_name/scan_processor.py`` (some minutes, 5 GB below /var/tmp). A real PostgreSQL 18 of its own; two
 tables of 4 and 40 rows a page, in the order of the column and in none. Everything in shared buffers, then in the kernel's cache alone.
 Processor time of the session from ``/proc/PID/schedstat``, the least of several repetitions; costs by non-negative least squares over the
 relative errors. What a page costs that the kernel has to fetch: preadv on a file, its pages cached or not.
 """
 
+import math
 import mmap
 import os
 import resource
@@ -26,7 +27,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
 
-PAGES: Final = 30_000
+PAGES: Final = 100_000
+"""Far more than a processor caches."""
 ROWS: Final = (4, 40)
 SELECTED: Final = (0.01, 0.1, 1.0)
 REPEATS: Final = 7
@@ -109,7 +111,7 @@ def took_s(conn: Connection, table: str, low: int, high: int, *, repeats: int = 
     found = []
     for _ in range(repeats):
         before_s = processor_s(conn.info.backend_pid)
-        conn.execute(f"SELECT count(f) FROM {table} WHERE k BETWEEN {low} AND {high}")
+        conn.execute(f"SELECT count(f) FROM {table} WHERE k BETWEEN {low} AND {high}", prepare=False)
         found.append(processor_s(conn.info.backend_pid) - before_s)
     return min(found)
 
@@ -117,6 +119,7 @@ def took_s(conn: Connection, table: str, low: int, high: int, *, repeats: int = 
 def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
     """Print the costs of what is in shared buffers; seconds by method, table and share."""
     conn.execute("CREATE EXTENSION pg_prewarm")
+    statement_s = math.inf
     found: dict[tuple[str, str, float], float] = {}
     features: dict[str, list[list[float]]] = {method: [] for method in SCANS}
     for order, rows in TABLES:
@@ -125,6 +128,8 @@ def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
         pages, total = one(conn, f"SELECT pg_relation_size('{table}') / {PAGE_BYTES}, count(*) FROM {table}")
         for method, settings in SCANS.items():
             conn.execute(settings)
+            if method == "index":
+                statement_s = min(statement_s, took_s(conn, table, -2, -1, repeats=5 * REPEATS))
             for share in SELECTED if method != "sequential" else (1e-6, 0.1, 1.0):
                 matched = max(1, round(total * share))
                 low = (total - matched) // 2
@@ -140,11 +145,12 @@ def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
                     }[method]
                 )
     for method, names in {"sequential": "page row match", "index": "row page jump", "bitmap": "row page"}.items():
-        times = np.array([seconds for (of, _, _), seconds in found.items() if of == method])
+        times = np.array([seconds for (of, _, _), seconds in found.items() if of == method]) - statement_s
         solved, _ = nnls(np.array(features[method]) / times[:, None], np.ones(len(times)))
         errors = np.array(features[method]) @ solved / times
         print(f"{method}:", ", ".join(f"{name} {cost * 1e9:.0f} ns" for name, cost in zip(names.split(), solved, strict=True)), end="; ")
         print(f"fitted over measured {errors.min():.2f} to {errors.max():.2f}", flush=True)
+    print(f"statement: {statement_s * 1e6:.0f} us (no row, through the index)", flush=True)
     return found
 
 

@@ -64,7 +64,7 @@ def page_s(table: Table, method: ScanMethod, processor: Processor) -> float:
         costs = processor.sequential
         return (costs.page.base + table.rows / table.pages * (costs.row.base + table.selectivity * costs.match.base)) / speed
     bitmap = processor.bitmap
-    return (bitmap.page.base + table.matched / touched_pages(table) * bitmap.row.base) / speed
+    return (bitmap.page.base + table.matched / max(1.0, touched_pages(table)) * bitmap.row.base) / speed
 
 
 def warm_s(table: Table, method: ScanMethod, processor: Processor, pages: Ints) -> float:
@@ -133,7 +133,7 @@ class ColdScan:
         turns = np.arange(len(leaves)) * LEAF_ROWS
         yield from self._descend()
         at = 0
-        rows = [(row, 0, leaf) for row, leaf in zip(turns.tolist(), leaves, strict=True) if row < len(pages)]
+        rows = [(row, 0, leaf) for row, leaf in zip(turns.tolist(), leaves, strict=True) if row < max(1, len(pages))]
         rows += [(row, 1, page) for row, page in zip(first_rows.tolist(), pages[first_rows].tolist(), strict=True)]
         for row, kind, page in sorted(rows):
             yield float(passed_s[row] - passed_s[at]) + self._ask_s
@@ -153,4 +153,4 @@ class ColdScan:
 
     def _leaves_wanted(self) -> range:
         first = 1 + self._table.first // LEAF_ROWS
-        return range(first, 1 + math.ceil((self._table.first + self._table.matched) / LEAF_ROWS))
+        return range(first, max(first, math.ceil((self._table.first + self._table.matched) / LEAF_ROWS)) + 1)

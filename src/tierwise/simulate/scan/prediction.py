@@ -11,16 +11,19 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.model import build
+from tierwise.devices.parameter import sourced
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.scan.methods import ColdScan, Server, warm_s
 from tierwise.simulate.scan.processor import Processor, load_processor
-from tierwise.simulate.scan.rows import Table, pages_in_order, touched_pages
+from tierwise.simulate.scan.rows import Table, jitter, pages_in_order, rank_correlation, touched_pages
 from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
 """The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
 as they were."""
+DISPLACED: Final = 0.05
+"""Share of the range by which rows of the part may be displaced: few of its pages are then at the edges, and those are far apart."""
 SEEDS: Final = range(1, 4)
 """Draws of the jitter, and places of a disk's platters."""
 SPEEDS: Final = (2.0, 0.5)
@@ -67,6 +70,9 @@ class Prediction(Strict):
     io_method: IoMethod
     device_s: float = Field(description="what of the time nobody computes, because everybody waits for the device")
     cpu_s: float = Field(description="what the scan would take with everything in shared buffers")
+    cpu_us_per_row: float = Field(description="processor time of a row: each of a sequential scan, each of the range in the others")
+    cpu_source: str
+    fitted: dict[str, str] = Field(description="parameters of the device that were fitted, and on what")
     notes: tuple[str, ...] = NOTES
 
 
@@ -76,26 +82,32 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
     Raises:
         InputError: an impossible value, no such device, or a table that does not fit on it.
     """
-    spec, server = load_device(scan.device), _server(scan, processor or load_processor())
+    spec = load_device(scan.device)
     _check(scan, spec)
+    server = _server(scan, processor or load_processor())
     whole = scan.table
     touched = float(whole.pages) if scan.method is ScanMethod.SEQUENTIAL else touched_pages(whole)
     part = _part(whole, touched)
-    scale = whole.matched / part.matched if scan.method is not ScanMethod.SEQUENTIAL else whole.pages / part.pages
+    started_s, warm_scale, cold_scale = server.processor.statement.base / server.processor.speed.value, 1.0, 1.0
+    if part is not whole:
+        sequential = scan.method is ScanMethod.SEQUENTIAL
+        cold_scale = touched / (part.pages if sequential else touched_pages(part))
+        warm_scale = cold_scale if sequential else whole.matched / part.matched
 
     def takes_s(seed: int, pace: float, speed: float) -> tuple[float, float]:
         able = replace(server, processor=server.processor.at(speed))
         pages = pages_in_order(part, np.random.default_rng(seed))
         if scan.cache is Cache.WARM:
-            return warm_s(part, scan.method, able.processor, pages) * scale, 0.0
-        device = Slowed(build(spec, seed=seed, stretch=whole.pages / part.pages))
+            return started_s / speed + warm_s(part, scan.method, able.processor, pages) * warm_scale, 0.0
+        device = Slowed(build(spec, seed=seed, stretch=_stretch(whole, part)))
         device.slow(0.0, pace * scan.slowdown)
         cold = ColdScan(part, device, able)
-        return cold.run_s(scan.method, pages) * scale, cold.waited_s * scale
+        return started_s / speed + cold.run_s(scan.method, pages) * cold_scale, cold.waited_s * cold_scale
 
     times_s, waits_s = zip(*(takes_s(seed, 1.0, 1.0) for seed in SEEDS), strict=True)
     low_s, high_s = (takes_s(SEEDS[0], pace, speed)[0] for pace, speed in zip(PACES, SPEEDS, strict=True))
-    cold = scan.cache is Cache.COLD
+    cold, processor = scan.cache is Cache.COLD, server.processor
+    row = processor.row(scan.method)
     return Prediction(
         time_s=float(np.mean(times_s)),
         low_s=min(low_s, *times_s),
@@ -106,7 +118,10 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cache=scan.cache,
         io_method=scan.io_method,
         device_s=float(np.mean(waits_s)),
-        cpu_s=warm_s(part, scan.method, server.processor, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * scale,
+        cpu_s=started_s + warm_s(part, scan.method, server.processor, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * warm_scale,
+        cpu_us_per_row=row.base / processor.speed.value * 1e6,
+        cpu_source=f"{row.source}; {processor.speed.value:g} times as quick: {processor.speed.source}",
+        fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
         notes=NOTES if cold else NOTES[:1],
     )
 
@@ -118,20 +133,34 @@ def as_text(found: Prediction) -> str:
             f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "
             f"{found.cpu_s:.3g} s with everything in shared buffers",
             f"{found.method} scan on {found.device}, {found.cache}, io_method {found.io_method} (simulated); {'; '.join(found.notes)}",
+            f"{found.cpu_us_per_row:.3g} us of the processor a row: {found.cpu_source}",
+            *(f"{name} was fitted on {origin}" for name, origin in found.fitted.items()),
         ]
     )
 
 
 def _part(whole: Table, touched: float) -> Table:
-    """The table, smaller in proportion where the scan touches too many pages of it."""
-    share = min(1.0, SIMULATED_PAGES / touched)
+    """The table, smaller in proportion where the scan touches too many pages of it; rows are displaced by as many pages as in the whole,
+    unless that is more than a small share of the range, of which they keep theirs."""
+    if touched <= SIMULATED_PAGES:
+        return whole
+    share = SIMULATED_PAGES / touched
     pages = max(1, round(whole.pages * share))
-    return replace(whole, pages=pages, rows=max(1, round(whole.rows * pages / whole.pages)))
+    part = replace(whole, pages=pages, rows=max(1, round(whole.rows * pages / whole.pages)))
+    shares = jitter(whole.correlation)
+    wanted = min(shares / share, DISPLACED * whole.selectivity)
+    return part if shares >= wanted else replace(part, correlation=math.copysign(rank_correlation(wanted), whole.correlation))
+
+
+def _stretch(whole: Table, part: Table) -> float:
+    """How many times as far as pages of `part` lie apart those that stand for them in `whole`."""
+    displaced = 0 < whole.jitter_rows < math.inf
+    return max(1.0, whole.jitter_rows / part.jitter_rows if displaced else whole.pages / part.pages)
 
 
 def _server(scan: Scan, processor: Processor) -> Server:
     if scan.cpu_speed is not None:
-        processor = processor.at(scan.cpu_speed / processor.speed.value)
+        processor = processor.at(scan.cpu_speed / processor.speed.value, source="--cpu-speed")
     if scan.cpu_us_per_row is not None:
         processor = processor.with_row_us(scan.cpu_us_per_row)
     return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor)
@@ -142,10 +171,8 @@ def _check(scan: Scan, spec: DeviceSpec) -> None:
     for option, value, most in (("--pages", table.pages, MOST_PAGES), ("--rows", table.rows, table.pages * MOST_ROWS)):
         if not 1 <= value <= most:
             raise InputError(option, value=value, rule=f"must be 1 to {most}")
-    if not 0 < table.selectivity <= 1:
-        raise InputError(
-            "--selectivity", value=table.selectivity, rule="must be above 0 and at most 1: the share of the rows that is wanted"
-        )
+    if not 0 <= table.selectivity <= 1:
+        raise InputError("--selectivity", value=table.selectivity, rule="must be 0 to 1: the share of the rows that is wanted")
     if not -1 <= table.correlation <= 1:
         raise InputError("--correlation", value=table.correlation, rule="must be -1 to 1, as in pg_stats")
     for option, count, least, most in (

@@ -7,6 +7,7 @@ from pydantic import Field
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.devices.parameter import Parameter, Sourced, Time
+from tierwise.simulate.scan.words import ScanMethod
 
 FILE: Final = "postgres-18-scans"
 
@@ -59,14 +60,19 @@ class Processor(Strict):
 
     description: str
     speed: Speed
+    statement: Time = Field(description="planning, beginning and ending a statement")
     sequential: SequentialCosts
     index: IndexCosts
     bitmap: BitmapCosts
     reading: ReadingCosts
 
-    def at(self, speed: float) -> Self:
-        """Return the same, `speed` times as quick."""
-        return self.model_copy(update={"speed": self.speed.model_copy(update={"value": self.speed.value * speed})})
+    def at(self, speed: float, source: str | None = None) -> Self:
+        """Return the same, `speed` times as quick; `source` says who knows."""
+        return self.model_copy(update={"speed": Speed(value=self.speed.value * speed, source=source or self.speed.source)})
+
+    def row(self, method: ScanMethod) -> Parameter:
+        """Return what a row costs by `method`, in the time of the processor that it was measured on."""
+        return {ScanMethod.SEQUENTIAL: self.sequential.row, ScanMethod.INDEX: self.index.row, ScanMethod.BITMAP: self.bitmap.row}[method]
 
     def with_row_us(self, row_us: float) -> Self:
         """Return the same, with another cost of a row: each of a sequential scan, each of the range in the others, whatever the speed."""

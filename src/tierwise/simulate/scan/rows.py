@@ -14,8 +14,10 @@ from scipy.special import ndtr
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-NEARLY: Final = 1e-6
-"""A correlation so near to 0 is 0, so near to 1 is 1: the jitter would span hundreds of tables, or a row in thousands."""
+NEARLY_NONE: Final = 1e-6
+"""A correlation so near to 0 is 0: the jitter would span hundreds of tables."""
+NEARLY_WHOLE: Final = 2.0**-25
+"""A correlation so near to 1 is 1: ``pg_stats`` keeps it in single precision, whose next number below 1 is twice as far away."""
 DRAWN_WHOLE: Final = 6_000_000
 """The largest number of rows that are put in order to the last one; of more, each row of the range is placed by itself."""
 REACH: Final = 8.0
@@ -39,8 +41,8 @@ class Table:
 
     @property
     def matched(self) -> int:
-        """Rows of the range, one at least."""
-        return min(self.rows, max(1, round(self.rows * self.selectivity)))
+        """Rows of the range, one at least unless nothing is wanted."""
+        return min(self.rows, max(math.ceil(self.selectivity), round(self.rows * self.selectivity)))
 
     @property
     def first(self) -> int:
@@ -61,15 +63,17 @@ def jitter(correlation: float) -> float:
     0.499 for 0.5; 0 for 1 and infinite for 0.
     """
     wanted = abs(correlation)
-    if wanted >= 1 - NEARLY:
+    if wanted >= 1 - NEARLY_WHOLE:
         return 0.0
-    if wanted <= NEARLY:
+    if wanted <= NEARLY_NONE:
         return math.inf
-    return math.exp(float(brentq(lambda log_sd: _rank_correlation(math.exp(log_sd)) - wanted, math.log(1e-6), math.log(1e7))))
+    return math.exp(float(brentq(lambda log_sd: rank_correlation(math.exp(log_sd)) - wanted, math.log(1e-6), math.log(1e7))))
 
 
 def touched_pages(table: Table) -> float:
     """Expected number of distinct pages that hold a row of the range."""
+    if not table.matched:
+        return 0.0
     if not table.jitter_rows:
         first, last = (rank * table.pages // table.rows for rank in (table.first, table.first + table.matched - 1))
         return float(min(last - first + 1, table.matched))
@@ -130,7 +134,7 @@ def _sum_below(u: Floats) -> Floats:
     return np.asarray(u * ndtr(u) + np.exp(-(u**2) / 2) / math.sqrt(2 * math.pi))
 
 
-def _rank_correlation(sd: float) -> float:
+def rank_correlation(sd: float) -> float:
     """Spearman's of x and x + jitter: 12 E[x P(x' + jitter' < x + jitter)] - 3, where the two jitters differ by sqrt(2) sd."""
     width = math.sqrt(2) * sd
 

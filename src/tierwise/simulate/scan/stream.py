@@ -2,12 +2,12 @@
 
 The rules are those of ``read_stream.c``: pages that follow each other become one read; the look-ahead doubles with each read that is
 waited for, and falls by one with each page found in shared buffers, of which there are none here. Under `sync` no read begins before it
-is wanted, but pages that do not follow each other are announced to the kernel.
+is wanted, but pages that do not follow each other are announced to the kernel. Without concurrency every method reads as `sync` does.
 """
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tierwise.simulate.scan.clock import Clock, Event, Process
@@ -18,7 +18,7 @@ from tierwise.simulate.scan.words import IoMethod
 COMBINED: Final = 16
 """Pages of one read at most: io_combine_limit."""
 IN_PLACE: Final = 4
-"""While no more than this many reads are under way io_uring still runs the next one where it is begun."""
+"""While no more than this many reads have not been seen to their end io_uring still runs the next one where it is begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,15 @@ class _Read:
     done: Event = field(default_factory=Event)
     to_copy: bool = False
     """Whether the session copies the pages itself, when they have arrived."""
+    ended: bool = False
+    """Whether the session has seen to the end of it: under io_uring it does so when it waits for one, for all that are done."""
 
 
 class Readers:
     """A stream's readers: a number of workers, or as many threads of the kernel as there are reads.
 
     Under io_uring, as ``method_io_uring.c`` says, only what is begun while more than `IN_PLACE` reads are under way goes to a thread; what
-    is begun before runs in the session, which also copies it.
+    is begun before runs in the session, which also copies it. Under way is also what is done and of which the session does not know yet.
     """
 
     def __init__(self, clock: Clock, relation: Relation, reads: Reads):
@@ -96,10 +98,12 @@ class Stream:
     """`pages`, in their order, for a session that takes `page_s` for each once it is there."""
 
     def __init__(self, clock: Clock, relation: Relation, reads: Reads, *, sequential: bool):
+        if not reads.concurrency:
+            reads = replace(reads, method=IoMethod.SYNC)
         self._relation, self._reads = relation, reads
         self._readers = Readers(clock, relation, reads)
         self._opened = relation.opened()
-        self._most = (max(1, reads.concurrency) + 1) * COMBINED
+        self._most = (reads.concurrency + 1) * COMBINED
         self._advises = reads.method is IoMethod.SYNC and not sequential and reads.concurrency > 0
         self._distance = 1
         self._pending: list[int] = []  # pages of the read that is being put together
@@ -157,7 +161,7 @@ class Stream:
         self._pinned += read.run.length
         yield self._reads.ask_s * read.run.length
         if self._reads.method is not IoMethod.SYNC:
-            yield from self._readers.begin(read, sum(not other.done.happened for other in self._begun) - 1)
+            yield from self._readers.begin(read, sum(not other.ended for other in self._begun) - 1)
         elif self._advises:
             if jump:
                 self._advised_from = read.run.first
@@ -171,6 +175,9 @@ class Stream:
         if not read.done.happened:
             yield read.done
             yield self._reads.wake_s
-        if self._reads.method is IoMethod.IO_URING:
+        if self._reads.method is IoMethod.IO_URING and not read.ended:
             costs = self._relation.costs
-            yield read.run.length * (costs.check_s + (costs.copy_s if read.to_copy else 0.0))
+            for other in self._begun:
+                if other.done.happened and not other.ended:
+                    other.ended = True
+                    yield other.run.length * (costs.check_s + (costs.copy_s if other.to_copy else 0.0))
