@@ -70,7 +70,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"counted-time-{name}"
         try:
-            with open_lab(study, pair, inputs, work) as (lab, state):
+            with open_lab(study, pair, inputs, work, seed=seed) as (lab, state):
                 yield Opened(study, lab, state)
         finally:
             reclaim.discard(work)

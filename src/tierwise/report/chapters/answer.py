@@ -49,7 +49,7 @@ class Gain:
 
     @cached_property
     def estimate(self) -> Estimate:
-        return geometric_estimate(list(self.ratios.values()))
+        return geometric_estimate(self.ratios)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Compared:
         """Confirmed where the whole interval of table over indexes lies below 1, contradicted where it lies above."""
         if self.table is None or self.indexes is None:
             return Verdict.NOT_MEASURED
-        ratio = geometric_estimate(list(paired_ratios(self.table.ratios, self.indexes.ratios).values()))
+        ratio = geometric_estimate(paired_ratios(self.table.ratios, self.indexes.ratios))
         if ratio.low is None or ratio.high is None:
             return Verdict.UNDECIDED
         return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED

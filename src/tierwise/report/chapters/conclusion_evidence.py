@@ -83,7 +83,7 @@ def tables_over_indexes(found: Found) -> str:
     for workload in found.workloads:
         tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")
         if tables and indexes:
-            ratio = geometric_estimate(list(paired_ratios(tables.job_s, indexes.job_s).values()))
+            ratio = geometric_estimate(paired_ratios(tables.job_s, indexes.job_s))
             if ratio.value is not None:
                 interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
                 told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")

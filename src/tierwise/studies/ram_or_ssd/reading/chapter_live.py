@@ -51,7 +51,7 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
     lines = []
     for part, means, found in zip(parts, map(_means, kept), reads, strict=True):
         live = part["how"][0] == "live"
-        apart = None if live else geometric_estimate([*paired_ratios(found, reads[0]).values()])
+        apart = None if live else geometric_estimate(paired_ratios(found, reads[0]))
         lines.append(
             [
                 TIERS[tier].removeprefix("the "),
@@ -60,7 +60,7 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
                 advice,
                 number(means["pages_a_request"]) if live and means["pages_a_request"] else _window(part),
                 _counted(means["reads_per_s"]),
-                DASH if not live else _interval(geometric_estimate([*found.values()])),
+                DASH if not live else _interval(geometric_estimate(found)),
                 DASH if means["miss_ratio"] is None else percent(means["miss_ratio"]),
                 _counted(means["device_iops"]),
                 DASH if apart is None or apart.value is None else f"{apart.value - 1:+.1%}",
