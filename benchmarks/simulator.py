@@ -19,7 +19,7 @@ from tierwise.simulate.zipfian import zipfian_pages
 DEVICE, THREADS, DURATION_S = "crucial-m4", 8, 1200.0
 PAGE_BYTES, ITEM_BYTES, DATA_BYTES, CACHE_BYTES = 4 * KIB, KIB, 32 * GIB, 16 * GIB
 COSTS = Costs(hit_s=1.5e-6, fault_s=8e-6)
-BOUND_S = 60.0
+BOUND_S = 15.0
 
 
 def main() -> int:

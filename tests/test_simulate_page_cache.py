@@ -144,6 +144,14 @@ def test_a_stream_is_replayed_as_the_whole(policy: str) -> None:
         assert replay_stream(lambda given=chunks: iter(given), 500, policy) == replay(trace, 500, policy)  # type: ignore[misc]
 
 
+@pytest.mark.parametrize("policy", SLOW)
+def test_a_trace_is_replayed_as_its_pages_are_accessed_one_by_one(policy: str) -> None:
+    """The loops of a replay are compiled apart; more requests than LRU has positions."""
+    trace = skewed(120_000, 900)
+    cache = PageCache(900, 300, policy)
+    assert replay(trace, 300, policy).misses == sum(cache.access(page) is not None for page in trace.tolist())
+
+
 @pytest.mark.parametrize(
     ("pages", "hit_percent", "misses"),
     [(1000, 32.83, 614_023), (2000, 42.47, 525_910), (5000, 53.65, 423_702), (10_000, 60.70, 359_239), (15_000, 64.63, 323_294)],
@@ -157,6 +165,12 @@ def test_lru_on_the_oltp_trace_is_as_published(pages: int, hit_percent: float, m
 
 def test_clock_on_the_oltp_trace_misses_as_often_as_libcachesim_counts() -> None:
     assert replay(read_page_trace(shared("realdata", "traces", "OLTP.lis.zst")), 5000, "clock").misses == 422_067
+
+
+def test_two_lists_on_the_oltp_trace_miss_as_often_as_their_slow_version() -> None:
+    trace = read_page_trace(shared("realdata", "traces", "OLTP.lis.zst"))
+    for pages in (1000, 15_000):
+        assert replay(trace, pages, "two-list").misses == misses_of_slow_two_lists(trace, pages)
 
 
 @pytest.mark.parametrize("policy", ["lru", "clock", "two-list", "mapped"])

@@ -1,13 +1,8 @@
 """What a page cache does on an access, compiled: what `page_cache` tells of it, whatever the policy."""
 
-from typing import Final
-
 from tierwise.simulate import clock_kernels, lru_kernels, mapped_kernels, two_list_kernels
-from tierwise.simulate.cache_table import CAPACITY, CLOCK, FILE_PAGES, HEAD, HIT, LRU, MAPPED, MISS, POLICY, SEEN, TWO_LIST, Table
-from tierwise.simulate.compiled import Ints, compiled, inlined
-
-AHEAD: Final = 64
-"""Accesses whose numbers are loaded at a time, see `look_ahead`."""
+from tierwise.simulate.cache_table import AHEAD, CAPACITY, CLOCK, FILE_PAGES, HEAD, HIT, LRU, MAPPED, MISS, POLICY, TWO_LIST, Table
+from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch
 
 
 @inlined
@@ -43,12 +38,10 @@ def fault(table: Table, page: int, window: int) -> tuple[int, int]:
     mapped file the window is centred, and cut at the ends of the file. `page` itself comes last, as the newest.
     """
     first, end = _around(table, page, window) if window > 1 else (page, page + 1)
-    _insert(table, page)
     # The fault is a use; to be read along with another page is none.
+    _insert(table, page, two_list_kernels.USED)
     if table[POLICY] == MAPPED:
         mapped_kernels.note(table, page, mapped_kernels.YOUNG)
-    elif table[POLICY] == TWO_LIST and table[HEAD + 2 * page] == two_list_kernels.UNUSED:
-        table[HEAD + 2 * page] = two_list_kernels.USED
     return first, end
 
 
@@ -58,7 +51,7 @@ def _around(table: Table, page: int, window: int) -> tuple[int, int]:
     first, end, begin = page, page + 1, max(0, page - window // 2)
     for other in range(begin, min(table[FILE_PAGES], begin + window)):
         if other != page and not is_resident(table, other):
-            _insert(table, other)
+            _insert(table, other, two_list_kernels.UNUSED)
             first, end = min(first, other), max(end, other + 1)
             if table[POLICY] == MAPPED and other == begin + window - window // 4:
                 mapped_kernels.note(table, other, mapped_kernels.MARKED)
@@ -85,7 +78,8 @@ def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
 
 
 @inlined
-def _insert(table: Table, page: int) -> None:
+def _insert(table: Table, page: int, state: int) -> None:
+    """Take in `page`, with two lists as `state` says."""
     policy = table[POLICY]
     if table[CAPACITY] == 0:
         return
@@ -94,26 +88,29 @@ def _insert(table: Table, page: int) -> None:
     elif policy == CLOCK:
         clock_kernels.insert(table, page)
     elif policy == TWO_LIST:
-        two_list_kernels.insert(table, page)
+        two_list_kernels.insert(table, page, state)
     else:
         mapped_kernels.insert(table, page)
 
 
 @inlined
-def look_ahead(table: Table, pages: Ints, first: int, end: int) -> None:
-    """Load what accesses to `pages[first:end]` will need: memory is waited for once, not for each. Changes nothing but time."""
-    seen, each = 0, 2 if table[POLICY] == TWO_LIST else 1
-    for at in range(first, end):
-        seen ^= table[HEAD + each * pages[at]]
-    table[SEEN] = seen  # stored, or the compiler would leave the loads out
+def fetch(table: Table, page: int) -> None:
+    """Begin to load what an access to `page` will need."""
+    prefetch(table, HEAD + (2 * page if table[POLICY] == TWO_LIST else page))
 
 
 @compiled
 def replay(table: Table, trace: Ints, window: int) -> int:
-    misses = 0
+    policy, misses = table[POLICY], 0
+    if window == 1 and table[CAPACITY] > 0:
+        if policy == LRU:
+            return lru_kernels.replay(table, trace)
+        if policy == CLOCK:
+            return clock_kernels.replay(table, trace)
+        if policy == TWO_LIST:
+            return two_list_kernels.replay(table, trace)
     for at in range(len(trace)):
-        if at % AHEAD == 0:
-            look_ahead(table, trace, at, min(at + AHEAD, len(trace)))
+        fetch(table, trace[min(at + AHEAD, len(trace) - 1)])
         if not touch(table, trace[at]):
             fault(table, trace[at], window)
             misses += 1

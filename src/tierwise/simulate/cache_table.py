@@ -17,8 +17,10 @@ NOW, OLDEST = 5, 6  # of LRU: the position that the next use gets, the first tha
 ACTIVE, AGE = 7, 8  # of lists: active pages; evictions and activations so far
 FIRST, END = 9, 10  # of the first queue: places of its oldest entry (CLOCK: its hand), and of the next; those of the second follow
 INACTIVE_QUEUE, ACTIVE_QUEUE = 0, 1
-SEEN = 15
 HEAD = 16
+
+AHEAD = 24
+"""Accesses between the fetching of a page's number and its use: memory is waited for by many at once, not by one after the other."""
 
 MISS, HIT, MARKED_HIT = 0, 1, 2
 

@@ -12,15 +12,20 @@ from typing import Any, Final, ParamSpec, TypeVar, cast
 
 import numba
 import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]  # as numba has it
 from numba import extending, types
-from numba.core import caching
+from numba.core import caching, cgutils
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_FOR_WRITING, _TO_KEEP, _DATA = 1, 3, 1
+"""What LLVM's intrinsic is told: the number will be written as well, it will be used again, and it is no code."""
+
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T", bound=np.generic)
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
@@ -57,6 +62,54 @@ def _overloaded(number: Any) -> Any:  # noqa: ARG001
         return int(_bits_set(number))  # type: ignore[call-arg]  # the first is numba's own
 
     return counted
+
+
+def prefetch(table: NDArray[Any], at: int) -> None:
+    """Have the processor fetch `table[at]` while it goes on, which changes nothing but time: an instruction that numba has no name for."""
+
+
+@extending.intrinsic
+def _prefetch(_: Any, table: Any, at: Any) -> Any:  # noqa: ARG001
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        place = builder.gep(context.make_array(signature.args[0])(context, builder, arguments[0]).data, [arguments[1]])
+        number, byte = ir.IntType(32), builder.bitcast(place, cgutils.voidptr_t)
+        kind = ir.FunctionType(ir.VoidType(), [byte.type, number, number, number])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [byte.type], kind)
+        builder.call(instruction, [byte, number(_FOR_WRITING), number(_TO_KEEP), number(_DATA)])
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64), generate
+
+
+@extending.overload(prefetch)
+def _overloaded_prefetch(table: Any, at: Any) -> Any:  # noqa: ARG001
+    def fetched(table: Any, at: Any) -> None:
+        _prefetch(table, at)  # type: ignore[call-arg]  # the first is numba's own
+
+    return fetched
+
+
+def uncounted(array: NDArray[T]) -> NDArray[T]:
+    """Return `array` as one whose references compiled code does not count: somebody else must hold it for as long as it is used."""
+    return array
+
+
+@extending.intrinsic
+def _uncounted(_: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        found = context.make_array(signature.args[0])(context, builder, arguments[0])
+        found.meminfo = context.get_constant_null(types.voidptr)  # numba leaves counting out where nobody is told to count
+        return found._getvalue()
+
+    return array(array), generate
+
+
+@extending.overload(uncounted)
+def _overloaded_uncounted(array: Any) -> Any:  # noqa: ARG001
+    def borrowed(array: Any) -> Any:
+        return _uncounted(array)  # type: ignore[call-arg]  # the first is numba's own
+
+    return borrowed
 
 
 def _kept(function: Callable[P, R], **options: Any) -> Callable[P, R]:

@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
-from tierwise.simulate.cache_kernels import AHEAD, fault, look_ahead, read_ahead, touch
-from tierwise.simulate.cache_table import MARKED_HIT, Table
-from tierwise.simulate.compiled import Floats, Ints, compiled, inlined
+from tierwise.simulate.cache_kernels import fault, fetch, read_ahead, touch
+from tierwise.simulate.cache_table import AHEAD, MARKED_HIT, Table
+from tierwise.simulate.compiled import Floats, Ints, compiled, inlined, uncounted
 
 TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when the read that it asked for is done
 FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last asked the device for, the thread whose read it waits for, and a
@@ -46,7 +46,9 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
 
     Returns where in `pages` it stopped, and the thread that wants to read.
     """
-    table, clock, reads, series, latencies = loop.table, loop.clock, loop.reads, loop.series, loop.latencies
+    table, clock, reads, pages = uncounted(loop.table), uncounted(loop.clock), uncounted(loop.reads), uncounted(pages)
+    busy_s, series, latencies = uncounted(loop.busy_s), uncounted(loop.series), uncounted(loop.latencies)
+    loop = Loop(table, loop.window, clock, reads, busy_s, loop.times_s, loop.spent_s, loop.interval_s, series, latencies)
     interval_s, (hit_s, _, think_s) = loop.interval_s, loop.spent_s
     hit_bin, on_way = bin_of(hit_s), _sieve(reads)
     while at < len(pages):
@@ -55,8 +57,7 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
             break
         # As long as no other thread's turn comes, this one goes on.
         while turn_s <= next_s and turn_s < until_s and at < len(pages):
-            if at % AHEAD == 0:
-                look_ahead(table, pages, at, min(at + AHEAD, len(pages)))
+            fetch(table, pages[min(at + AHEAD, len(pages) - 1)])
             page = pages[at]
             at += 1
             found = touch(table, page)

@@ -30,6 +30,8 @@ POLICIES: Final = {
 }
 MOST_PAGES: Final = 2**30
 """The most pages of a file."""
+DENSE_PAGES: Final = 2**26
+"""The most pages of a table that has room for those never asked for, too: quicker than to look their numbers up in another one."""
 
 
 class PageCache:
@@ -116,7 +118,7 @@ def replay_stream(chunks: Callable[[], Iterator[Ints]], pages: int, policy: str 
             requests, base, last = requests + len(chunk), min(base, int(chunk.min())), max(last, int(chunk.max()))
     if not requests:
         raise InputError("trace", field="requests", value=0, rule="must be at least one")
-    span = 8 * requests + 2**20
+    span = max(8 * requests, min(64 * requests, DENSE_PAGES)) + 2**20
     numbers: Callable[[Ints], Ints]
     if last - base > span and read_around == 1:
         known = PageNumbers()

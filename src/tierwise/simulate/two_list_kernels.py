@@ -10,6 +10,7 @@ from tierwise.simulate.cache_table import (
     ACTIVE,
     ACTIVE_QUEUE,
     AGE,
+    AHEAD,
     CAPACITY,
     END,
     FILE_PAGES,
@@ -22,7 +23,7 @@ from tierwise.simulate.cache_table import (
     append,
     take,
 )
-from tierwise.simulate.compiled import inlined
+from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch, uncounted
 
 ABSENT, UNUSED, USED, IS_ACTIVE = 0, 1, 2, 3
 _LEFT = -1
@@ -43,8 +44,8 @@ def use(table: Table, page: int) -> None:
 
 
 @inlined
-def insert(table: Table, page: int) -> None:
-    """Take in `page`, which is absent: to the active list if it would have stayed, had that one been shorter."""
+def insert(table: Table, page: int, state: int) -> None:
+    """Take in `page`, which is absent: to the active list if it would have stayed, had that one been shorter, else as `state` says."""
     if table[RESIDENT] == table[CAPACITY]:
         _evict(table)
     table[RESIDENT] += 1
@@ -52,7 +53,22 @@ def insert(table: Table, page: int) -> None:
     if gone < 0 and (table[AGE] - ~gone) & _AGES <= table[ACTIVE]:
         _activate(table, page)
     else:
-        _deactivate(table, page)
+        _deactivate(table, page, state)
+
+
+@compiled
+def replay(table: Table, trace: Ints) -> int:
+    """Use the pages of `trace`, taking in those that are absent; returns how many were."""
+    table, trace, misses = uncounted(table), uncounted(trace), 0
+    for at in range(len(trace)):
+        prefetch(table, HEAD + 2 * trace[min(at + AHEAD, len(trace) - 1)])
+        page = trace[at]
+        if table[HEAD + 2 * page]:
+            use(table, page)
+        else:
+            misses += 1
+            insert(table, page, USED)
+    return misses
 
 
 @inlined
@@ -75,7 +91,7 @@ def _shrink_active(table: Table) -> None:
     ratio = int(np.sqrt(10 * gib)) if gib else 1
     while (resident - table[ACTIVE]) * ratio < table[ACTIVE]:
         table[ACTIVE] -= 1
-        _deactivate(table, take(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS]))
+        _deactivate(table, take(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS]), UNUSED)
 
 
 @inlined
@@ -86,9 +102,9 @@ def _activate(table: Table, page: int) -> None:
 
 
 @inlined
-def _deactivate(table: Table, page: int) -> None:
-    """Put `page` at the new end of the inactive list, unused."""
-    table[HEAD + 2 * page] = UNUSED
+def _deactivate(table: Table, page: int, state: int) -> None:
+    """Put `page` at the new end of the inactive list."""
+    table[HEAD + 2 * page] = state
     table[HEAD + 2 * page + 1] = append(table, INACTIVE_QUEUE, _inactive(table), page)
     if table[FIRST] == table[END]:
         _close_ranks(table)
