@@ -60,7 +60,8 @@ class CaseVerdict(Strict):
     """One case in one arm, or one ratio that an order needs; the interval is not adjusted for the other cases.
 
     `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
-    correction for all cases of the arm, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval.
+    correction for all cases of the arm, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
+    many are behind it, which says what it speaks of (`statistics.scope_of`).
     """
 
     case: str
@@ -72,6 +73,7 @@ class CaseVerdict(Strict):
     pairs: int
     flagged: int
     freedom: float = 0.0
+    runs: int = 1
     p_value: float | None = None
     p_holm: float | None = None
     conditions: tuple[str, ...] = ()
@@ -86,7 +88,7 @@ class CaseVerdict(Strict):
     @property
     def as_estimate(self) -> Estimate:
         """What was estimated, without what it is held against."""
-        return Estimate(self.estimate, self.low, self.high, self.pairs, freedom=self.freedom)
+        return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 
 def needed_bounds(claim: Claim) -> Bounds | None:
@@ -136,6 +138,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         pairs=estimate.repeats,
         flagged=len(series.flagged),
         freedom=estimate.freedom,
+        runs=estimate.runs,
         p_value=p_value,
         conditions=tuple(sorted(conditions)),
         obstacles=tuple(sorted(series.obstacles)),

@@ -12,6 +12,7 @@ from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
+from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.today import Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
@@ -107,7 +108,9 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
             lines += _cases(verdict.here)
         if verdict.today is not None:
             lines.append(f"    today: {_today(verdict.today)}")
-    run = f"run {verdicts[0].run_id}, profile {verdicts[0].profile}" if verdicts[0].run_id else "no complete run: make report measures one"
+    scope = scope_of(max((case.runs for verdict in verdicts for case in verdict.cases), default=1))
+    first = verdicts[0]
+    run = f"run {first.run_id}, profile {first.profile}: {scope}" if first.run_id else "no complete run: make report measures one"
     return "\n".join([*lines, run, *tally_lines(verdicts)])
 
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 from tierwise.analysis.judging import Judgement
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import Scope, scope_of
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED, arms
@@ -27,11 +28,18 @@ def tally(run: Run) -> Sentence:
     simulated = Counter(claim.verdict for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
     alone = [f"{count(simulated[word])} of the {count(words[word])} {word}" for word in DECIDED if simulated[word]]
     models = f" Of these, {listed(alone)} rest on simulated rows alone." if alone else ""
-    told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}.{models} {told_rejected(run)}"
+    told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}.{models} {told_rejected(run)} {speaking_of(run)}"
     if run.manifest.profile.get("name") != "smoke":
         return Sentence(told)
     warning = "This run used the profile `smoke`: it shows that every part works, on a small share of the rows. Its verdicts are no answer."
     return Sentence(f"{told}\n\n::: {{.callout-warning}}\n{warning}\n:::")
+
+
+def speaking_of(run: Run) -> str:
+    """Return what the verdicts of `run` speak of: itself, the runs that it was made of, or runs in general."""
+    scope = scope_of(len(run.manifest.merged) or 1)
+    more = "; `tierwise merge` puts runs together" if scope is not Scope.RUNS else f", of which {count(len(run.manifest.merged))} are here"
+    return f"They speak of {scope} (@sec-statistics){more}."
 
 
 def claims(run: Run) -> Table:
