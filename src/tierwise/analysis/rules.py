@@ -33,7 +33,7 @@ class Verdict(Enum):
 
     @property
     def mark(self) -> str:
-        """What the report sets in bold."""
+        """Return what the report sets in bold."""
         return {Verdict.MIXED: "no verdict", Verdict.INPUT: "not testable"}.get(self, self.value)
 
     def __str__(self) -> str:

@@ -30,7 +30,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), or `None` where there is no interval."""
+        """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -45,7 +45,7 @@ def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
-    """exp(mean of logs) of positive `values` (one a block: a ratio of two times of it, or an absolute value), in their unit.
+    """Estimate exp(mean of logs) of positive `values` (one a block: a ratio of two times of it, or an absolute value), in their unit.
 
     The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom. From fewer than `MINIMUM_REPEATS` there is
     neither.
@@ -62,5 +62,5 @@ def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENC
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:
-    """Ratio by block, of the blocks that both have."""
+    """Return the ratio of the two by block, of the blocks that both have."""
     return {block: numerator[block] / denominator[block] for block in sorted(numerator.keys() & denominator.keys())}

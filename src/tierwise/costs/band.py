@@ -17,7 +17,7 @@ Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
 
 
 def judge_band(claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None) -> Judgement:
-    """What `cases` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count."""
+    """Judge `claim` on `pair` by `cases`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to count."""
     arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
     return as_judgement(_found(claim, cases, arm), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
 

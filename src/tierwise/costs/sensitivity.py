@@ -45,7 +45,7 @@ def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
 
 
 def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[float, float]:
-    """Least and greatest ratio of two costs while each price lies anywhere in its band.
+    """Return the least and the greatest ratio of two costs while each price lies anywhere in its band.
 
     Exact: a ratio of two linear functions is monotonous in each price, so that its extremes lie on the band's corners.
     """

@@ -49,7 +49,7 @@ class Prospect(Generic[C]):
     waited: Sequence[Trial[C]] = ()
 
     def real_s(self, counted_s: float, share: float) -> float:
-        """Our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
+        """Return our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
         return counted_s * (share if self.counted else 1.0)
 
 

@@ -56,7 +56,7 @@ class ColdEvidence(Strict):
 
     @property
     def faults(self) -> list[str]:
-        """What does not hold; empty: the query was cold."""
+        """Return what does not hold, a sentence each; it is empty where the query was cold."""
         resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
         names = sorted(self.misses.keys() | self.expected.keys())
         pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
@@ -69,11 +69,11 @@ class ColdEvidence(Strict):
 
     @property
     def holds(self) -> bool:
-        """Whether the label `cold` is earned."""
+        """Return whether the label `cold` is earned."""
         return not self.faults
 
     def require(self) -> None:
-        """Raises EvidenceError naming everything that does not hold."""
+        """Raise `EvidenceError`, naming everything that does not hold."""
         if self.faults:
             raise EvidenceError(f"not cold: {'; '.join(self.faults)}")
 
@@ -101,7 +101,7 @@ def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
 
 
 def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
-    """First file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
+    """Return the first file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
     rows = conn.execute(
         "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
         [list(relations), [find_relation(conn, name).oid for name in relations]],

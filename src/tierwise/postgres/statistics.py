@@ -22,7 +22,7 @@ class BlockCount:
 
     @property
     def accesses(self) -> int:
-        """Pages asked for, wherever they were."""
+        """Return the pages asked for, wherever they were."""
         return self.hits + self.reads
 
 

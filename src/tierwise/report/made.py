@@ -31,7 +31,8 @@ class Made:
 
 
 def made(cells: Sequence[NotebookNode], figure: NotebookNode) -> Made:
-    """How the cell `figure` among the executed code `cells` came to its chart: by the cells left out of the page whose names it uses."""
+    """Find how the cell `figure` among the executed code `cells` came to its chart: by the cells left out of the page whose names it
+    uses."""
     imports = {name: whole for cell in cells for name, whole in _imports(ast.parse(cell.source))}
     needed, used = _names(figure, ast.Load), [figure]
     for cell in reversed(cells[: cells.index(figure)]):

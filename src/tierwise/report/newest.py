@@ -50,7 +50,7 @@ def newest_answer() -> str:
 
 
 def answer_lines(folder: Path) -> tuple[str, ...]:
-    """Five lines on the run in `folder`; those of before where rows, manifest, code and inputs are what they were."""
+    """Return five lines on the run in `folder`, those of before where rows, manifest, code and inputs are what they were."""
     place = paths.site().with_name("_build") / "answers" / f"{folder.name}.json"
     inputs = fresh.inputs(folder)
     if place.is_file() and (kept := Kept.model_validate_json(place.read_bytes())).inputs == inputs:

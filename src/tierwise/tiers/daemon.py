@@ -46,17 +46,17 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """The id of the daemon's process, while it serves."""
+        """Return the id of the daemon's process, while it serves."""
         return self._process.pid if self._process else None
 
     def call(self, do: str, **arguments: object) -> Any:
-        """Have it do something; its answer."""
+        """Have the daemon do something, and return its answer."""
         if self._control is None:
             raise TierwiseError(f"no daemon serves {self.state}. Remedy: start the tier first")
         return self._control.call(do, **arguments)
 
     def mount(self, tier: str, **arguments: object) -> None:
-        """Have it mount one more; a daemon that has none yet is started."""
+        """Have the daemon mount one more tier; a daemon that has none yet is started."""
         if self._process is None:
             self._start()
         try:
@@ -68,7 +68,7 @@ class Daemon:
         self._mounted.add(tier)
 
     def unmounted(self, tier: str) -> None:
-        """`tier` was unmounted; with the last one the daemon ends."""
+        """Take note that `tier` was unmounted; with the last one the daemon ends."""
         self._mounted.discard(tier)
         if not self._mounted:
             self.wait()
@@ -77,7 +77,7 @@ class Daemon:
                 self.call("drop", tier=tier)
 
     def end(self) -> None:
-        """Have it unmount what it serves and end."""
+        """Have the daemon unmount what it serves and end."""
         if self._process is not None:
             self._process.terminate()
             self.wait()
@@ -130,7 +130,8 @@ class Daemon:
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:
-        """The clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
+        """Return the clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in
+        order."""
         path = self.state / "history"
         try:
             self.call("history", path=str(path))

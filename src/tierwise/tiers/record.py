@@ -26,7 +26,7 @@ class Record(Strict):
 
     @staticmethod
     def all_below(folder: Path) -> dict[Path, "Record"]:
-        """Folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
+        """Return folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
         found = {}
         for state, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name not in {"backing", "mount"}]

@@ -55,7 +55,7 @@ class Fingerprint(Strict):
 
     @property
     def sha256(self) -> str:
-        """The digest of the whole fingerprint, inputs and code, in hexadecimal."""
+        """Return the digest of the whole fingerprint, inputs and code, in hexadecimal."""
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
@@ -148,7 +148,7 @@ class Manifest(Strict):
 
     @property
     def conditions(self) -> Conditions | None:
-        """The conditions over all stages but those of added blocks; `None` of a run that recorded none."""
+        """Return the conditions over all stages but those of added blocks; it is `None` of a run that recorded none."""
         own = [stage for stage in self.stages if not stage.name.startswith(RETRIED)]
         took_s = sum(stage.took_s for stage in own)
         if not took_s:
@@ -179,7 +179,7 @@ class Manifest(Strict):
         return tuple(merged.values())
 
     def blocks_added(self, study: str, pair: str) -> int:
-        """Blocks beyond the profile's."""
+        """Return how many blocks the run has beyond the profile's."""
         return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path) -> None:

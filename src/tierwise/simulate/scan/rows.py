@@ -39,23 +39,23 @@ class Table:
 
     @property
     def matched(self) -> int:
-        """Rows of the range, one at least."""
+        """Return how many rows lie in the range, one at least."""
         return min(self.rows, max(1, round(self.rows * self.selectivity)))
 
     @property
     def first(self) -> int:
-        """Rank of the first of them."""
+        """Return the rank of the first row of the range."""
         return (self.rows - self.matched) // 2
 
     @property
     def jitter_rows(self) -> float:
-        """Standard deviation of the jitter, in rows; infinite where the order is random."""
+        """Return the standard deviation of the jitter, in rows; infinite where the order is random."""
         return jitter(self.correlation) * self.rows
 
 
 @cache
 def jitter(correlation: float) -> float:
-    """Standard deviation of the jitter, in shares of the table, with which ranks and places have `correlation`.
+    """Return the standard deviation of the jitter, in shares of the table, with which ranks and places have `correlation`.
 
     So that x and x + jitter have it as their rank correlation, with x uniform in 0 to 1: 0.0041 for 0.9999, 0.0422 for 0.99, 0.146 for 0.9,
     0.499 for 0.5; 0 for 1 and infinite for 0.
@@ -69,7 +69,7 @@ def jitter(correlation: float) -> float:
 
 
 def touched_pages(table: Table) -> float:
-    """Expected number of distinct pages that hold a row of the range."""
+    """Return the expected number of distinct pages that hold a row of the range."""
     if not table.jitter_rows:
         first, last = (rank * table.pages // table.rows for rank in (table.first, table.first + table.matched - 1))
         return float(min(last - first + 1, table.matched))

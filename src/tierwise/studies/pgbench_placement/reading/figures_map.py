@@ -53,7 +53,7 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of the rows of `LIVE`, those at `point`."""
+    """Return placement, gain and n of the rows of `LIVE`, those at `point`."""
     return live.filter(**{name: point[name] for name in COORDINATES}).rows(named=True)
 
 
@@ -84,7 +84,7 @@ def map_gains(run: Run, pair: str, measured: pl.DataFrame) -> pl.DataFrame:
 
 
 def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
-    """Gains over index/memory, a panel for each skew and layout; `gains` as of `map_gains`."""
+    """Draw the gains over index/memory, a panel for each skew and layout; `gains` as of `map_gains`."""
     if gains.is_empty():
         return Sentence("")
     table = gains.drop("seeds")
