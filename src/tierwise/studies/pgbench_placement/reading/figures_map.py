@@ -20,19 +20,8 @@ LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys":
 """Layout of popular rows -> words."""
 COORDINATES: Final = ("writes", "skew", "layout", "memory", "slowdown")
 """The coordinates by which a point of the map is found."""
-LIVE: Final = """
-select writes, skew, layout, memory::double as memory, slowdown, placement, exp(avg(ln(ratio))) as gain, count(*) as n
-from pgbench_placement
-where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
-    and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
-group by all
-having enough(ratio)
-order by all
-"""
-"""The query for gains of pgbench's unflagged windows, where there are enough, direct I/O; a script of pgbench's own counts by its updates.
-
-The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
-"""
+LIVE: Final = "reading/live_gains.sql"
+"""The query of the room for the gains of pgbench's own windows."""
 SHOWN: Final = {"index_ssd": theme.ORANGE, "table_ssd": theme.BLUE}
 AXIS_PX: Final = 54
 PANEL_PX: Final = 130
