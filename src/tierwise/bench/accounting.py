@@ -45,7 +45,8 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
 def relation_io(
     blocks: Iterable[BlockCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
 ) -> tuple[RelationIo, ...]:
-    """Pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by tier)."""
+    """Return the pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by
+    tier)."""
     names = file_names(main_files)
     intended_s: dict[str, float] = defaultdict(float)
     for tier, counted in files.items():

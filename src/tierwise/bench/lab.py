@@ -151,7 +151,7 @@ class Lab:
     def serving(
         self, settings: Mapping[str, str], clock: ClockKind, *, stop: Mode = "fast", memory_bytes: int | None = None
     ) -> Iterator[Connection]:
-        """The server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
+        """Start the server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
         `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
@@ -188,7 +188,8 @@ class Lab:
         recorder: Recorder,
         cached: Sequence[str] = (),
     ) -> Iterator[Session]:
-        """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
+        """Start a server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up
+        again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, State]]":
-    """A lab on `pair`, and what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the data kept for a
-    resumed run."""
+    """Open a lab on `pair`, and yield it with what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the
+    data kept for a resumed run."""
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)

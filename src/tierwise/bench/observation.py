@@ -32,21 +32,21 @@ class OnServer:
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that the server was started with last, by name."""
+        """Return the settings that the server was started with last, by name."""
         return self._lab.settings
 
     @property
     def server_version(self) -> str:
-        """The server's version, such as ``18.6``."""
+        """Return the server's version, such as ``18.6``."""
         return self._lab.cluster.server_version
 
     @property
     def datasets(self) -> list[DatasetLike]:
-        """What the study acquired."""
+        """Return the data sets that the study has acquired so far."""
         return list(self._lab.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
-        """Prepare, where something else is prepared, and measure."""
+        """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
             self._study.prepare(turn.trial, self._lab, self._state)
             self._prepared = turn.trial.preparation

@@ -62,7 +62,7 @@ class Observed:
 
     @property
     def trace(self) -> pl.DataFrame:
-        """The recorded queries, one after the other."""
+        """Return the recorded queries, one after the other."""
         return pl.concat(self.queries)
 
 
@@ -79,11 +79,11 @@ class Recorder:
 
     @contextmanager
     def watching(self, pid: int) -> Iterator[None]:  # noqa: ARG002 - for those who look at the process
-        """Around each query of the server process `pid`."""
+        """Stand around each query of the server process `pid`."""
         yield
 
     def note(self, span: Span, main_files: MainFiles) -> None:  # noqa: ARG002 - for those who know files
-        """A query has been run."""
+        """Keep the span of a query that has been run."""
         self.spans.append(span)
 
 
@@ -186,7 +186,7 @@ def relation_file(path: Path, names: Mapping[tuple[Path, str], str]) -> Relation
 
 
 def file_names(main_files: MainFiles) -> dict[tuple[Path, str], str]:
-    """Relation by folder and node of its files."""
+    """Return the relation by folder and node of its files."""
     return {(path.parent, path.name): relation for relation, path in main_files.items()}
 
 

@@ -23,13 +23,13 @@ class Cell:
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """The cell as keys and rows have it."""
+        """Return the cell as keys and rows have it: the names of its fields with their values."""
         named = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: str(value) if isinstance(value, StrEnum) else value for name, value in named if value is not None}
 
     @property
     def key(self) -> str:
-        """The coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """Return the coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -61,12 +61,12 @@ class Trial(Generic[C_co]):
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """What every row of the trial says of where it belongs."""
+        """Return what every row of the trial says of where it belongs."""
         return {**self.cell.coordinates, **({"clock": str(ClockKind.WAITED)} if self.waited else {})}
 
     @property
     def key(self) -> str:
-        """Unique within study and pair, and the same in every run."""
+        """Return the key of the trial, unique within study and pair, and the same in every run."""
         return key_of(self.coordinates)
 
     def also_waited(self) -> "Trial[C_co]":
@@ -91,7 +91,7 @@ def no_check(rows: pl.DataFrame) -> None:
 
 
 def same_answers(rows: pl.DataFrame) -> None:
-    """A statement gives the same number of rows wherever its relations lie, and whatever is cached.
+    """Raise `EvidenceError` unless a statement gives the same number of rows wherever its relations lie, and whatever is cached.
 
     Raises:
         EvidenceError: it does not; then it did different work, and its times say nothing.

@@ -81,7 +81,8 @@ class Window:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time the next stretch, while open. The server's counts are up to a second late: busy sessions report theirs once a second."""
+        """Time the next stretch of the window, while open. The server's counts are up to a second late: busy sessions report theirs once a
+        second."""
         self._lab.hold(True)
         before = read_activity(self._connection)
         with BlockCounter(self._connection, self._relations) as counter:
@@ -191,14 +192,14 @@ def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
-    """Reads of a tier's log that begin where the latest read of the same file ended, by file."""
+    """Count the reads of a tier's log that begin where the latest read of the same file ended, by file."""
     reads = requests.filter(operation="read").sort("time_s")
     ended = (pl.col("offset_bytes") + pl.col("size_bytes")).shift(1).over("file")
     return dict(reads.filter(pl.col("offset_bytes") == ended).group_by("file").len().rows())
 
 
 def flushes(requests: pl.DataFrame) -> dict[str, int]:
-    """Flushes in a tier's log, by file."""
+    """Count the flushes in a tier's log, by file."""
     return dict(requests.filter(operation="flush").group_by("file").len().rows())
 
 

@@ -98,7 +98,8 @@ def counting(code: int) -> str:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd."""
+    """Return {table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on
+    hdd."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -203,7 +204,8 @@ def relation_sizes(connection: Connection) -> dict[str, int]:
 
 
 def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
-    """Cold and hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms nothing."""
+    """Measure a cold and a hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms
+    nothing."""
     variant, start = variant_of(trial), trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = state.copies[schema]
@@ -233,7 +235,8 @@ def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
 
 
 def placement(trial: Trial[Cell]) -> Placement | None:
-    """Table with its primary key, and index; all are predicted from both on ssd, where waiting alters the host's own time least.
+    """Return where table with its primary key, and index lie; all are predicted from both on ssd, where waiting alters the host's own time
+    least.
 
     None for a variant, which is measured with the table on hdd only.
     """

@@ -115,7 +115,7 @@ class Grid(Strict):
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def scale_of(self, size: str) -> int:
-        """pgbench's scale of one of the two sets."""
+        """Return pgbench's scale of one of the two sets."""
         return max(1, self.scale * PUBLISHED_SCALES[size] // PUBLISHED_SCALES["large"])
 
     def rows_of(self, size: str) -> int:
@@ -135,7 +135,8 @@ def banks(profile: Profile) -> list[Bank]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run on."""
+    """Return every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run
+    on."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -284,7 +285,8 @@ def _flip_map(lab: Lab, axes: FlipMap, sizes: dict[str, int]) -> list[dict[str, 
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """V5: what became of the accesses to each relation, by trial and phase, over all blocks, in the trials that claims are judged on."""
+    """Sum up for V5 what became of the accesses to each relation, by trial and phase, over all blocks, in the trials that claims are judged
+    on."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
@@ -294,7 +296,7 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window holds a whole checkpoint, and its load did something in it."""
+    """Raise `EvidenceError` unless every window holds a whole checkpoint, and its load did something in it."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")

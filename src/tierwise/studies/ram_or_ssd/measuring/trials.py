@@ -266,7 +266,8 @@ def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every series of one substrate is as long as the others; a live one lasts as long as it was read, so it may not be."""
+    """Raise `EvidenceError` unless every series of one substrate is as long as the others; a live one lasts as long as it was read, so it
+    may not be."""
     lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
     if lengths["len"].n_unique() != 1:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")

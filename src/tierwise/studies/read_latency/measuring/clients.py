@@ -45,7 +45,7 @@ class Clients:
         self._pipe = pipe
 
     def run(self, lab: Lab, seconds: float) -> None:
-        """All of them at once, for so long by the clock of the tiers; their counts are reported then.
+        """Run all clients at once, for so long by the clock of the tiers; their counts are reported then.
 
         Raises:
             EvidenceError: one of them met what it should not have.
@@ -58,7 +58,7 @@ class Clients:
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:
-        """The process has done what it was told to."""
+        """Wait until the process has done what it was told to, `within_s` at most."""
         try:
             failed = self._pipe.recv() if self._pipe.poll(within_s) else f"no answer within {within_s:.0f} s"
         except EOFError:
@@ -69,7 +69,7 @@ class Clients:
 
 @contextmanager
 def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
-    """`clients` of the lab's server, ready to run; gone at the end."""
+    """Connect `clients` of the lab's server, ready to run; gone at the end."""
     clock = lab.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
     state = lab.daemon.state if lab.daemon and clock is not ClockKind.WAITED else None

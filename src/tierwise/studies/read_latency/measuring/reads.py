@@ -64,7 +64,8 @@ def empty_caches(lab: Lab) -> None:
 
 
 def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> str:
-    """The first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a device.
+    """Return the first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a
+    device.
 
     What stands in the way of each is found out once, and noted in `obstacles`.
     """
@@ -92,7 +93,8 @@ class ReadWindow:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
+        """Open the window that the load runs in; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or
+        their end)."""
         self._server()  # reads the catalogues that this needs
         watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in server_processes(self.lab.cluster.data)])
         with self._recording(), BlockCounter(self.connection, self.relations) as counter:
@@ -186,7 +188,8 @@ class ReadWindow:
 
 
 def histograms(reads: pl.DataFrame) -> dict[str, Any]:
-    """Reads, their summed time, and how many fell in each bucket (power of two of nanoseconds; `timings.reads.buckets`), by tablespace."""
+    """Return the number of reads, their summed time, and how many fell in each bucket (power of two of nanoseconds;
+    `timings.reads.buckets`), by tablespace."""
     counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
     found = {}
     for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):

@@ -144,12 +144,12 @@ def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:  # noqa: ARG001
 
 
 def table_of(tablespace: str) -> str:
-    """Name of the table in it."""
+    """Return the name of the table in a database."""
     return f"rows_{tablespace}"
 
 
 def index_of(tablespace: str) -> str:
-    """Name of that one's index."""
+    """Return the name of the index of that table."""
     return f"{table_of(tablespace)}_id"
 
 
@@ -220,7 +220,7 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window recorded reads, where anything can record them."""
+    """Raise `EvidenceError` unless every window recorded reads, where anything can record them."""
     if not rows.filter(pl.col("result_rows") == 0, ~pl.col("flags").list.contains("unseen")).is_empty():
         raise EvidenceError(f"{NAME}: a window without a read")
 

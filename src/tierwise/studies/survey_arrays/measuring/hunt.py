@@ -49,7 +49,7 @@ class Query:
 
 
 def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
-    """(name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
+    """Yield (name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
     ideal = whole(table_bytes, request_bytes=IDEAL_REQUEST_BYTES, depth=IDEAL_DEPTH)
     if query.scanned:
         yield OURS, [whole(table_bytes, request_bytes=OURS_REQUEST_BYTES)]

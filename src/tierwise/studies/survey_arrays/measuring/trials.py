@@ -97,7 +97,8 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as printed."""
+    """Return each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as
+    printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
         raise InputError(
@@ -116,7 +117,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def queries(profile: Profile) -> list[tuple[str, Form]]:
-    """(query, form) of each statement that `profile` asks."""
+    """Return (query, form) of each statement that `profile` asks."""
     known = sky.load_queries().queries
     return [
         (name, form)
@@ -143,7 +144,7 @@ def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """The copy on the trial's tier, made where it is not there yet; what each query must read, found out once."""
+    """Prepare the copy on the trial's tier, which is made where it is not there yet; what each query must read, found out once."""
     tier = trial.cell.tier
     if tier not in state.files:
         with lab.loading() as connection:
@@ -199,7 +200,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, pages and plans of every query; by query, what the devices take at the published size."""
+    """Return sizes, pages and plans of every query; by query, what the devices take at the published size."""
     with lab.loading() as connection:
         load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)

@@ -136,12 +136,12 @@ def begin(lab: Lab) -> State:
 
 
 def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
-    """Detections of this run over those that the source's database is taken to have."""
+    """Return the detections of this run over those that the source's database is taken to have."""
     return state.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """Every relation on its tier; what each query must read, found out once."""
+    """Put every relation on its tier; what each query must read, found out once."""
     on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
     with lab.loading() as connection:
         _load(connection, lab, state)
@@ -179,7 +179,7 @@ def _find_touched(lab: Lab, state: State) -> None:
 
 
 def memory_bytes(lab: Lab, state: State) -> int:
-    """Enough that a page is read once: the profile's share of the data, and room."""
+    """Return enough bytes that a page is read once: the profile's share of the data, and room."""
     return round(lab.profile.memory_fraction * sum(state.size_bytes.values())) + ROOM_BYTES
 
 
@@ -218,7 +218,7 @@ def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Ob
 
 
 def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, statements, and the pages that each query reads of each relation."""
+    """Return sizes, statements, and the pages that each query reads of each relation."""
     with lab.loading() as connection:
         _load(connection, lab, state)
     _find_touched(lab, state)
@@ -232,7 +232,8 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """Median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's time."""
+    """Return the median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's
+    time."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")

@@ -125,12 +125,12 @@ def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
 
 
 def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - no source, no published size
-    """The log is as long as any: seeks are not stretched."""
+    """Return 1, because the log is as long as any: seeks are not stretched."""
     return 1.0
 
 
 def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """pgbench's database on the tier of the data, made once, and the log on that of the trial."""
+    """Have pgbench's database on the tier of the data, made once, and the log on that of the trial."""
     if not state.loaded:
         with lab.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
@@ -192,7 +192,7 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:  # noqa: ARG001 - the gr
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window has commits."""
+    """Raise `EvidenceError` unless every window has commits."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")
