@@ -24,19 +24,19 @@ from tierwise.tiers.open import open_tier
 if TYPE_CHECKING:
     from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.study import C, State, Study
+    from tierwise.bench.study import C, Memo, Study
 
 
 @contextmanager
-def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, State]]":
+def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, Memo]]":
     """Open a lab on `pair`, and yield it with what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the
     data kept for a resumed run."""
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
-    state = study.begin(lab)
-    lab.stretch = 1.0 / study.published_share(lab, state)
+    memo = study.begin(lab)
+    lab.stretch = 1.0 / study.published_share(lab, memo)
     with ExitStack() as stack:
         tiers = {}
         if pair.substrate is Substrate.EMULATED:
@@ -52,7 +52,7 @@ def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path)
         stack.callback(cluster.stop)
         if not cluster.exists:
             cluster.create()
-        yield lab, state
+        yield lab, memo
 
 
 def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
@@ -61,9 +61,9 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book
 
     @contextmanager
     def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
-        with open_lab(study, pair, inputs, work) as (lab, state):
+        with open_lab(study, pair, inputs, work) as (lab, memo):
             _calibrate(pair, lab, book)
-            yield OnServer(study, lab, state, turns, book.folder)
+            yield OnServer(study, lab, memo, turns, book.folder)
         mounts.discard(work)
 
     run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))

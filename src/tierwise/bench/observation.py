@@ -26,8 +26,8 @@ from tierwise.timings.transactions import write_transactions
 class OnServer:
     """Observes the trials of `study` in `lab`; `turns` are all that the run has, `run_folder` keeps traces and the like."""
 
-    def __init__(self, study: Study[Any, Any], lab: Lab, state: Any, turns: Sequence[Turn], run_folder: Path):
-        self._study, self._lab, self._state, self._turns, self._run_folder = study, lab, state, turns, run_folder
+    def __init__(self, study: Study[Any, Any], lab: Lab, memo: Any, turns: Sequence[Turn], run_folder: Path):
+        self._study, self._lab, self._memo, self._turns, self._run_folder = study, lab, memo, turns, run_folder
         self._prepared: str | None = None
 
     @property
@@ -48,9 +48,9 @@ class OnServer:
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
-            self._study.prepare(turn.trial, self._lab, self._state)
+            self._study.prepare(turn.trial, self._lab, self._memo)
             self._prepared = turn.trial.preparation
-        return observe(self._study, turn, self._lab, self._state, self._run_folder)
+        return observe(self._study, turn, self._lab, self._memo, self._run_folder)
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
         """Return the substrate of the tiers that the trial touches."""
@@ -60,14 +60,14 @@ class OnServer:
         """Return the study's own, and what the traces tell."""
         trials = {turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}
         return {
-            **self._study.describe(self._lab, self._state),
+            **self._study.describe(self._lab, self._memo),
             **self._study.summarise(rows.filter(pair=self._lab.pair.name)),
             **traced(self._study, list(trials.values()), self._lab, rows, self._run_folder),
             "seek_stretch": self._lab.stretch,
         }
 
 
-def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder: Path) -> Sequence[Timing]:
+def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path) -> Sequence[Timing]:
     """Measure the trial of `turn`; a trace that the run has already is not recorded again.
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
@@ -82,7 +82,7 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder
     lab.origin_s = random.Random(f"{lab.seed}/{turn.block}/{turn.trial.key}").random()
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
     if study.keeps != "trace":
-        observed = study.measure(turn.trial, lab, state, Recorder())
+        observed = study.measure(turn.trial, lab, memo, Recorder())
         if observed.transactions is not None:
             write_transactions(run_folder, key, turn.block, observed.transactions)
         if observed.reads is not None:
@@ -93,14 +93,14 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
     simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
     if known is None and emulated == tiers:
-        observed = study.measure(turn.trial, lab, state, EmulatorLog(emulated))
+        observed = study.measure(turn.trial, lab, memo, EmulatorLog(emulated))
         write_trace(run_folder, key, observed.trace)
         return observed.timings
     sequence = known
     obstacle = strace.obstacle() if known is None else None
     if known is None and (simulating or obstacle is None):
-        sequence = study.measure(turn.trial, lab, state, Straced(tiers)).trace
-    observed = study.measure(turn.trial, lab, state, Recorder())
+        sequence = study.measure(turn.trial, lab, memo, Straced(tiers)).trace
+    observed = study.measure(turn.trial, lab, memo, Recorder())
     if sequence is None:
         return with_traced_times(observed.timings, None, obstacle)
     queries = sequence.partition_by("step", maintain_order=True)

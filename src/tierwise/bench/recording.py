@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import CacheState
+from tierwise.core.words import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
@@ -40,7 +40,7 @@ class RelationFile(NamedTuple):
 class Span(NamedTuple):
     """When a query ran (seconds of the monotonic clock), and how long of that the server waited for the storage."""
 
-    cache: CacheState
+    cache: Cache
     started_s: float
     ended_s: float
     storage_s: float
@@ -158,9 +158,7 @@ def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
     return query.with_columns(think_s=pl.lit(host_s / len(query)))
 
 
-def _frame(
-    step: int, cache: CacheState, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles
-) -> pl.DataFrame:
+def _frame(step: int, cache: Cache, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles) -> pl.DataFrame:
     """One query in `TRACE`'s columns; `requests` have path, tier and offset_bytes in place of relation and page."""
     names = file_names(main_files)
     pages = {relation: _pages(path) for relation, path in main_files.items()}

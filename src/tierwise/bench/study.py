@@ -40,7 +40,7 @@ def key_of(coordinates: Mapping[str, str | int | float]) -> str:
 
 C = TypeVar("C", bound=Cell)
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
-State = TypeVar("State")
+Memo = TypeVar("Memo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def same_answers(rows: pl.DataFrame) -> None:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
-def no_state(lab: "Lab") -> None:
+def no_memo(lab: "Lab") -> None:
     """Keep nothing in mind from one trial to the next."""
 
 
@@ -111,7 +111,7 @@ def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study wh
 
 
 @dataclass(frozen=True, slots=True)
-class Study(Generic[C, State]):
+class Study(Generic[C, Memo]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
     `source` is the letter of the source, by which its pair is found; of a question that no source asked, the study's own name, which its
@@ -128,12 +128,12 @@ class Study(Generic[C, State]):
     name: str
     source: str
     question: str
-    begin: "Callable[[Lab], State]"
-    published_share: "Callable[[Lab, State], float]"
+    begin: "Callable[[Lab], Memo]"
+    published_share: "Callable[[Lab, Memo], float]"
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
-    prepare: "Callable[[Trial[C], Lab, State], None]"
-    measure: "Callable[[Trial[C], Lab, State, Recorder], Observed]"
-    describe: "Callable[[Lab, State], dict[str, Any]]"
+    prepare: "Callable[[Trial[C], Lab, Memo], None]"
+    measure: "Callable[[Trial[C], Lab, Memo, Recorder], Observed]"
+    describe: "Callable[[Lab, Memo], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)

@@ -94,7 +94,7 @@ class Mount:
         Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.
         """
-        raw = self.daemon.state / f"requests-{self._name}"
+        raw = self.daemon.folder / f"requests-{self._name}"
         try:
             told = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
@@ -228,8 +228,8 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
 
     for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
         signal.signal(number, interrupt)
-    with tempfile.TemporaryDirectory(prefix="tierwise-") as state:
-        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(state)), stretch=stretch, seed=0)
+    with tempfile.TemporaryDirectory(prefix="tierwise-") as folder:
+        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(folder)), stretch=stretch, seed=0)
         try:
             mount.start(cache=cache)
             mount.delays(True, 1.0)

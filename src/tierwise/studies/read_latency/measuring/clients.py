@@ -72,8 +72,8 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
     """Connect `clients` of the lab's server, ready to run; gone at the end."""
     clock = lab.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
-    state = lab.daemon.state if lab.daemon and clock is not ClockKind.WAITED else None
-    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), state), daemon=True)
+    folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
+    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), folder), daemon=True)
     resource_tracker.ensure_running()  # else it is started with the process, in the group of the counted ones, which it would outlive
     with lab.started_by(clock):
         process.start()
@@ -88,11 +88,11 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
         process.kill()
 
 
-def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], state: Path | None) -> None:
+def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path | None) -> None:
     """The process: connect, run from "go" to "stop", and say what failed, if anything did."""
     with ExitStack() as stack:
         try:
-            threads = [_Session(cluster, client, state) for client in clients]
+            threads = [_Session(cluster, client, folder) for client in clients]
             for thread in threads:
                 stack.callback(thread.close)
             pipe.send(None)
@@ -112,14 +112,14 @@ def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], state: Path 
 
 
 class _Session(threading.Thread):
-    """One client; `state` of the daemon by whose clock it pauses."""
+    """One client; `folder` of the daemon by whose clock it pauses."""
 
-    def __init__(self, cluster: Cluster, client: Client, state: Path | None):
+    def __init__(self, cluster: Cluster, client: Client, folder: Path | None):
         super().__init__(daemon=True)
         self.stopped = threading.Event()
         self.error: Exception | None = None
         self._client, self._draw = client, random.Random(client.seed)
-        self._sleeper = Sleeper(state) if state else None
+        self._sleeper = Sleeper(folder) if folder else None
         self._connection = cluster.connect()
         self._reading = f"SELECT note FROM {client.table} WHERE id = %s"
         self._changing = f"UPDATE {client.table} SET note = upper(note) WHERE id = %s"
