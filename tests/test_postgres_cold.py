@@ -93,7 +93,7 @@ def test_a_statement_of_something_else_counts_nothing(session: Connection) -> No
     session.execute(query("NV"))
     with PageCounter(session, RELATIONS) as counter:
         session.execute("SELECT count(*) FROM pg_class")
-    assert {name: block.accesses for name, block in counter.pages.items()} == {"census": 0, "pob": 0}
+    assert {name: count.accesses for name, count in counter.pages.items()} == {"census": 0, "pob": 0}
     assert counter.pages["pob"].relation_class is RelationClass.INDEX
 
 
@@ -155,7 +155,7 @@ def test_the_expected_pages_are_those_that_lie_in_shared_buffers_afterwards(sess
 def test_warming_reads_every_catalogue_page_and_no_page_of_a_relation(session: Connection) -> None:
     with PageCounter(session, [*RELATIONS, "other"]) as warming:
         warm_catalogues(session, query("PR"))
-    assert {name: block.accesses for name, block in warming.blocks.items()} == {"census": 0, "pob": 0, "other": 0}
+    assert {name: count.accesses for name, count in warming.pages.items()} == {"census": 0, "pob": 0, "other": 0}
     before = [_catalogue_misses(session) for _ in range(3)][-1]
     session.execute(query("PR"))
     assert _catalogue_misses(session) == before
@@ -173,7 +173,7 @@ def test_explaining_reads_the_metapage_beforehand(session: Connection) -> None:
     """Why `warm_catalogues` does not explain: the query would then miss one page of the index less than a cold one does."""
     with PageCounter(session, RELATIONS) as explaining:
         planned(session, query("PR"))
-    assert (explaining.blocks["pob"].reads, explaining.blocks["census"].reads) == (1, 0)
+    assert (explaining.pages["pob"].reads, explaining.pages["census"].reads) == (1, 0)
     with PageCounter(session, RELATIONS) as counter:
         session.execute(query("PR"))
     assert counter.pages["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}") - 1
