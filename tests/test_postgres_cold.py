@@ -204,7 +204,7 @@ def test_a_warmed_heap_is_whole_and_its_indexes_are_as_cold_as_before(session: C
     with PageCounter(session, [*RELATIONS, "other"]) as counter:
         session.execute(query("PR"))
     assert_plan(planned(session, query("PR")), PLAN)
-    misses = {name: block.reads for name, block in counter.pages.items()}
+    misses = {name: count.reads for name, count in counter.pages.items()}
     assert misses == {"census": 0, "pob": index_pages(session, "census", "pob", f"pob = {STATES['PR']}"), "other": 1}
 
 
@@ -333,7 +333,7 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
             conn.execute(query(state))
         assert_plan(planned(conn, query(state)), PLAN)
     census.stop()
-    misses = {name: block.reads for name, block in counter.pages.items()}
+    misses = {name: count.reads for name, count in counter.pages.items()}
     return ColdEvidence(server_was_down=down, resident_pages={"pg_default": resident}, direct_io=None, misses=misses, expected=expected)
 
 
