@@ -17,8 +17,8 @@ function Strong(strong)
 end
 
 function Code(code)
-  local query = code.text:match("^studies/.+%.sql$") or code.text:match("^analysis/.+%.sql$") or code.text:match("^asked/.+%.sql$")
-  local target = query and "sql/" .. query .. ".txt" or code.text:match("^rows/[%w_-]+%.csv$") or code.text:match("^tierwise[%w-]*%.pdf$")
+  local query = code.text:match("^studies/.+%.sql$") or code.text:match("^analysis/.+%.sql$")
+  local target = query and "sql/" .. query .. ".txt" or code.text:match("^queries/[%w_-]+%.sql$") or code.text:match("^rows/[%w_-]+%.csv$") or code.text:match("^tierwise[%w-]*%.pdf$")
   if target and FORMAT:match("html") then
     return pandoc.Link({ pandoc.Code(code.text) }, target)
   end

@@ -21,7 +21,12 @@ from tierwise.postgres.workspace import open_workspace, server_account
 __all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smoke_home"]
 
 
-TOGETHER = {"tests/test_report": "report", "tests/test_pipeline": "smoke", "tests/test_replay_study": "smoke"}
+TOGETHER = {
+    "tests/test_report": "report",
+    "tests/test_pipeline": "smoke",
+    "tests/test_replay_study": "smoke",
+    "tests/test_replicates": "smoke",
+}
 """How the names of files begin that share what takes long: one process makes it once and runs them all."""
 PASSED = "tierwise/passed"
 LONGEST = ("smoke", "report")

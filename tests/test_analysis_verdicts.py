@@ -121,7 +121,7 @@ def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, o
     claim = by_id(judge(tmp_path))["M2"]
     assert claim.verdict_text == verdict
     assert [case.case for case in claim.cases] == ["FL/PR", "FL/NV"]
-    assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR, FL > NV")
+    assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR; FL > NV")
 
 
 def test_four_pairs_give_no_interval_and_no_verdict(tmp_path: Path) -> None:

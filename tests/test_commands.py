@@ -3,6 +3,7 @@
 import os
 import pty
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -21,7 +22,8 @@ from tierwise.core.errors import InputError
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.neighbours import servers_on
 from tierwise.postgres.settings import loading_settings
-from tierwise.report.newest import newest_answer
+from tierwise.report import fresh, newest
+from tierwise.report.newest import SHIPPED, Kept, answer_lines, newest_answer
 from tierwise.report.reference import open_before, open_newest
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
@@ -95,6 +97,27 @@ def test_where_no_run_is_there_the_answer_is_the_reference_run_s_and_says_so(tmp
     assert "as no complete run of yours is here" in last
     assert "make report PROFILE=smoke " in commands
     assert "tierwise claims --run reference " in commands
+
+
+def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
+    folder = find_run(REFERENCE)
+    shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
+    assert shipped.inputs == fresh.given(folder), "scripts/ship_answer.py writes them anew"
+    assert answer_lines(folder) == shipped.lines
+    assert not (tmp_path / "_build").exists(), "nothing had to be reckoned"
+    monkeypatch.setattr(newest, "SHIPPED", "none.json")
+    assert answer_lines(folder) == shipped.lines, "scripts/ship_answer.py writes them anew"
+
+
+def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path) -> None:
+    ours = {**os.environ, "TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site")}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([sys.executable, "-m", "tierwise"], env=ours, capture_output=True, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
 
 def test_once_kept_the_answer_comes_before_anything_heavy_is_loaded(home: Path) -> None:

@@ -134,7 +134,9 @@ def test_the_readers_region_comes_before_the_world_and_the_world_before_other_re
 
 def test_a_price_older_than_a_year_warns() -> None:
     old, young = price("old", 1, date="2025-06-30"), price("young", 1, date="2025-07-01")
-    assert remarks([Bill({"old": 1, "young": 1})], book(old, young)) == ["older than a year on 2026-07-01: old (2025-06-30)"]
+    assert remarks([Bill({"old": 1, "young": 1})], book(old, young)) == [
+        "These prices are older than a year on 2026-07-01: old (2025-06-30)"
+    ]
 
 
 def test_currencies_mix_only_by_a_dated_rate_and_it_is_said() -> None:
@@ -143,7 +145,9 @@ def test_currencies_mix_only_by_a_dated_rate_and_it_is_said() -> None:
         book(pounds).quote("ssd")
     mixed = book(pounds, rate)
     assert mixed.quote("ssd").each == pytest.approx(650e-12)
-    assert remarks([Bill({"ssd": 1e12})], mixed) == ["ssd: 500 GBP per TB (GB, 2026-01) at 1.3 USD for 1 GBP (2025-12; read in a test)"]
+    assert remarks([Bill({"ssd": 1e12})], mixed) == [
+        "The price of ssd is 500 GBP per TB (GB, 2026-01) at 1.3 USD for 1 GBP (2025-12; read in a test)"
+    ]
 
 
 def test_a_rate_of_other_years_is_no_rate() -> None:
@@ -158,7 +162,7 @@ def test_constant_money_is_another_currency() -> None:
 
 def test_prices_of_years_apart_say_that_inflation_is_not_removed() -> None:
     told = remarks([Bill({"a": 1, "b": 1})], book(price("a", 1, date="2024"), price("b", 1, date="2026")))
-    assert "prices of 2024 to 2026 stand beside each other as they were read: inflation is not removed" in told
+    assert "Prices of 2024 to 2026 stand beside each other as they were read: inflation is not removed" in told
 
 
 def test_a_price_given_by_the_reader_stands_in_the_unit_of_the_row() -> None:

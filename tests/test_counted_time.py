@@ -22,6 +22,7 @@ from tierwise.core.words import ClockKind
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
 from tierwise.devices.spec import load_device
+from tierwise.tiers.clock import HELD_MOST_S
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.sessions import GroupedByHand, LookedAt, grouped, processor_clock, state_of, used_s_of
@@ -194,6 +195,24 @@ def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path
         history = tier.daemon.history()
         assert (history[1:] >= history[:-1]).all()
         assert history[-1, 1] > woken_s
+        several.__exit__(None, None, None)
+
+
+@need_groups
+def test_who_has_the_clock_stand_can_wait_for_a_read_and_nobody_waits_for_ever(tmp_path: Path) -> None:
+    """pgbench reads the catalogues before its clients connect; where these were not cached any more, a whole run hung on that."""
+    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
+        with group.entered():
+            several = readers(path, 1, reads=20)
+            processes = several.__enter__()
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        tier.delays(True)
+        tier.daemon.hold(True)
+        begun_s = time.monotonic()
+        run(processes)
+        taken_s, jumped_s = time.monotonic() - begun_s, tier.daemon.time().jumped_s
+        assert jumped_s == pytest.approx(tier.io()["data"].intended_s, rel=0.05), "the reads that were asked for, and no more"
+        assert taken_s > HELD_MOST_S + 0.8 * jumped_s, "it stands at first, and then goes no quicker than real time"
         several.__exit__(None, None, None)
 
 

@@ -114,7 +114,7 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
     asked = small(asked, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
     (pair,) = (pair for pair in asked.pairs if pair.source == "M")
     cold, hot, cross = {}, {}, {}
-    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants") as (lab, memo):
+    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants", seed=asked.seed) as (lab, memo):
         for trial in index_placement.trials(asked.profile, pair):
             if (trial.cell.table, trial.cell.index, trial.cell.start) == ("hdd", "ssd", "PR"):
                 variant = trial.cell.variant

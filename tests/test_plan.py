@@ -138,9 +138,9 @@ def test_both_forecasts_and_the_noise_are_told(quick: Plan) -> None:
     assert "RETRY=1" in text
 
 
-def test_the_reference_run_has_five_blocks_and_seeds_of_everything_within_six_minutes() -> None:
+def test_the_reference_run_has_five_blocks_and_seeds_of_everything_within_seven_minutes() -> None:
     plan = plan_of(inputs("smoke"))
-    assert plan.minutes <= 6
+    assert plan.minutes <= 7, "six, before every block had a lab of its own"
     assert {line.blocks for line in plan.lines} == {5}
     tables = inputs("smoke").profile.studies
     assert tables["survey_arrays"]["hunt"]["seeds"] == 5

@@ -47,7 +47,7 @@ def opened_lab(work: Path, version: str) -> Iterator[Opened]:
         pytest.skip(str(missing))
     profile = load_profile("smoke").model_copy(update={"studies": {NAME: GRID}})
     inputs = Inputs(profile, (load_pair(PAIR),), None, 1, version)
-    with open_lab(STUDY, load_pair(PAIR), inputs, work) as opened:
+    with open_lab(STUDY, load_pair(PAIR), inputs, work, seed=inputs.seed) as opened:
         yield opened
 
 
@@ -124,7 +124,7 @@ def test_the_single_reads_are_kept_with_the_run(opened: Opened, tmp_path: Path) 
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": ()}}})
     trial = trial_of(lab, IoArm.BUFFERED)
     STUDY.prepare(trial, lab, memo)
-    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, memo, tmp_path)
+    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, memo, tmp_path, traces=tmp_path)
     (file,) = read_files(tmp_path)
     kept = pl.read_parquet(file, hive_partitioning=False)
     assert dict(kept.schema) == TABLE

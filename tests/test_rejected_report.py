@@ -135,6 +135,6 @@ def test_rejected_rows_are_told_by_substrate(tmp_path: Path, report: Shown) -> N
     assert found[Substrate.SIMULATED].rejected == 0
     assert found[Substrate.EMULATED].share == pytest.approx(0.8, abs=0.01)
     tally = next(text_of(value) for (_, source), value in report.items() if source.endswith("summary.tally(run)"))
-    assert "On simulated rows alone rest" in tally
+    assert "rest on simulated rows alone" in tally
     assert re.search(r"emulated observations [\d,]+ \(80\.0\s%\) are rejected: [\d,]+ for overshoot\.", tally)
     assert re.search(r"simulated observations none is rejected\.", tally)

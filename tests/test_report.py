@@ -11,11 +11,14 @@ import pytest
 import yaml
 from bs4 import BeautifulSoup
 
-from report_built import Built, bare, pdf_text, unstamped
+from report_built import CHAPTERS, Built, bare, pdf_text, unstamped
 from report_run import RUN_ID
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
+from tierwise.report.checks import check_numbers
 from tierwise.report.glossary import forms
+from tierwise.report.notebooks import compare_figures
+from tierwise.report.project import PAPER_NOTEBOOK
 from tierwise.report.render import render
 from tierwise.report.site import PDFS
 
@@ -108,19 +111,16 @@ def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
 
 
 def test_figures_that_show_one_number_have_it_from_the_same_rows(built: Built) -> None:
-    times, placements, ratios = (pl.read_csv(built.site / "rows" / f"fig-{name}.csv") for name in ("times", "placements", "ratios"))
-    clean = times.filter(pl.col("flags") == "none", pl.col("cache") == "cold").select("arm", "row", "block", "placement", "time_ms")
-    of = clean.join(clean.filter(placement="both on HDD"), on=["arm", "row", "block"], suffix="_hdd")
-    drawn = {(row, block, placement): time_ms / hdd_ms for _, row, block, placement, time_ms, _, hdd_ms in of.rows()}
-    shown = {
-        (row, block, placement): ratio for row, block, placement, ratio in placements.select("row", "block", "placement", "ratio").rows()
-    }
-    assert len(shown) >= 15
-    assert shown == {cell: pytest.approx(drawn[cell]) for cell in shown}
-    alone = ratios.filter(arm=times["arm"][0], cache="cold").select("row", "block", "ratio").rows()
-    assert {(row, block, "index on SSD"): ratio for row, block, ratio in alone} == {
-        cell: ratio for cell, ratio in shown.items() if cell[2] == "index on SSD"
-    }
+    rows = {path.stem: pl.read_csv(path) for path in (built.site / "rows").glob("*.csv")}
+    for pair in (("times", "placements"), ("placements", "ratios"), ("ratios", "arms")):
+        assert check_numbers({f"fig-{name}": rows[f"fig-{name}"] for name in pair}) >= 15, pair
+    paper = [path for path in CHAPTERS if path.stem == PAPER_NOTEBOOK]
+    assert compare_figures(built.executed / path.name for path in CHAPTERS) > compare_figures(built.executed / path.name for path in paper)
+    of = rows["fig-placements"].join(
+        rows["fig-times"].filter(flags="none", placement="both on HDD"), on=["arm", "cache", "row", "block"], suffix="_hdd"
+    )
+    assert of.height == rows["fig-placements"].height
+    assert of["ratio"].to_list() == pytest.approx((of["time_ms"] / of["time_ms_hdd"]).to_list())
 
 
 def test_captions_are_numbered_in_order_and_labels_are_unique(built: Built) -> None:

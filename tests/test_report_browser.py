@@ -1,6 +1,8 @@
 """The built pages in a headless browser without network, and the PDF's pages as images: what a reader sees."""
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +13,8 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Error
 
-from browsing import SCROLLED, Scheme, browsing, hosting, hover, look
-from report_built import Built, check_pages
+from browsing import SCROLLED, Scheme, browsing, hosting, hover, look, violations
+from report_built import Built, bare, check_pages
 from tierwise.core import paths
 from tierwise.report.site import PDFS
 
@@ -73,6 +75,50 @@ def test_what_is_picked_in_one_figure_is_picked_in_the_others_until_all_is_shown
     opened.locator("#fig-ratios .picked button").click()
     opened.wait_for_function("document.querySelectorAll('.picked button').length === 0")
     assert (faded(opened, "#fig-times"), faded(opened, "#fig-ratios")) == (0, 0)
+
+
+def test_what_the_pointer_reads_from_a_mark_keys_find_in_a_table(opened: "Page", built: Built) -> None:
+    marks = opened.locator("#fig-times .figure-marks")
+    marks.locator("summary").focus()
+    opened.keyboard.press("Enter")
+    marks.locator("table").first.wait_for()
+    heads = marks.locator("table").first.locator("th").all_inner_texts()
+    assert heads == ["case", "placement", "block", "time", "flags"]
+    assert "Cold cache" in marks.locator("caption").all_inner_texts()
+    rows = [tuple(row.locator("td").all_inner_texts()) for row in marks.locator("tbody tr").all()]
+    assert len(rows) == len((built.site / "rows" / "fig-times.csv").read_text(encoding="utf-8").splitlines()) - 1
+    assert violations(opened) == []
+    hover(opened)
+    tip = opened.locator("#vg-tooltip-element")
+    assert tuple(tip.locator("td.value").all_inner_texts()) in rows
+    marks.locator("summary").click()
+
+
+def test_in_print_all_is_black_on_white_with_targets_and_nothing_to_click(chromium: "Browser", built: Built, tmp_path: Path) -> None:
+    if not shutil.which("pdftotext"):
+        pytest.skip("pdftotext is not installed (Debian: poppler-utils), so what is printed cannot be read")
+    with browsing(chromium, "file:", 1280, "dark") as page:
+        look(page, (built.site / "index.html").as_uri(), 1280)
+        page.click("#scheme")
+        page.click("#scheme")
+        assert page.locator("#scheme").inner_text() == "Colours: dark"
+        page.emulate_media(media="print", color_scheme="dark")
+        colours = "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+        assert page.evaluate(colours) == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+        for hidden in ("#contents", "#fig-times .figure-menu", "#fig-times .figure-marks", "#fig-times .picked"):
+            assert not page.locator(hidden).is_visible(), hidden
+        page.evaluate(
+            "document.querySelector('#sec-method p').append(Object.assign(document.createElement('a'), {href: 'https://e.org/x'}))"
+        )
+        page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    command = ["pdftotext", "-layout", str(tmp_path / "page.pdf"), "-"]
+    pages = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\f")
+    printed = " ".join(" ".join(pages).split())
+    assert "Image, rows, query" not in printed
+    assert "(https://e.org/x)" in printed
+    heads = [head.get_text(" ", strip=True) for head in built.page.select("main > section > h1")]
+    begins = [page.strip().splitlines()[0] for page in pages if page.strip()]
+    assert sum(any(bare(line)[:12] == bare(head)[:12] for line in begins) for head in heads[1:]) >= len(heads) - 2, "chapters begin pages"
 
 
 def test_the_search_finds_a_section_by_its_words_and_leads_there(opened: "Page") -> None:

@@ -20,7 +20,9 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.report import dictionary, queries
 from tierwise.report.display import Figure
+from tierwise.report.queries import Query
 from tierwise.report.run import Run, open_run
+from tierwise.timings.reads import read_files
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -59,11 +61,11 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     def from_files(run: Run, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
         asked.append(sql)
         with duckdb.connect(":memory:") as connection:
-            return pl.DataFrame(connection.sql(queries.script(run, queries.bound(sql, parameters))).to_arrow_table())
+            return pl.DataFrame(connection.sql(queries.script([query_of(run, sql, parameters)])).to_arrow_table())
 
     here = shown(chapter, reference)
     monkeypatch.chdir(published)
-    monkeypatch.setattr(queries, "ask", from_files)
+    monkeypatch.setattr(Run, "query", from_files)
     there = shown(chapter, reference)
     assert here
     assert asked or set(here) <= NO_ROWS_OF_A_RUN
@@ -71,6 +73,10 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
     for label, figure in here.items():
         assert not figure.rows.is_empty()
         assert_frame_equal(csv(there[label]), csv(figure), rel_tol=1e-12)
+
+
+def query_of(run: Run, sql: str, parameters: Sequence[Any] = ()) -> Query:
+    return Query(run_id=run.run_id, has_reads=bool(read_files(run.folder)), sql=queries.bound(sql, parameters))
 
 
 def csv(figure: Figure) -> pl.DataFrame:
@@ -141,6 +147,33 @@ def test_the_later_steps_are_named_from_the_query_on(built: Built) -> None:
     script = (built.site / "queries" / "fig-times.sql").read_text(encoding="utf-8")
     assert "pair = 'source-m'" in script
     assert "?" not in re.sub(r"--.*", "", script)
+
+
+def test_what_each_table_asked_runs_from_the_published_files_alone(built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (built.root / "raw" / RUN_ID, open_run(raw=paths.reference()).folder):
+        (tmp_path / folder.name).mkdir()
+        (tmp_path / folder.name / "run").symlink_to(folder)
+    scripts = sorted((built.site / "queries").glob("tbl-*.sql"))
+    assert len(scripts) >= 10
+    for path in scripts:
+        script = path.read_text(encoding="utf-8")
+        (run_id,) = re.findall(r"in which run (\S+) was published", script.splitlines()[0])
+        monkeypatch.chdir(tmp_path / run_id)
+        with duckdb.connect(":memory:") as connection:
+            assert connection.execute(script).description, path.name
+    asking = [table for table in built.page.select("figure.tbl") if table.select("figcaption a[href^='queries/']")]
+    assert {f"{table['id']}.sql" for table in asking} == {path.name for path in scripts if not path.stem.endswith("-2")}
+
+
+NO_QUERY = re.compile(r"from (the run.s|its) manifest|Input: |published statements|every parameter|verdict|reference", re.IGNORECASE)
+"""What the caption of a table says that asks no row of the run."""
+
+
+def test_a_table_that_asked_nothing_says_whence_it_is(built: Built) -> None:
+    for table in built.page.select("figure.tbl"):
+        caption = table.select_one("figcaption")
+        assert caption is not None
+        assert caption.select("a[href^='queries/'], a[href^='sql/']") or NO_QUERY.search(" ".join(caption.get_text().split())), table["id"]
 
 
 @pytest.fixture(scope="module")

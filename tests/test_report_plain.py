@@ -10,13 +10,15 @@ import pytest
 from bs4 import BeautifulSoup
 
 from report_run import STAMP
+from tierwise.analysis.rejections import rejections
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError, TierwiseError
-from tierwise.report import asked, display, quarto
-from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME, Figure, Table
+from tierwise.report import display, quarto, queries
+from tierwise.report.display import ROWS_MIME, VEGA_MIME, Figure, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book, expand
+from tierwise.report.queries import QUERIES_MIME
 from tierwise.report.run import open_run
 
 FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::\n"
@@ -148,7 +150,7 @@ def test_a_substrate_in_bold_is_a_stamp_and_a_file_of_rows_a_link(source: Path) 
     made = page(source, first="# First\n\nn = 5, **emulated**. Rows: `rows/fig-x.csv`.")
     assert '<span class="substrate emulated">emulated</span>' in made
     assert '<a href="rows/fig-x.csv">' in made
-    assert '<a href="sql/asked/tbl-x.sql.txt">' in page(source, first="# First\n\nAsked: `asked/tbl-x.sql`.")
+    assert '<a href="queries/tbl-x.sql">' in page(source, first="# First\n\nAsked: `queries/tbl-x.sql`.")
 
 
 def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None:
@@ -195,22 +197,33 @@ def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
     assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path, STAMP) == "It is *so*.\n"
 
 
-def test_what_a_table_asks_is_folded_up_below_it_and_a_file_beside_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_cell_asks_is_folded_up_at_its_end_and_a_script_beside_the_page_of_the_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bundles: list[dict[str, object]] = []
     monkeypatch.setattr(display, "show", bundles.append)
+    monkeypatch.setattr("IPython.display.display", lambda bundle, **_: bundles.append(bundle))
     run = open_run(raw=paths.reference())
-    asked.take()
+    queries.show_asked()
+    bundles.clear()
     n = run.query("select\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?", ["ram_or_ssd", "source-r"]).item()
     Table(["n"], [[str(n)]], run.note("source-r", n, "rows", "analysis/none.sql"))._ipython_display_()
-    sql = "-- with 'ram_or_ssd', 'source-r'\nselect\n    count(*) as n\nfrom timings\nwhere study = ? and pair = ?;"
-    assert bundles[-1][SQL_MIME] == sql, "and nothing of the stamp, which every caption has"
-    assert f"<summary>Query</summary>\n\n```sql\n{sql}" in str(bundles[-1]["text/markdown"])
+    rejections(run.connection)
+    queries.show_asked()
+    asked = bundles[-1][QUERIES_MIME]
+    assert isinstance(asked, list)
+    sql = "select\n    count(*) as n\nfrom timings\nwhere study = 'ram_or_ssd' and pair = 'source-r'"
+    assert asked[0] == {"run_id": run.run_id, "has_reads": True, "sql": sql}
+    assert len(asked) == 3, "what others ask of its connection too, and nothing of the stamp, which every caption has"
+    assert f"<summary>Asked</summary>\n\n```sql\n{sql};" in str(bundles[-1]["text/markdown"])
     text = chapter(executed(tmp_path, "#| label: tbl-x\nshow()", *map(shown, bundles)), tmp_path, STAMP)
-    assert text.endswith(" Query: `analysis/none.sql`. Asked: `asked/tbl-x.sql`.\n\n:::\n")
+    assert text.endswith(" Query: `analysis/none.sql`. Asked: `queries/tbl-x.sql`.\n\n:::\n")
     assert "summary" not in text
-    assert (tmp_path / "sql" / "asked" / "tbl-x.sql.txt").read_text() == f"{sql}\n"
-    Table(["n"], [["1"]], "Nothing was asked since.")._ipython_display_()
-    assert len(bundles) == 5
+    script = (tmp_path / "queries" / "tbl-x.sql").read_text()
+    assert script.count("-- The rows.") == 3
+    assert f"-- The rows.\n{sql};" in script
+    queries.show_asked()
+    assert len(bundles) == 3, "a cell that asks nothing shows nothing"
 
 
 def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:

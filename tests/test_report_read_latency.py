@@ -79,7 +79,7 @@ def test_modes_and_quantiles_stand_beside_the_published_ones(tmp_path: Path, mon
 def test_where_text_and_histograms_differ_both_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = {row[0]: row[1] for row in table(chapter.text_and_histograms(shown(tmp_path, monkeypatch), PAIR))}
     assert told["16 to 32 µs: the OS cache"].startswith("394 of 596")
-    assert told["250 µs: the SSD"].startswith("3049 of 3931")
+    assert told["250 µs: the SSD"].startswith("3,049 of 3,931")
     assert "the median of ts_main lies in 8.39 to 16.8 ms, of ts_aux in 4.19 to 8.39 ms" in told["centred around 4 to 8 ms"]
 
 
@@ -135,7 +135,7 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
     run = shown(tmp_path, monkeypatch)
     rows = table(chapter.conserved(run, PAIR))
     assert len(rows) == 5
-    assert {row[5] for row in rows} == {"+0.00 %"}
+    assert {row[5] for row in rows} == {"0.0 %"}
     assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
     assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 11))
 
@@ -143,7 +143,7 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
 def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {row[0]: row for row in table(summary.claims(shown(tmp_path, monkeypatch, ssd={18: 300, 19: 10})))}
     assert rows["L6"][5] == "**contradicted**"
-    assert rows["L6"][3].startswith("0 (no interval)")
+    assert rows["L6"][3].startswith("no")
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 from typer.testing import CliRunner
 
-from browsing import SCROLLED, Scheme, browsing, look, violations
+from browsing import SCROLLED, Scheme, browsing, hosting, look, violations
 from report_built import Built, bare, check_pages, page_images, pdf_text, placed, unstamped
 from report_run import RUN_ID, rich_run
 from test_report import check_first_page
@@ -108,6 +109,47 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
             assert violations(browser) == [], page.parent.name
 
 
+CONTENTS = "#contents > summary"
+QUESTIONS = {
+    "Tables or indexes first?": ((), "#sec-answer", r"tables come first in \d of \d workloads|tables come first in \d+ and"),
+    "Which placement for a load like mine?": (("#contents a[href='#sec-conclusion']",), "#sec-conclusion", "The quickest placement is"),
+    "More RAM or more flash?": (("#sec-answer a[href='#sec-cost']",), "#sec-cost", r"cost \d\.\d+ times as much"),
+    "How sure is that?": (("#sec-answer a[href='#sec-summary']",), "#sec-summary", r"Of \d+ published statements, \d+ are confirmed"),
+    "What would change it?": (("#contents a[href='#sec-ledger']",), "#sec-ledger", "moved by half"),
+    "Where is the raw data?": (
+        ("#fig-answer .figure-menu > summary", "#fig-answer .figure-menu a[href='rows/fig-answer.csv']"),
+        "#fig-answer",
+        "fig-answer.csv",
+    ),
+    "How do I cite it?": (("#contents a[href='#sec-cite']",), "#sec-cite", r"@misc\{tierwise-"),
+}
+"""Question of a new reader -> clicks from the first page, where they lead, and what stands there or is handed out."""
+
+
+@pytest.mark.parametrize("width_px", [1280, 390])
+def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chromium: "Browser", width_px: int) -> None:
+    handed: list[str] = []
+    with hosting(shown) as url, browsing(chromium, url, width_px, "light") as page:
+        page.on("download", lambda file: handed.append(file.suggested_filename))
+        look(page, f"{url}/index.html", width_px)
+        for question, (clicks, place, told) in QUESTIONS.items():
+            folded = any(click.startswith("#contents") for click in clicks) and page.locator("#contents[open]").count() == 0
+            path = [*([CONTENTS] if folded else []), *clicks]
+            assert len(path) <= 2, question
+            page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+            for click in path:
+                page.locator(click).first.click()
+            page.wait_for_function(
+                "(at) => { const box = document.querySelector(at).getBoundingClientRect(); return box.bottom > 0 && box.top < innerHeight}",
+                arg=place,
+            )
+            page.wait_for_timeout(500)
+            said = " ".join([*page.locator(place).inner_text().split(), *handed])
+            assert re.search(told, said), question
+            if width_px < 1000 and page.locator("#contents[open]").count():
+                page.locator(CONTENTS).click()
+
+
 def test_its_first_page_is_small(shown: Path) -> None:
     check_first_page(shown)
 
@@ -116,6 +158,9 @@ def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromi
     with browsing(chromium, "file:", 390, "light") as browser:
         look(browser, (shown / "index.html").as_uri(), 390)
         assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
+        cards = browser.locator("#tbl-strategies tbody tr")
+        told = "(row) => row.cells[0].textContent || getComputedStyle(row.cells[0], '::after').content"
+        assert all(cards.nth(at).evaluate(told).strip('"') for at in range(cards.count())), "a card names its workload"
 
 
 def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> None:

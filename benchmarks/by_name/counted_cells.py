@@ -70,7 +70,7 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"counted-time-{name}"
         try:
-            with open_lab(study, pair, inputs, work) as (lab, memo):
+            with open_lab(study, pair, inputs, work, seed=seed) as (lab, memo):
                 yield Opened(study, lab, memo)
         finally:
             reclaim.discard(work)

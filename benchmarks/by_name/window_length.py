@@ -57,7 +57,7 @@ def main() -> None:
     with ExitStack() as held:
         work = Path(held.enter_context(TemporaryDirectory(prefix="bench-windows-", dir=held.enter_context(exclusive_workspace()))))
         work.chmod(0o755)  # the server's account must pass
-        lab, memo = held.enter_context(open_lab(study, pair, inputs, work / "lab"))
+        lab, memo = held.enter_context(open_lab(study, pair, inputs, work / "lab", seed=inputs.seed))
         for block in range(blocks):
             for place, (name, trial) in enumerate(trials.items()):
                 for factor in list(profiles)[:: 1 if (block + place) % 2 else -1]:

@@ -38,6 +38,7 @@
     accessible(place);
     await join(place, made.view, spec);
     offer(place, made.view);
+    spell(place, made.view);
     place.dataset.scheme = dark() ? "dark" : "light";
     place.classList.add("drawn");
   }
@@ -55,6 +56,49 @@
     };
   }
 
+  // What the pointer reads from the marks, for who has none: for each panel and kind of mark a table, made when it is opened.
+  function spell(place, view) {
+    const told = place.parentNode.querySelector(":scope > .figure-marks");
+    if (!told) return;
+    const fill = () => {
+      if (!told.open) return;
+      const tables = new Map(); // panel and columns -> the rows, each once
+      for (const [panel, tip] of tips(view.scenegraph().root, "")) {
+        const key = JSON.stringify([panel, Object.keys(tip)]);
+        if (!tables.has(key)) tables.set(key, new Set());
+        tables.get(key).add(JSON.stringify(Object.values(tip)));
+      }
+      told.replaceChildren(told.firstElementChild, ...[...tables].map(([key, rows]) => tableOf(...JSON.parse(key), [...rows].map(JSON.parse))));
+      reachable();
+    };
+    told.hidden = false;
+    told.ontoggle = place.oninput = fill;
+    fill();
+  }
+
+  // The tooltip of every mark below `node`, with the title of the panel that it is in.
+  function* tips(node, panel) {
+    const title = node.items?.find((mark) => mark.role === "title")?.items[0]?.items[0]?.items[0]?.text;
+    for (const item of node.items ?? []) {
+      if (item.tooltip && typeof item.tooltip === "object") yield [panel, item.tooltip];
+      yield* tips(item, title ?? panel);
+    }
+  }
+
+  function tableOf(panel, heads, rows) {
+    const box = Object.assign(document.createElement("div"), { className: "table-box" });
+    const table = box.appendChild(document.createElement("table"));
+    if (panel) table.createCaption().textContent = [panel].flat().join(" ");
+    const head = table.createTHead().insertRow();
+    for (const name of heads) head.appendChild(Object.assign(document.createElement("th"), { scope: "col", textContent: name }));
+    const body = table.createTBody();
+    for (const cells of rows) {
+      const row = body.insertRow();
+      for (const cell of cells) row.insertCell().textContent = cell;
+    }
+    return box;
+  }
+
   // The drawing has its own text for who does not see it; a group without marks has none, and is none.
   function accessible(place) {
     for (const name of ["role", "aria-label"]) place.removeAttribute(name);
@@ -67,14 +111,22 @@
       const heads = [...table.querySelectorAll("thead th")];
       if (heads.length < 4 || heads.slice(1).every((head) => head.style.textAlign === "right")) continue;
       table.classList.add("cards");
-      for (const row of table.querySelectorAll("tbody tr")) [...row.cells].forEach((cell, at) => { cell.dataset.column = heads[at].textContent; });
+      const above = []; // what a row that leaves its first cells empty has in common with the one above
+      for (const row of table.querySelectorAll("tbody tr")) {
+        const first = [...row.cells].findIndex((cell) => cell.textContent);
+        [...row.cells].forEach((cell, at) => {
+          cell.dataset.column = heads[at].textContent;
+          if (at < first && above[at]) cell.dataset.above = above[at];
+          else above[at] = cell.textContent;
+        });
+      }
     }
   }
 
   // What scrolls sideways can be reached, and then scrolled, by keys.
   function reachable() {
     for (const box of document.querySelectorAll(".table-box, figure.quarto-float > div, math[display='block'], pre")) {
-      if (box.scrollWidth > box.clientWidth) box.setAttribute("tabindex", "0");
+      if (box.scrollWidth > box.clientWidth || box.scrollHeight > box.clientHeight) box.setAttribute("tabindex", "0");
       else box.removeAttribute("tabindex");
     }
   }

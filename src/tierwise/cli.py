@@ -253,6 +253,20 @@ def export(
 
 
 @app.command()
+def merge(
+    runs: Annotated[list[str], typer.Argument(help="ids, latest, reference, or folders of runs, also from other machines")],
+) -> None:
+    """Make one run of several that measured the same with other seeds: from three on, verdicts speak of runs in general."""
+    from tierwise.analysis.runs import find_run  # noqa: PLC0415
+    from tierwise.timings.merging import merge_runs  # noqa: PLC0415
+    from tierwise.timings.references import MANIFEST  # noqa: PLC0415
+
+    folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
+    merged = merge_runs(folders, paths.raw())
+    say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
+
+
+@app.command()
 def doctor() -> None:
     """List what is there, what is missing, what that costs and the remedy."""
     from tierwise import doctor as examination  # noqa: PLC0415

@@ -31,7 +31,7 @@ from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.report.judged import judged_once
-from tierwise.report.newest import answer_lines
+from tierwise.report.newest import answer_lines, ship_answer
 from tierwise.report.rooms import judge_all
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
@@ -117,7 +117,9 @@ def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
         run, _ = _measured(Asked(profile="smoke", fresh=fresh, agree=agree))
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
-        return export(paths.raw() / run.run_id, paths.reference(), replace=True)
+        shipped = export(paths.raw() / run.run_id, paths.reference(), replace=True)
+        ship_answer(shipped)
+        return shipped
 
 
 @contextmanager

@@ -120,12 +120,12 @@ def plan_move(
     if move_substrate is not job_substrate:  # a seed of the one is no block of the other
         there, back = there.as_one(), back.as_one()
     rows = _paired(there, back, slow_job, fast_job)
-    saving = [slow_s - fast_s for _, _, slow_s, fast_s in rows]
+    saving = [slow_s - fast_s for _, _, slow_s, fast_s in rows.values()]
     estimate = Estimate(None, None, None, len(rows))
     if min(saving, default=0.0) > 0:
-        pays_after = [(there_s + back_s) / saved_s for (there_s, back_s, _, _), saved_s in zip(rows, saving, strict=True)]
+        pays_after = {block: (there_s + back_s) / (slow_s - fast_s) for block, (there_s, back_s, slow_s, fast_s) in rows.items()}
         by_design = all(len(one.by_block) == 1 for one in (there, back, slow_job, fast_job))
-        estimate = Estimate(pays_after[0], None, None, 1) if by_design else geometric_estimate(pays_after)
+        estimate = Estimate(next(iter(pays_after.values())), None, None, 1) if by_design else geometric_estimate(pays_after)
     verdict, reason = _verdict(estimate, saving, Substrate.of({move_substrate, job_substrate}), jobs)
     return MovePlan(
         relations=dict(relations),
@@ -150,11 +150,11 @@ def plan_move(
     )
 
 
-def _paired(*times: Times) -> list[list[float]]:
-    """One row for each block that all of `times` have; who has one value has it in each."""
+def _paired(*times: Times) -> dict[int, list[float]]:
+    """A row for each block that all of `times` have; who has one value has it in each."""
     blocks = max((one.by_block for one in times), key=len)
-    rows = [[time_s for one in times if (time_s := one.at(block)) is not None] for block in sorted(blocks)]
-    return [row for row in rows if len(row) == len(times)]
+    rows = {block: [time_s for one in times if (time_s := one.at(block)) is not None] for block in sorted(blocks)}
+    return {block: row for block, row in rows.items() if len(row) == len(times)}
 
 
 def move_of(

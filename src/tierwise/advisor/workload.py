@@ -51,7 +51,7 @@ class Measured:
 
     @property
     def estimate(self) -> Estimate:
-        return geometric_estimate(list(self.job_s.values()))
+        return geometric_estimate(self.job_s)
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         estimate = Estimate(sum(values) / len(values) if enough(len(values)) else None, None, None, len(values))
         verdict = _presence(values)
     else:
-        estimate = geometric_estimate(values)
+        estimate = geometric_estimate(series.values)
         bounds = needed_bounds(claim)
         assert bounds is not None, f"a claim of kind {claim.kind} has no bounds to judge by"
         verdict = within(bounds, estimate)

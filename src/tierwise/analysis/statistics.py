@@ -1,37 +1,66 @@
 """The one estimator of this study, geometric mean and t interval on the logs, and the one rule for when there is an answer at all.
 
+What an interval speaks of depends on how many runs are behind it (`Scope`): the mean of one run, or of two, over draws of their blocks;
+from three runs on, which are then a sample, runs in general.
+
 Below `MINIMUM_REPEATS` clean repeats nothing is estimated: neither a value nor an interval. Sentences, tables and figures all go through
 this module: by `geometric_estimate`, by `estimable` for the rows of a chart, and by the macro ``enough`` (`MACRO`) in SQL.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
+from tierwise.timings.replicates import run_number
+
 MINIMUM_REPEATS: Final = 5
 """The least number of clean repeats that give an answer: with four, one stray value in four would decide."""
 MACRO: Final = f"create temp macro enough(observed) as count(observed) >= {MINIMUM_REPEATS}"
 """``enough(x)`` in SQL: whether so many values are there, nulls not counted, that an aggregate over them may be told."""
 CONFIDENCE: Final = 0.95
+RANDOM_FROM: Final = 3
+"""The least number of runs that are taken as a sample of runs: two tell too little of how far runs are apart."""
+
+
+class Scope(StrEnum):
+    """What an interval speaks of."""
+
+    THIS_RUN = "this run only"
+    THESE_RUNS = "these runs only"
+    RUNS = "runs in general"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A geometric mean with its confidence interval; all three are `None` below `MINIMUM_REPEATS`."""
+    """A geometric mean with its confidence interval; all three are `None` below `MINIMUM_REPEATS`. `runs`: how many are behind it."""
 
     value: float | None
     low: float | None
     high: float | None
     repeats: int
+    runs: int = 1
+
+    @property
+    def scope(self) -> Scope:
+        """Return what the interval speaks of."""
+        return scope_of(self.runs)
 
     @property
     def interval(self) -> tuple[float, float] | None:
         """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
+
+
+def scope_of(runs: int) -> Scope:
+    """Return what an interval speaks of that so many runs are behind."""
+    if runs >= RANDOM_FROM:
+        return Scope.RUNS
+    return Scope.THESE_RUNS if runs > 1 else Scope.THIS_RUN
 
 
 def enough(repeats: int) -> bool:
@@ -44,21 +73,36 @@ def estimable(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     return rows.filter(pl.len().over(list(keys)) >= MINIMUM_REPEATS) if rows.height else rows
 
 
-def geometric_estimate(values: Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
-    """Estimate exp(mean of logs) of positive `values` (one a block: a ratio of two times of it, or an absolute value), in their unit.
+def geometric_estimate(values: Mapping[int, float] | Sequence[float], *, confidence: float = CONFIDENCE) -> Estimate:
+    """Return exp(mean of logs) of positive `values`, in their unit, and its interval.
 
-    The interval is exp(mean -+ t * s / sqrt(n)) with Student's t at n - 1 degrees of freedom. From fewer than `MINIMUM_REPEATS` there is
-    neither.
+    A value is a block's: a ratio of two times of it, or an absolute value. By block, those of a merged run belong to the runs that it is
+    made of (`run_number`), of which each counts alike; else all are of one run. From fewer than `MINIMUM_REPEATS` nothing is estimated.
+
+    Of one run and of two the interval is exp(mean -+ t * s * sqrt(sum(1 / n)) / runs), with n blocks a run and s their standard deviation
+    within runs, Student's t at as many degrees of freedom as s has. From `RANDOM_FROM` runs on it is that of their means, which holds
+    what lies between runs as well: exp(mean -+ t * s / sqrt(runs)) with the standard deviation s of the means.
     """
-    n = len(values)
-    if n and min(values) <= 0:
-        raise ValueError(f"a geometric mean needs values above 0, got {min(values)}")
+    by_block = values if isinstance(values, Mapping) else dict(enumerate(values))
+    n = len(by_block)
+    if n and min(by_block.values()) <= 0:
+        raise ValueError(f"a geometric mean needs values above 0, got {min(by_block.values())}")
+    logs: dict[int, list[float]] = {}
+    for block, value in by_block.items():
+        logs.setdefault(run_number(block) if isinstance(values, Mapping) else 0, []).append(float(np.log(value)))
+    runs = max(1, len(logs))
     if not enough(n):
-        return Estimate(None, None, None, n)
-    logs = np.log(np.asarray(values, dtype=np.float64))
-    mean = float(logs.mean())
-    half = float(stdtrit(n - 1, (1 + confidence) / 2) * logs.std(ddof=1) / np.sqrt(n))
-    return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n)
+        return Estimate(None, None, None, n, runs)
+    means = np.array([np.mean(run) for run in logs.values()])
+    mean = float(means.mean())
+    if runs >= RANDOM_FROM:
+        freedom, error = runs - 1, float(means.std(ddof=1) / np.sqrt(runs))
+    else:
+        freedom = n - runs
+        squares = sum(float(np.var(run)) * len(run) for run in logs.values())
+        error = float(np.sqrt(squares / freedom * sum(1 / len(run) for run in logs.values()))) / runs
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    return Estimate(float(np.exp(mean)), float(np.exp(mean - half)), float(np.exp(mean + half)), n, runs)
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:

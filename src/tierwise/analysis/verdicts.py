@@ -24,6 +24,8 @@ claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 call
 `deciding_case` were `states`, `state` and `deciding_state` until 3."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
+UNBOUNDED: Final = "no bounds"
+"""Stands for the published bounds of a claim that has none."""
 
 
 class ClaimVerdict(Judgement):
@@ -169,11 +171,11 @@ def _bounds_text(claim: Claim) -> str:
     if len(claim.orders) > FEW_ORDERS:
         return f"each of the {len(claim.orders)} ratios above 1"
     if claim.orders and claim.bounds:
-        return ", ".join(f"{order.greater} over {order.than}: {claim.bounds}{_star(claim)}" for order in claim.orders)
+        return "; ".join(f"{order.greater} over {order.than}: {claim.bounds}{_star(claim)}" for order in claim.orders)
     if claim.orders:
-        return ", ".join(f"{order.greater} > {order.than}" for order in claim.orders)
+        return "; ".join(f"{order.greater} > {order.than}" for order in claim.orders)
     if claim.bounds is None:
-        return "no bounds"
+        return UNBOUNDED
     return f"{claim.bounds}{_star(claim)}"
 
 

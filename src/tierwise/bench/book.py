@@ -43,9 +43,10 @@ class Book:
         """Return how many blocks the run has beyond the profile's."""
         return load_manifest(self.folder).blocks_added(study, pair)
 
-    def has(self, study: str, pair: str) -> bool:
-        """Return whether `study` on `pair` was recorded."""
-        return any((known.name, known.pair) == (study, pair) for known in load_manifest(self.folder).studies)
+    def of(self, study: str, pair: str) -> StudyRecord | None:
+        """Return what is kept of `study` on `pair`, whole or begun; None before its first block is whole."""
+        manifest = load_manifest(self.folder)
+        return next((known for known in (*manifest.studies, *manifest.begun) if (known.name, known.pair) == (study, pair)), None)
 
     def record(
         self,
@@ -53,12 +54,16 @@ class Book:
         pair: str,
         turns: Sequence[Turn],
         *,
+        blocks: int,
         facts: Mapping[str, Any],
         settings: Mapping[str, str] | None = None,
         server_version: str = "",
         datasets: Iterable[DatasetLike] = (),
     ) -> None:
-        """Add that `study` was measured on `pair` in `turns`, in place of an older record of it."""
+        """Add that the first `blocks` of `turns` of `study` on `pair` were measured, in place of an older record of it.
+
+        With the last of them the study is whole.
+        """
         manifest = load_manifest(self.folder)
         used = [
             DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))
@@ -68,11 +73,16 @@ class Book:
             name=study,
             pair=pair,
             trials=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.waited})),
+            not_replicated=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.replicated})),
             waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
-            blocks=len({turn.block for turn in turns}),
+            blocks=blocks,
             settings=dict(settings or {}),
             server_version=server_version,
             facts=dict(facts),
         )
-        others = [known for known in manifest.studies if (known.name, known.pair) != (study, pair)]
-        update(manifest, studies=[*others, record], datasets=manifest.with_data(used)).save(self.folder)
+        where = "studies" if blocks == len({turn.block for turn in turns}) else "begun"
+        kept = {
+            name: [known for known in getattr(manifest, name) if (known.name, known.pair) != (study, pair)] for name in ("studies", "begun")
+        }
+        kept[where].append(record)
+        update(manifest, **kept, datasets=manifest.with_data(used)).save(self.folder)

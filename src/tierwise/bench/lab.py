@@ -24,6 +24,7 @@ from tierwise.core.words import Cache, ClockKind, IoArm
 from tierwise.postgres import cold
 from tierwise.postgres.activity import log_position
 from tierwise.postgres.cluster import Cluster, Mode
+from tierwise.postgres.cluster_files import make_anew
 from tierwise.postgres.loading import loading
 from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.settings import Connection, measuring_settings
@@ -139,6 +140,10 @@ class Lab:
         self.go_by(ClockKind.WAITED)
         for tier in self.tiers.values():
             tier.delays(False)
+
+    def make_cluster(self, cluster: Cluster) -> None:
+        """Make `cluster`, as initdb leaves one; all labs of a study on a pair copy one that it made once."""
+        make_anew(cluster, Cluster(self.work.parent / "first", cluster.binaries, cluster.account))
 
     @contextmanager
     def loading(self, others: Mapping[str, Path] | None = None) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""The runner of studies on a live server: one study on one pair, block by block, resumable after any kill."""
+"""The runner of studies on a live server: one study on one pair, each block in a lab of its own, resumable after any kill."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tierwise.bench.lab import Lab
 from tierwise.bench.observation import OnServer
-from tierwise.bench.order import Turn, also_waited, interleave
+from tierwise.bench.order import Turn, also_waited, block_seed, interleave
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
 from tierwise.core.session_group import session_group
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path) -> "Iterator[tuple[Lab, Memo]]":
-    """Open a lab on `pair`, and yield it with what `study` keeps in mind there: server created, tiers mounted; both gone at the end, the
-    data kept for a resumed run."""
+def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int) -> "Iterator[tuple[Lab, Memo]]":
+    """Open a lab on `pair` with what `study` keeps in mind there: a server created, tiers mounted, everything drawn by `seed`.
+
+    Server and mounts are gone at the end; the data stay for a resumed run.
+    """
     account = server_account()
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
-    lab = Lab(inputs.profile, pair, inputs.seed, work, cluster, sources=inputs.sources)
+    lab = Lab(inputs.profile, pair, seed, work, cluster, sources=inputs.sources)
     memo = study.begin(lab)
     lab.stretch = 1.0 / study.published_share(lab, memo)
     with ExitStack() as stack:
@@ -44,29 +46,31 @@ def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path) 
             lab.group = stack.enter_context(session_group()) if inputs.counting.several else None
         owner = (account.uid, account.gid)
         for name, spec in pair.tiers.items():
-            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=inputs.seed, owner=owner, daemon=lab.daemon)
+            tier = open_tier(name, spec, work=work / name, stretch=lab.stretch, seed=seed, owner=owner, daemon=lab.daemon)
             stack.callback(tier.stop)
             tier.start()
             tiers[name] = tier
         lab.tiers = tiers
         stack.callback(cluster.stop)
         if not cluster.exists:
-            cluster.create()
+            lab.make_cluster(cluster)
         yield lab, memo
 
 
 def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
-    """Measure what the run of `book` still lacks of `study` on `pair`; `work` holds cluster and tiers meanwhile."""
+    """Measure what the run of `book` still lacks of `study` on `pair`; `work` holds a block's cluster and tiers meanwhile."""
     turns = turns_of(study, pair, inputs, inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name))
 
     @contextmanager
-    def on_server(left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for the facts at the end as well
-        with open_lab(study, pair, inputs, work) as (lab, memo):
+    def on_server(block: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
+        with open_lab(study, pair, inputs, work / str(block), seed=block_seed(inputs.seed, block)) as (lab, memo):
             _calibrate(pair, lab, book)
-            yield OnServer(study, lab, memo, turns, book.folder)
-        mounts.discard(work)
+            yield OnServer(study, lab, memo, [turn for turn in turns if turn.lab == block], book.folder)
+        mounts.discard(work / str(block))  # before the next one's data are loaded
 
     run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))
+    if work.exists():
+        mounts.discard(work)
 
 
 def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int) -> list[Turn]:
@@ -78,10 +82,10 @@ def turns_of(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", blocks: int
     counted = pair.substrate is Substrate.EMULATED and (counting.several or not any(trial.waited for trial in asked))
     asked = tuple(trial for trial in asked if counted or not trial.waited)
     turns = interleave(asked, blocks=blocks, seed=inputs.seed)
-    if not counted or any(trial.waited for trial in asked):
-        return turns
-    checks = interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
-    return [*turns, *(replace(turn, sequence=len(turns) + turn.sequence) for turn in checks)]
+    if counted and not any(trial.waited for trial in asked):
+        turns += interleave(also_waited(asked, seed=inputs.seed), blocks=1, seed=inputs.seed)
+    ordered = sorted(turns, key=lambda turn: turn.lab)
+    return [replace(turn, sequence=number) for number, turn in enumerate(ordered)]
 
 
 def _calibrate(pair: Pair, lab: Lab, book: "Book") -> None:

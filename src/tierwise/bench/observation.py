@@ -1,7 +1,7 @@
-"""Trials observed on a server: measured, its page sequence recorded once a run, and what lies on simulated tiers replayed."""
+"""Trials of a block observed on a server: measured, their page sequences recorded, and what lies on simulated tiers replayed."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import polars as pl
 from tierwise.bench.accounting import with_traced_times
 from tierwise.bench.lab import DatasetLike, Lab
 from tierwise.bench.order import Turn
-from tierwise.bench.prediction import traced
+from tierwise.bench.prediction import predicted, traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
 from tierwise.bench.replaying import simulated
 from tierwise.bench.study import Study
@@ -18,16 +18,21 @@ from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.timings.reads import write_reads
+from tierwise.timings.replicates import PREDICTIONS, joined
 from tierwise.timings.schema import Timing
 from tierwise.timings.traces import TraceKey, read_trace, write_trace
 from tierwise.timings.transactions import write_transactions
 
 
 class OnServer:
-    """Observes the trials of `study` in `lab`; `turns` are all that the run has, `run_folder` keeps traces and the like."""
+    """Observes the trials of one block of `study` in `lab`; `turns` are all that the block has, `run_folder` keeps what is kept of them.
+
+    Traces are kept of the first block; those of another, whose data are others, go with its lab.
+    """
 
     def __init__(self, study: Study[Any, Any], lab: Lab, memo: Any, turns: Sequence[Turn], run_folder: Path):
         self._study, self._lab, self._memo, self._turns, self._run_folder = study, lab, memo, turns, run_folder
+        self._traces = run_folder if turns[0].lab == 0 else lab.work
         self._prepared: str | None = None
 
     @property
@@ -50,25 +55,24 @@ class OnServer:
         if turn.trial.preparation != self._prepared:
             self._study.prepare(turn.trial, self._lab, self._memo)
             self._prepared = turn.trial.preparation
-        return observe(self._study, turn, self._lab, self._memo, self._run_folder)
+        return observe(self._study, turn, self._lab, self._memo, self._run_folder, traces=self._traces)
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
         """Return the substrate of the tiers that the trial touches."""
         return turn.trial.substrate(self._lab.pair)
 
-    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return the study's own, and what the traces tell."""
-        trials = {turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}
-        return {
-            **self._study.describe(self._lab, self._memo),
-            **self._study.summarise(rows.filter(pair=self._lab.pair.name)),
-            **traced(self._study, list(trials.values()), self._lab, rows, self._run_folder),
-            "seek_stretch": self._lab.stretch,
-        }
+    def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return the study's own, of the data of the first block; what the complete rows tell; and what the traces of every block do."""
+        trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}.values())
+        own = rows.filter(pair=self._lab.pair.name)
+        said = {**self._study.describe(self._lab, self._memo), "seek_stretch": self._lab.stretch} if before is None else before
+        predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].lab), self._traces)
+        recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._lab, self._run_folder)
+        return {**said, **self._study.summarise(own), **recorded, **joined(said.get(PREDICTIONS, ()), predictions)}
 
 
-def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path) -> Sequence[Timing]:
-    """Measure the trial of `turn`; a trace that the run has already is not recorded again.
+def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:
+    """Measure the trial of `turn`; a trace that lies in `traces` already is not recorded again.
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
     is not scored, and the host's time comes from the scored one: what is left of a query's time when the server's wait for
@@ -88,13 +92,13 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder:
         if observed.reads is not None:
             write_reads(run_folder, key, turn.block, observed.reads)
         return observed.timings
-    known = read_trace(run_folder, key)
+    known = read_trace(traces, key)
     tiers = {name: lab.tiers[name] for name in sorted(turn.trial.tiers)}
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
     simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
     if known is None and emulated == tiers:
         observed = study.measure(turn.trial, lab, memo, EmulatorLog(emulated))
-        write_trace(run_folder, key, observed.trace)
+        write_trace(traces, key, observed.trace)
         return observed.timings
     sequence = known
     obstacle = strace.obstacle() if known is None else None
@@ -106,5 +110,5 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder:
     queries = sequence.partition_by("step", maintain_order=True)
     timings = with_traced_times(observed.timings, queries, None)
     if known is None:
-        write_trace(run_folder, key, pl.concat(map(with_host_time, queries, observed.spans)))
+        write_trace(traces, key, pl.concat(map(with_host_time, queries, observed.spans)))
     return simulated(timings, queries, observed.spans, lab, repetition=turn.block) if simulating else timings

@@ -3,8 +3,21 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tierwise.bench.study import Cell, Trial
+
+SEED_BITS: Final = 31
+"""The bits of a drawn seed: as many as pgbench takes."""
+
+
+def block_seed(seed: int, block: int) -> int:
+    """Return the seed of everything that is drawn for `block` of a run with `seed`: data, keys, layout, platters, clients.
+
+    The first block has the run's own. Those of the others have nothing in common with any of a run with another seed, so that runs can be
+    put together.
+    """
+    return random.Random(f"{seed}/{block}").getrandbits(SEED_BITS) if block else seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +27,11 @@ class Turn:
     sequence: int
     block: int
     trial: Trial[Cell]
+
+    @property
+    def lab(self) -> int:
+        """Return the block in whose lab the turn is executed: its own, but for a trial that is not replicated."""
+        return self.block if self.trial.replicated else 0
 
 
 def interleave(trials: Sequence[Trial[Cell]], *, blocks: int, seed: int) -> list[Turn]:

@@ -1,4 +1,4 @@
-"""Times of every placement predicted from the recorded trace of one, to be held against the emulated ones."""
+"""Times of every placement predicted from the recorded trace of one, block by block, to be held against the emulated ones."""
 
 import random
 from collections.abc import Sequence
@@ -14,32 +14,31 @@ from tierwise.bench.study import Cell, Study, Trial
 from tierwise.core.words import Cache, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
+from tierwise.timings.replicates import Facts
 from tierwise.timings.traces import TraceKey, find_trace, read_trace
-
-Facts = dict[str, Any]
 
 REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is told, because where these stood is not known."""
 
 
-def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> Facts:
-    """Return what the manifest says of the run's traces: how many trials have one, why others have none, and what was predicted from them.
-
-    `rows`: the raw rows of the study, on any pair.
-    """
-    if study.keeps != "trace":
-        return {}
+def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, run_folder: Path) -> Facts:
+    """Return what the manifest says of the traces that a run keeps: how many trials have one, and why others have none."""
     recorded = sum(find_trace(run_folder, TraceKey(study.name, lab.pair.name, trial.key)) is not None for trial in trials)
-    predictions = []
-    if study.placement is not None and lab.pair.substrate is Substrate.EMULATED:
-        predictions = [found for trial in trials for found in _predict(study, trial, lab, rows.filter(pair=lab.pair.name), run_folder)]
-    return {
-        "traces": {"recorded": recorded, "missing": len(trials) - recorded, "why": strace.obstacle() if recorded < len(trials) else None},
-        "predictions": predictions,
-    }
+    missing = len(trials) - recorded
+    return {"traces": {"recorded": recorded, "missing": missing, "why": strace.obstacle() if missing else None}}
 
 
-def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.DataFrame, run_folder: Path) -> list[Facts]:
+def predicted(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, rows: pl.DataFrame, traces: Path) -> list[Facts]:
+    """Return the times that the traces of a block, which lie in `traces`, predict of its cold queries, where `study` has placements.
+
+    `rows`: the raw rows of the study on the lab's pair in that block.
+    """
+    if study.placement is None or lab.pair.substrate is not Substrate.EMULATED:
+        return []
+    return [found for trial in trials for found in _predict(study, trial, lab, rows, traces)]
+
+
+def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.DataFrame, traces: Path) -> list[Facts]:
     """The times of each cold query of `trial` that its reference, if it has one, predicts: the pages asked for, and the host's times.
 
     Of the predicted placement itself only its layout goes in: which address each extent of a relation was given. Empty for a run
@@ -49,7 +48,7 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.Data
     placement = study.placement(trial)
     if placement is None:
         return []
-    trace, own = (read_trace(run_folder, TraceKey(study.name, lab.pair.name, key)) for key in (placement.reference, trial.key))
+    trace, own = (read_trace(traces, TraceKey(study.name, lab.pair.name, key)) for key in (placement.reference, trial.key))
     if trace is None or own is None:
         return []
     where = {relation: placement.tiers.get(relation, tier) for relation, tier in placed(trace).items()}

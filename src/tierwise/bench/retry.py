@@ -42,7 +42,9 @@ def begin_retry(folder: Path) -> Manifest:
         return manifest
     told = ", ".join(f"{number} of {name} ({retry.rejected[name]} rows rejected)" for name, number in retry.blocks.items())
     say(f"RETRY: whole blocks are added: {told}; the earlier rows stay")
-    whole = [record for record in manifest.studies if f"{record.name}/{record.pair}" not in retry.blocks]
-    reopened = update(manifest, retry=retry, studies=whole, status="running", finished_at=None)
+    whole, begun = (
+        [record for record in manifest.studies if (f"{record.name}/{record.pair}" in retry.blocks) is added] for added in (False, True)
+    )
+    reopened = update(manifest, retry=retry, studies=whole, begun=begun, status="running", finished_at=None)
     reopened.save(folder)
     return reopened

@@ -1,6 +1,6 @@
 """Studies without a server: simulated, each trial once a block, whose number makes the seed; and beside it read live on files."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
 
-from tierwise.bench.order import Turn, interleave
+from tierwise.bench.order import Turn, block_seed, interleave
 from tierwise.bench.study import C, Trial, no_check
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import Pair
@@ -71,7 +71,7 @@ class SimulatedStudy(Generic[C, Lab]):
 
 
 class ByModels:
-    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the first block's."""
+    """Observes the trials of a simulated study on `pair`, by models or, where there is a `lab`, live; `seed` is the run's."""
 
     settings: Final[dict[str, str]] = {}
     server_version: Final = ""
@@ -82,16 +82,16 @@ class ByModels:
 
     def observe(self, turn: Turn) -> list[Timing]:
         """Return the rows of the trial for its block's seed."""
-        seed = self._seed + turn.block
+        seed = block_seed(self._seed, turn.block)
         return list(self._study.live(turn.trial, self._lab, seed) if self._lab else self._study.simulate(turn.trial, self._pair, seed))
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - tiers say how they are had, not if
         """Return the substrate of the rows themselves, which say what their tiers were."""
         return Substrate.of({io.substrate for timing in timings for io in timing.tier_io})
 
-    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
+    def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:  # noqa: ARG002 - of an observer on a server
         """Return what the study says of itself, for the manifest."""
-        return self._study.describe(self._profile, self._pair)
+        return self._study.describe(self._profile, self._pair) if before is None else dict(before)
 
 
 def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
@@ -99,11 +99,11 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
     if pair.source != study.source:
         return
     blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
-    turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
+    turns = sorted(interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed), key=lambda turn: turn.lab)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
-    def by_models(left: Sequence[Turn]) -> Iterator[ByModels]:
+    def by_models(block: int, left: Sequence[Turn]) -> Iterator[ByModels]:  # noqa: ARG001 - what is read live has one lab
         with _live_lab(study, pair, inputs, book, work) if live and left else nullcontext() as lab:
             yield ByModels(study, pair, inputs.profile, inputs.seed, lab)
 

@@ -50,6 +50,8 @@ class Trial(Generic[C_co]):
     Trials of one `preparation` (which relation lies where) are measured together within a block, so that nothing is
     moved more often than the interleaving needs. `placed` names where relations lie, where `preparation` says more than that.
     A trial that is `waited` for goes by real time where others are counted; its coordinates say ``clock=waited``.
+    One that is not `replicated` is measured in the lab of the first block every time, since what it needs takes long to make; what is drawn
+    while it is measured is another draw each time.
     """
 
     cell: C_co
@@ -58,6 +60,7 @@ class Trial(Generic[C_co]):
     preparation: str
     placed: str = ""
     waited: bool = False
+    replicated: bool = True
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
@@ -91,13 +94,13 @@ def no_check(rows: pl.DataFrame) -> None:
 
 
 def same_answers(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless a statement gives the same number of rows wherever its relations lie, and whatever is cached.
+    """Raise where a statement does not give the same number of rows of a block's data wherever its relations lie, whatever is cached.
 
     Raises:
         EvidenceError: it does not; then it did different work, and its times say nothing.
     """
-    answers = rows.group_by("operation").agg(pl.col("result_rows").unique())
-    for operation, found in answers.iter_rows():
+    answers = rows.group_by("block", "operation").agg(pl.col("result_rows").unique())
+    for _, operation, found in answers.iter_rows():
         if len(found) != 1:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 

@@ -1,7 +1,8 @@
-"""The trial loop: what a run still lacks of a study on a pair is observed turn by turn, whoever observes, and recorded; resumable."""
+"""The trial loop: what a run still lacks of a study on a pair is observed block by block, whoever observes, and recorded; resumable."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
 import polars as pl
@@ -28,7 +29,7 @@ class Question(Protocol):
 
 
 class Observer(Protocol):
-    """Executes turns of one study on one pair: on a server, on files, or by models alone."""
+    """Executes the turns of one block of one study on one pair: on a server, on files, or by models alone."""
 
     @property
     def settings(self) -> Mapping[str, str]:
@@ -48,52 +49,55 @@ class Observer(Protocol):
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:
         """Return how the times of `turn` came to be."""
 
-    def facts(self, rows: pl.DataFrame) -> dict[str, Any]:
-        """Return what is found out once, when every turn is done; `rows`: the raw ones of the study, on any pair."""
+    def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Return what was found out, when every turn of the block is done.
+
+        `rows`: the raw ones of the study so far, on any pair; `before`: the facts of the blocks before this one, None in the first.
+        """
 
 
-OpenObserver = Callable[[Sequence[Turn]], AbstractContextManager[Observer]]
-"""A function of this type opens the observer of the turns that are left."""
+OpenObserver = Callable[[int, Sequence[Turn]], AbstractContextManager[Observer]]
+"""A function of this type opens the observer of a block, by its number, for those of its turns that are left."""
 
 
 def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", opened: OpenObserver, *, how: str) -> None:
-    """Get what the run of `book` still lacks of `turns`, check the complete rows and record the study; nothing where all that is done.
+    """Get what the run of `book` still lacks of `turns`, block by block, check the complete rows and record the study.
 
-    `how` tells the reader what observes.
+    Each block has an observer of its own. Nothing is opened where all that is done. `how` tells the reader what observes.
     """
     done = done_parts(book.folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
-    if not left and book.has(study.name, pair.name):
-        return
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
-    with opened(left) as observer:
-        for turn in left:
-            timings = observer.observe(turn)
-            origin = Origin(
-                run_id=book.folder.name,
-                study=study.name,
-                pair=pair.name,
-                substrate=observer.substrate(turn, timings),
-                arm=turn.trial.arm,
-                trial=turn.trial.key,
-                block=turn.block,
-                sequence=turn.sequence,
+    for blocks, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.lab), start=1):
+        known = book.of(study.name, pair.name)
+        missing = [turn for turn in left if turn.lab == block]
+        if known and known.blocks >= blocks and not missing:
+            continue
+        with opened(block, missing) as observer:
+            for turn in missing:
+                timings = observer.observe(turn)
+                origin = Origin(
+                    run_id=book.folder.name,
+                    study=study.name,
+                    pair=pair.name,
+                    substrate=observer.substrate(turn, timings),
+                    arm=turn.trial.arm,
+                    trial=turn.trial.key,
+                    block=turn.block,
+                    sequence=turn.sequence,
+                )
+                write_part(book.folder, frame(origin, timings))
+                progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
+            rows = without_checks(read_parts(book.folder, study.name))
+            if block == turns[-1].lab:
+                study.check(rows)
+            book.record(
+                study.name,
+                pair.name,
+                turns,
+                blocks=max(blocks, known.blocks if known else 0),
+                facts=observer.facts(rows, known.facts if known else None),
+                settings=observer.settings,
+                server_version=observer.server_version,
+                datasets=observer.datasets,
             )
-            write_part(book.folder, frame(origin, timings))
-            progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-        _record(study, pair, turns, book, observer)
-
-
-def _record(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book", observer: Observer) -> None:
-    """Check the complete rows and add the study to the manifest."""
-    rows = without_checks(read_parts(book.folder, study.name))
-    study.check(rows)
-    book.record(
-        study.name,
-        pair.name,
-        turns,
-        facts=observer.facts(rows),
-        settings=observer.settings,
-        server_version=observer.server_version,
-        datasets=observer.datasets,
-    )

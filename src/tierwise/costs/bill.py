@@ -40,14 +40,19 @@ def total(bills: Iterable[Bill]) -> Bill:
 
 
 def remarks(bills: Iterable[Bill], book: Book) -> list[str]:
-    """Return what a reader must know of the prices behind `bills`: which are old, converted, or of years that inflation has drawn apart."""
+    """Return what a reader must know of the prices behind `bills`, each a sentence without its full stop: which are old, converted, or of
+    years that inflation has drawn apart."""
     quotes = {item: quote for bill in bills for item, quote in bill.quotes(book).items()}
     old = [f"{item} ({quote.price.date})" for item, quote in sorted(quotes.items()) if quote.stale]
-    said = [f"older than a year on {book.on}: {', '.join(old)}"] if old else []
-    said += [f"{item}: {quote.price} at {_told(quote.rate, quote.price.currency)}" for item, quote in sorted(quotes.items()) if quote.rate]
+    said = [f"These prices are older than a year on {book.on}: {', '.join(old)}"] if old else []
+    said += [
+        f"The price of {item} is {quote.price} at {_told(quote.rate, quote.price.currency)}"
+        for item, quote in sorted(quotes.items())
+        if quote.rate
+    ]
     days = sorted(quote.price.day for item, quote in quotes.items() if item not in book.given)
     if days and (days[-1] - days[0]).days > STALE_DAYS:
-        said.append(f"prices of {days[0].year} to {days[-1].year} stand beside each other as they were read: inflation is not removed")
+        said.append(f"Prices of {days[0].year} to {days[-1].year} stand beside each other as they were read: inflation is not removed")
     return said
 
 

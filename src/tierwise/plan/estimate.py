@@ -119,7 +119,7 @@ def plan_of(inputs: Inputs, names: Sequence[str] | None = None) -> Plan:
     pace = reference_work() / host.pace_s
     noise = listen()
     lines = [
-        _line(name, pair, inputs)
+        _line(name, pair, inputs, host.lab_s)
         for name in (studies.names() if names is None else names)
         for pair in pairs_of(load_study(name), inputs.pairs, inputs.reader_pair)
     ]
@@ -132,7 +132,7 @@ def beside_runs(plan: Plan, outlook: Outlook) -> Plan:
     return replace(plan, lines=tuple(lines))
 
 
-def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
+def _line(name: str, pair: Pair, inputs: Inputs, lab_s: float) -> Line:
     study = load_study(name)
     blocks = inputs.profile.blocks_of(name)
     if isinstance(study, SimulatedStudy):
@@ -144,6 +144,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
         counted = bool(waited)  # a sample is, wherever anything is counted
     prospect = Prospect(inputs.profile, pair, trials, inputs.sources, inputs.seed, counted, waited)
     found = _forecast(name, prospect)
+    labs_s = 0.0 if isinstance(study, SimulatedStudy) or not trials else lab_s * (blocks - 1)
     models_alone = isinstance(study, SimulatedStudy) and all(trial.preparation != LIVE for trial in trials)
     return Line(
         study=name,
@@ -152,7 +153,7 @@ def _line(name: str, pair: Pair, inputs: Inputs) -> Line:
         cells=len(trials),
         blocks=blocks,
         trials=len(trials) * blocks + len(waited),
-        host_s=None if found is None else found.host_s,
+        host_s=None if found is None else found.host_s + labs_s,
         device_s=None if found is None else found.device_s,
         disk_gb=None if found is None else found.disk_bytes / GB,
         half_widths={} if found is None or blocks < 2 else {ratio: half_width(spread, blocks) for ratio, spread in found.spreads.items()},

@@ -32,6 +32,7 @@ class Host(Measured):
 
     pace_s: float = Field(gt=0, description="of `core.quiet.reference_work` there")
     report_s: float = Field(ge=0, description="of acquiring the data anew at quick's size, of the notebooks that show, and of rendering")
+    lab_s: float = Field(ge=0, description="of another block's lab: its cluster copied, its tiers mounted, and all put away again")
     tests_s: float = Field(ge=0, description="of ``make test``")
 
 

@@ -51,6 +51,15 @@ def place_wal(cluster: Cluster, directory: Path) -> None:
         shutil.rmtree(before)
 
 
+def make_anew(cluster: Cluster, first: Cluster) -> None:
+    """Make `cluster` as initdb leaves one. That takes seconds, so `first` is made so, where it is not there yet, and copied."""
+    if not first.exists:
+        first.create()
+    cluster.folder.mkdir(parents=True, exist_ok=True)
+    cluster.account.own(cluster.folder)
+    restore(first, cluster, {})
+
+
 def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path], wal: Path | None = None) -> None:
     """Make `cluster` what `prepared` is, and both must be down.
 

@@ -32,9 +32,6 @@ SCRIPTS: Final = ("tpcb-like", "simple-update", "select-only")
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
 
-PERMUTATION: Final = 1
-"""Seed of the order that strews accounts: pgbench's own goes with --random-seed, and other accounts would be popular in each load."""
-
 SESSIONS: Final = 4
 """Sessions that fill the caches together."""
 
@@ -131,6 +128,9 @@ def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
 class Mix:
     """Lookups of single accounts, of which a share also updates: `writes` from 0 to 1.
 
+    `strewn_by` is the seed of the order that strews accounts: pgbench's own goes with --random-seed, and other accounts would be popular in
+    each load.
+
     `skew` is the exponent of a Zipfian (above 1, as pgbench can draw it); 0: uniform. `layout` says where its popular accounts lie; random
     keys need accounts that were `scatter`ed.
     """
@@ -138,12 +138,13 @@ class Mix:
     writes: float
     skew: float
     layout: Layout = Layout.STREWN
+    strewn_by: int = 1
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
         """Return name -> (script, weight); the update is that of the script ``simple-update``."""
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
         drawn = {
-            Layout.STREWN: f"permute({rank}, {accounts}, {PERMUTATION})",
+            Layout.STREWN: f"permute({rank}, {accounts}, {self.strewn_by})",
             Layout.RECENT: rank,
             Layout.RANDOM_KEYS: f"{rank} * {_step(accounts)} % {accounts}",
         }[self.layout]

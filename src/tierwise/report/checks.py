@@ -1,9 +1,13 @@
-"""What no chapter may show: a number that is none, an empty sentence, a caption that names a mark which its chart has not."""
+"""What no chapter may show: a number that is none, an empty sentence, a caption that names a mark which its chart has not; and no two
+figures may have one number from different rows."""
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
 from typing import Any, Final, NamedTuple
+
+import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.report import theme
@@ -79,6 +83,43 @@ def check_chart(spec: dict[str, Any], caption: str, where: str) -> None:
         if (found := re.search(rf"\b(?:{words})\b", ASIDE.sub("", caption), re.IGNORECASE)) and not is_drawn(drawn):
             rule = f"names a mark or a colour that its chart has not; it is drawn with {', '.join(sorted(drawn.marks))}"
             raise InputError(where, field="caption", value=found[0], rule=rule)
+
+
+BLOCK: Final = "block"
+"""Column of the rows that are single repeats."""
+SAME: Final = 1e-9
+"""Relative difference up to which two numbers are one: threads add in any order."""
+
+
+def check_numbers(rows: Mapping[str, pl.DataFrame]) -> int:
+    """Refuse two figures that have one number from different rows; return how many numbers stand in two of them.
+
+    `rows`: by figure those that a reader downloads. Words and whole numbers are coordinates, the rest are values. Two figures of single
+    repeats are compared where the coordinates that both have tell the rows of each apart.
+
+    Raises:
+        InputError: names both figures, the coordinates and both values.
+    """
+    repeats = {name: frame for name, frame in rows.items() if BLOCK in frame.columns}
+    return sum(_agreeing(one, repeats[one], other, repeats[other]) for one, other in combinations(repeats, 2))
+
+
+def _agreeing(one: str, rows: pl.DataFrame, other: str, others: pl.DataFrame) -> int:
+    """How many numbers `one` and `other` both have."""
+    shared = [name for name in rows.columns if name in others.columns]
+    values = [name for name in shared if rows[name].dtype.is_float() and others[name].dtype.is_float()]
+    at = [name for name in shared if name not in values and rows[name].dtype == others[name].dtype]
+    if not values or any(frame.select(at).is_duplicated().any() for frame in (rows, others)):
+        return 0
+    both = rows.join(others, on=at, suffix=" of the other")
+    for name in values:
+        off = both.filter((pl.col(name) - pl.col(f"{name} of the other")).abs() > SAME * pl.col(name).abs())
+        if not off.is_empty():
+            there = off.row(0, named=True)
+            told = f"{there[name]:g} and {there[f'{name} of the other']:g} at {', '.join(f'{key} {there[key]}' for key in at)}"
+            rule = "two figures have one number from different rows: ask for the same rows, or name as a column what tells them apart"
+            raise InputError(f"{one} and {other}", field=name, value=told, rule=rule)
+    return len(values) * both.height
 
 
 def _texts(part: Any) -> Iterator[str]:

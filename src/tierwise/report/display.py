@@ -1,8 +1,7 @@
 """What a cell of a chapter shows: a figure, a table, a sentence.
 
 A figure or a table shows its caption below itself as a second output; `notebooks.chapter` makes it the caption of the
-cell's label, so that the numbers in a caption come from rows too. The query of a figure stands in the notebook; what a table
-or a sentence asks is its last output, folded up.
+cell's label, so that the numbers in a caption come from rows too.
 """
 
 import re
@@ -18,7 +17,6 @@ import polars.selectors as cs
 import vl_convert
 from IPython.display import display
 
-from tierwise.report import asked
 from tierwise.report.formats import NBSP
 from tierwise.report.selections import selectable
 from tierwise.report.theme import VEGA_LITE
@@ -27,11 +25,12 @@ VEGA_MIME: Final = "application/vnd.vegalite.v5+json"
 """The newest that JupyterLab knows; it draws Altair's newer specifications with it."""
 
 ROWS_MIME: Final = "text/csv"
-SQL_MIME: Final = "application/sql"
 
 LINE: Final = 120
 PADDING: Final = 5
 """Characters: of a table's line on paper, and around each cell."""
+LEGIBLE: Final = "<style>.mark-text.role-mark text{paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round}</style>"
+"""A label stays legible where it crosses a line, as `report/theme/report.css` has it for the page."""
 MARKUP: Final = re.compile(r"[`*\[\]]|\(#[\w-]+\)")
 MARK: Final = re.compile(r"\*\*.+?\*\*")
 """A verdict or a stamp, which no line breaks."""
@@ -44,12 +43,6 @@ def show(bundle: dict[str, Any]) -> None:
     _display(bundle, raw=True)
 
 
-def show_asked() -> None:
-    """Show the queries that were asked since something was last shown, if any were: folded up in the notebook, a file beside the pages."""
-    if sql := asked.take():
-        show({"text/markdown": f"<details><summary>Query</summary>\n\n```sql\n{sql}\n```\n\n</details>", SQL_MIME: sql})
-
-
 @dataclass(frozen=True)
 class Sentence:
     """Markdown text made from rows."""
@@ -58,7 +51,6 @@ class Sentence:
 
     def _ipython_display_(self) -> None:
         show({"text/markdown": self.text})
-        show_asked()
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class Figure:
         spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
         return {
             VEGA_MIME: spec,
-            "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE),
+            "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).replace(">", f">{LEGIBLE}", 1),
             "text/plain": spec["description"],
             ROWS_MIME: self.rows.select(~cs.nested()).write_csv(),
         }
@@ -87,7 +79,6 @@ class Figure:
     def _ipython_display_(self) -> None:
         show(self.bundle())
         show({"text/markdown": self.caption})
-        asked.take()
 
 
 @dataclass(frozen=True)
@@ -113,7 +104,6 @@ class Table:
     def _ipython_display_(self) -> None:
         show({"text/markdown": self.markdown()})
         show({"text/markdown": self.caption})
-        show_asked()
 
 
 def shares(columns: Sequence[Sequence[str]]) -> list[int]:

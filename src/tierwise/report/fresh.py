@@ -61,10 +61,14 @@ def inputs(run: Path) -> str:
     there = [path for folder in folders for path in sorted(folder.glob("*.parquet"))]
     rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in there]
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
-    data = [_content(path) for path in _files(paths.data())]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
     pins = (paths.home() / "requirements.txt").read_bytes()
-    return _digest([(run / MANIFEST).read_bytes(), *rows, *shipped, *code, *data, pins, sys.version.encode()])
+    return _digest([given(run).encode(), *rows, *shipped, *code, pins, sys.version.encode()])
+
+
+def given(run: Path) -> str:
+    """Return a digest of the manifest of `run` and of the study's inputs: of what a clone has whatever Python and code it is read with."""
+    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()))])
 
 
 def _files(folder: Path) -> Iterator[Path]:

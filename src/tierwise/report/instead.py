@@ -1,6 +1,7 @@
 """What a first screen or a ranking says where its run has no answer: how much was rejected and why, and what the reference run found."""
 
 from collections.abc import Callable
+from typing import Final
 
 from tierwise.analysis.rejections import Rejections, rejections
 from tierwise.analysis.statistics import MINIMUM_REPEATS
@@ -8,6 +9,9 @@ from tierwise.report.display import Sentence
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
+
+FLAGS: Final = {"host": "an unsteady host", "cpu": "busy processors", "stalled": "a stalled server"}
+"""Flags of rows that are no word of the report."""
 
 
 def answered(run: Run, study: str, pair: str, tell: Callable[[Run], str]) -> Sentence:
@@ -50,5 +54,5 @@ def _told(one: Rejections) -> str:
     head = f"Of {count(one.observations)} {one.substrate} observations"
     if not one.rejected:
         return f"{head} none is rejected."
-    reasons = listed(f"{count(rows)} for {flag}" for flag, rows in one.reasons.items())
+    reasons = listed(f"{count(rows)} for {FLAGS.get(flag, flag)}" for flag, rows in one.reasons.items())
     return f"{head} {count(one.rejected)} ({percent(one.share)}) {'is' if one.rejected == 1 else 'are'} rejected: {reasons}."

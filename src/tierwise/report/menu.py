@@ -1,6 +1,7 @@
-"""A figure's menu on the page: image, rows, query, citation; the same fragment for both engines.
+"""A figure's menu on the page: image, rows, query, citation, and what every mark says; the same fragment for both engines.
 
-All of it is links to files beside the page and text, so that it works where no script runs; only PNG is drawn by the page's script.
+All of it is links to files beside the page and text, so that it works where no script runs; only PNG and the table of the marks, which has
+what the pointer reads from them, are made by the page's script.
 """
 
 import html
@@ -15,6 +16,7 @@ from tierwise.report.made import Made
 from tierwise.report.site import BIBTEX, FIGURES, QUERIES, ROWS
 
 OTHER: Final = "What it draws is not among the run's rows: the caption names it. In"
+MARKS: Final = '<details class="figure-marks" hidden><summary>Every mark as a table</summary></details>'
 FROM: Final = "In DuckDB, from the Parquet files of a published copy"
 
 
@@ -25,10 +27,8 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
         InputError: a column of the rows has no meaning in the data dictionary.
     """
     rows, facts = f"{ROWS}/{label}.csv", f"{ROWS}/{label}.json"
-    scripts = {f"{QUERIES}/{label}{f'-{number}' if number > 1 else ''}.sql": text for number, text in enumerate(made.scripts, 1)}
-    for place, text in scripts.items():
-        write_whole(folder / place, text)
-    told = {"figure": label, "caption": caption, "rows": rows, "queries": list(scripts), "python": made.steps, **stamp.as_json()}
+    scripts = write_scripts(label, made, folder)
+    told = {"figure": label, "caption": caption, "rows": rows, "queries": scripts, "python": made.steps, **stamp.as_json()}
     write_whole(folder / facts, json.dumps({**told, "columns": described(folder / rows)}, indent=1, ensure_ascii=False) + "\n")
     links = [
         _link(f"{FIGURES}/{label}.svg", "SVG"),
@@ -38,15 +38,20 @@ def menu(label: str, caption: str, made: Made, stamp: Stamp, folder: Path) -> st
     ]
     parts = [
         f"<p>{' '.join(links)}</p>",
-        *(_query(place, text) for place, text in zip(scripts, made.queries, strict=True)),
+        *([f"<p>{FROM}, by {' and '.join(_link(place, 'this script') for place in scripts)}:</p>"] if scripts else []),
+        *(f'<pre tabindex="0"><code>{html.escape(query.sql)}</code></pre>' for query in made.queries),
         f"<p>{'Then, in' if scripts else OTHER} Python: {', '.join(f'<code>{step}</code>' for step in made.steps)}.</p>",
         f"<p>Cite as: {html.escape(stamp.citation(f'Figure {label}'))} {_link(BIBTEX, 'BibTeX')}</p>",
     ]
-    return f'<details class="figure-menu"><summary>Image, rows, query, citation</summary>\n{"".join(parts)}\n</details>'
+    return f'<details class="figure-menu"><summary>Image, rows, query, citation</summary>\n{"".join(parts)}\n</details>\n{MARKS}'
 
 
-def _query(place: str, text: str) -> str:
-    return f'<p>{FROM}, by {_link(place, "this script")}:</p><pre tabindex="0"><code>{html.escape(text)}</code></pre>'
+def write_scripts(label: str, made: Made, folder: Path) -> list[str]:
+    """Write the queries behind figure or table `label` into `folder`, as they run by themselves; return their places in it."""
+    scripts = {f"{QUERIES}/{name}": text for name, text in made.scripts(label).items()}
+    for place, text in scripts.items():
+        write_whole(folder / place, text)
+    return list(scripts)
 
 
 def _link(target: str, text: str) -> str:

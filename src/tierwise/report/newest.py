@@ -1,6 +1,7 @@
 """What ``tierwise`` alone says: the newest answer in five lines, by the rules of the first screen, and what to type next.
 
-The lines are kept beside the judged verdicts, so that they are told before anything heavy is imported.
+The lines are kept beside the judged verdicts, and those of the reference run ship with it, so that they are told before anything heavy is
+imported.
 """
 
 import re
@@ -23,6 +24,10 @@ NEXT: Final = {
     "quick": ("make report PROFILE=full", "the answer to cite, from all rows"),
 }
 """Profile of the newest run (empty: there is none) -> the command that answers better, and what it does."""
+
+
+SHIPPED: Final = "answer.json"
+"""File of the reference run with its lines (`ship_answer`); a test holds them against what the code makes of the run."""
 
 
 class Kept(Strict):
@@ -50,14 +55,25 @@ def newest_answer() -> str:
 
 
 def answer_lines(folder: Path) -> tuple[str, ...]:
-    """Return five lines on the run in `folder`, those of before where rows, manifest, code and inputs are what they were."""
+    """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
+    ship with it where manifest and inputs are."""
     place = paths.site().with_name("_build") / "answers" / f"{folder.name}.json"
     inputs = fresh.inputs(folder)
-    if place.is_file() and (kept := Kept.model_validate_json(place.read_bytes())).inputs == inputs:
-        return kept.lines
+    for there, made_of in ((place, inputs), (folder / SHIPPED, fresh.given(folder))):
+        if there.is_file() and (kept := Kept.model_validate_json(there.read_bytes())).inputs == made_of:
+            return kept.lines
     lines = _lines(folder)
-    write_whole(place, Kept(inputs=inputs, lines=lines).model_dump_json(indent=1) + "\n")
+    _keep(place, inputs, lines)
     return lines
+
+
+def ship_answer(folder: Path) -> None:
+    """Keep the lines on the reference run in `folder` with it."""
+    _keep(folder / SHIPPED, fresh.given(folder), _lines(folder))
+
+
+def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:
+    write_whole(place, Kept(inputs=inputs, lines=lines).model_dump_json(indent=1) + "\n")
 
 
 def _lines(folder: Path) -> tuple[str, ...]:

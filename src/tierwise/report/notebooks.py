@@ -8,22 +8,25 @@ leave behind (paths, times, printed text) goes.
 import html
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import nbformat
+import polars as pl
 from nbformat import NotebookNode
 
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.files import write_whole
-from tierwise.report.checks import check_chart, check_text
+from tierwise.report.checks import check_chart, check_numbers, check_text
 from tierwise.report.cite import Stamp
-from tierwise.report.display import ROWS_MIME, SQL_MIME, VEGA_MIME
+from tierwise.report.display import ROWS_MIME, VEGA_MIME
+from tierwise.report.formats import listed
 from tierwise.report.made import LEFT_OUT, Made, made
-from tierwise.report.menu import menu
-from tierwise.report.site import ASKED, FIGURES, ROWS, SQL
+from tierwise.report.menu import menu, write_scripts
+from tierwise.report.queries import QUERIES_MIME
+from tierwise.report.site import FIGURES, ROWS
 
 LABEL: Final = re.compile(r"^#\|\s*label:\s*(\S+)", re.MULTILINE)
 LABELLED: Final = ("fig-", "tbl-")
@@ -33,8 +36,7 @@ LABELLED: Final = ("fig-", "tbl-")
 class Shown:
     """What one cell adds to a chapter: prose, a sentence made from rows, or under `label` a figure or a table.
 
-    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type. `made`: how a figure came to
-    be; `sql`: what a table or a sentence asks.
+    `text` is the prose, the sentence or the caption; `body` the figure or the table by mime type. `made`: how either came to be.
     """
 
     cell: str
@@ -43,7 +45,6 @@ class Shown:
     label: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     made: Made = field(default_factory=Made)
-    sql: str = ""
 
 
 def read(executed: Path) -> list[Shown]:
@@ -65,12 +66,22 @@ def read(executed: Path) -> list[Shown]:
 
 
 def chapter(executed: Path, folder: Path, stamp: Stamp) -> str:
-    """Return the Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries are
-    written into `folder`.
+    """Return the Markdown of the executed notebook `executed`; what its figures' menus give away, with `stamp`, and its tables' queries
+    are written into `folder`.
 
     Raises: what `read` raises.
     """
     return "\n\n".join(_markdown(part, folder, stamp) for part in read(executed)) + "\n"
+
+
+def compare_figures(executed: Iterable[Path]) -> int:
+    """Return how many numbers stand in two figures of the notebooks `executed`.
+
+    Raises:
+        InputError: two figures have one number from different rows.
+    """
+    shown = ((path.stem, part) for path in executed for part in read(path) if VEGA_MIME in part.body)
+    return check_numbers({f"{part.label} of {stem}": pl.read_csv(part.body[ROWS_MIME].encode()) for stem, part in shown})
 
 
 def give_away(executed: Path, target: Path) -> None:
@@ -97,15 +108,13 @@ def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Show
     outputs = [output for output in cell.outputs if output.output_type != "stream"]
     if LEFT_OUT.search(cell.source) and not any(output.output_type == "error" for output in outputs):
         return Shown(cell.id, "", True)
-    told = [_data(output, where) for output in outputs]
-    data, sql = [one for one in told if SQL_MIME not in one], "".join(one.get(SQL_MIME, "") for one in told)
-    match data:
+    match [data for output in outputs if QUERIES_MIME not in (data := _data(output, where))]:
         case []:
             return Shown(cell.id, "", True)
         case [{"text/markdown": text}]:
-            return Shown(cell.id, str(text), True, sql=sql)
+            return Shown(cell.id, str(text), True)
         case [body, {"text/markdown": caption}] if label:
-            return Shown(cell.id, str(caption), True, label, body, made(code, cell) if VEGA_MIME in body else Made(), sql)
+            return Shown(cell.id, str(caption), True, label, body, made(code, cell))
     rule = "a cell shows one sentence, or under a label (#| label: fig-... or tbl-...) one figure or one table"
     raise InputError(where, field="cell", value=cell.source, rule=rule)
 
@@ -129,10 +138,8 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
         write_whole(folder / file, part.body[ROWS_MIME])
         body = _chart(part, folder, stamp)
         behind = f" Rows: `{file}`."
-    elif part.sql:
-        file = f"{ASKED}/{part.label}.sql"
-        write_whole(folder / SQL / f"{file}.txt", f"{part.sql}\n")
-        behind = f" Asked: `{file}`."
+    elif scripts := write_scripts(part.label, part.made, folder):
+        behind = f" Asked: {listed(f'`{script}`' for script in scripts)}."
     return f"::: {{#{part.label}}}\n\n{body}\n\n{part.text}{behind}\n\n:::"
 
 

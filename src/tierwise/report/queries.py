@@ -1,8 +1,14 @@
-"""A figure's query as it runs by itself: in DuckDB, from the files of a published folder to the rows that the figure is given."""
+"""The queries that a cell of a notebook asks, and each as it runs by itself: in DuckDB, from the files of a published folder.
+
+A cell ends with an output that holds what it asked, folded up; figures and tables are made of these (`report.made`).
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from importlib.resources import files
+from inspect import cleandoc
+from pathlib import Path
 from typing import Any, Final
 
 import duckdb
@@ -12,26 +18,67 @@ from tierwise.analysis.heat import HEAT
 from tierwise.analysis.statistics import MACRO
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
-from tierwise.report.display import show
-from tierwise.report.run import Run
+from tierwise.core.toml import Strict
 from tierwise.timings.reads import FOLDER, TABLE, read_files
 
-QUERY_MIME: Final = "application/vnd.tierwise.query+json"
-"""An output with a query that was asked for a figure: the `query` alone, and the `script` that runs without tierwise."""
+QUERIES_MIME: Final = "application/vnd.tierwise.queries+json"
+"""An output with the queries that a cell asked, each a `Query`."""
 TOKENS: Final = re.compile(r"'(?:[^']|'')*'|--[^\n]*|\?|\$\d+")
 """What is passed over when parameters are put into a query (texts, comments), and the parameters."""
 CREATED: Final = re.compile(r"create temp (?:view|table|macro) (\w+)")
-HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the figure is given."
+HEAD: Final = "-- In DuckDB ({version} made it), from the folder in which run {run} was published: the rows that the report is given."
 PARQUET: Final = "select * replace ({run} as run_id) from read_parquet({files}, hive_partitioning = false)"
 TYPES: Final = {pl.String: "varchar", pl.Int32: "integer", pl.Int64: "bigint", pl.Float64: "double"}
 NO_READS: Final = f"select {', '.join(f'null::{TYPES[kind]} as {name}' for name, kind in TABLE.items())} where false"
+CATALOG: Final = "information_schema"
+"""Who asks this asks whether there is a view, and nothing of the run."""
+
+_ASKED: Final[dict[tuple[Path, str], None]] = {}
 
 
-def ask(run: Run, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-    """Return the rows of `sql` for a figure of a notebook, which keeps the query beside them: the figure's menu shows it."""
-    query = bound(sql, parameters)
-    show({QUERY_MIME: {"query": query, "script": script(run, query)}, "text/plain": query})
-    return run.query(sql, parameters)
+class Query(Strict):
+    """A query with its parameters in it, of the run `run_id`, which may have single reads."""
+
+    run_id: str
+    has_reads: bool
+    sql: str
+
+
+class Noting:
+    """A connection that has `note` know every query that `sql` or `execute` asks; all else of it is the connection's own."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, note: Callable[[str, Sequence[Any]], None]):
+        self._connection, self._note = connection, note
+
+    def sql(self, query: str, *, params: Sequence[Any] = ()) -> duckdb.DuckDBPyRelation:
+        self._note(query, params)
+        return self._connection.sql(query, params=list(params))
+
+    def execute(self, query: str, parameters: Sequence[Any] = ()) -> duckdb.DuckDBPyConnection:
+        self._note(query, parameters)
+        return self._connection.execute(query, list(parameters))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+
+def note(run: Path, sql: str, parameters: Sequence[Any]) -> None:
+    """Keep `sql` with its `parameters`, asked of the run in folder `run`, once, for the end of the cell; a query of the catalog is none."""
+    if CATALOG not in sql:
+        _ASKED[run, bound(sql, parameters)] = None
+
+
+def show_asked(*_: object) -> None:
+    """Show what was asked since the cell before ended, if anything was, and forget it."""
+    having = {run: bool(read_files(run)) for run in {run for run, _ in _ASKED}}
+    asked = [Query(run_id=run.name, has_reads=having[run], sql=sql) for run, sql in _ASKED]
+    _ASKED.clear()
+    if asked:
+        from IPython.display import display  # noqa: PLC0415  only a notebook shows anything
+
+        told = "\n\n".join(f"{query.sql.rstrip(';')};" for query in asked)
+        folded = f"<details><summary>Asked</summary>\n\n```sql\n{told}\n```\n\n</details>"
+        display({QUERIES_MIME: [query.model_dump() for query in asked], "text/markdown": folded}, raw=True)
 
 
 def bound(sql: str, parameters: Sequence[Any]) -> str:
@@ -44,7 +91,7 @@ def bound(sql: str, parameters: Sequence[Any]) -> str:
             return literal(next(given))
         return literal(parameters[int(part[1:]) - 1]) if part.startswith("$") else part
 
-    return TOKENS.sub(put, sql).strip()
+    return TOKENS.sub(put, cleandoc(sql))
 
 
 def literal(value: object) -> str:
@@ -61,25 +108,28 @@ def literal(value: object) -> str:
     raise TypeError(f"{value!r}: a query's parameter is a text, a number, a truth value or a list of these")
 
 
-def script(run: Run, query: str) -> str:
-    """Return `query` with all views that it needs, over the files of a folder in which `run` was published."""
-    rooms = list(_rooms(query))
-    asked = "\n".join([*rooms, query])
-    run_id = literal(run.run_id)
+def script(asked: Sequence[Query]) -> str:
+    """Return the queries `asked` of one run, in their order, below all views that they need, over the files of a folder in which that run
+    was published."""
+    (run_id,) = {query.run_id for query in asked}
+    queries = "\n".join(query.sql for query in asked)
+    rooms = list(_rooms(queries))
+    whole = "\n".join([*rooms, queries])
+    run = literal(run_id)
     base = {
-        "raw_timings": PARQUET.format(run=run_id, files="'run/timings.parquet'"),
-        "reads": PARQUET.format(run=run_id, files=f"'run/{FOLDER}/**/*.parquet'") if read_files(run.folder) else NO_READS,
-        "runs": f"select {run_id} as run_id, content as manifest from read_text('run/manifest.json')",
+        "raw_timings": PARQUET.format(run=run, files="'run/timings.parquet'"),
+        "reads": PARQUET.format(run=run, files=f"'run/{FOLDER}/**/*.parquet'") if asked[0].has_reads else NO_READS,
+        "runs": f"select {run} as run_id, content as manifest from read_text('run/manifest.json')",
     }
-    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(asked, name)]
+    needed = [f"create temp view {name} as\n{sql};" for name, sql in base.items() if name == "raw_timings" or _asks(whole, name)]
     timings = (files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8")
     parts = [
-        HEAD.format(run=run.run_id, version=duckdb.__version__),
+        HEAD.format(run=run_id, version=duckdb.__version__),
         *needed,
         f"{MACRO};",
         timings,
         *rooms,
-        f"-- The rows.\n{query.rstrip(';')};",
+        *(f"-- The rows.\n{query.sql.rstrip(';')};" for query in asked),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -95,3 +145,7 @@ def _rooms(query: str) -> Iterator[str]:
 
 def _asks(sql: str, view: str) -> bool:
     return re.search(rf"\b(from|join) {view}\b", sql) is not None
+
+
+if (shell := getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
+    shell.events.register("post_run_cell", show_asked)

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import duckdb
 import polars as pl
 
 from tierwise.advisor.other_devices import retime
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.evidence import pair_substrate
 from tierwise.analysis.runs import find_run, newest_run
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
@@ -18,7 +19,7 @@ from tierwise.core.data_sets import published_rows
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.toml import validate
 from tierwise.core.words import Substrate
-from tierwise.report import asked
+from tierwise.report import queries
 from tierwise.report.formats import count, listed, percent
 from tierwise.report.judged import judged_once
 from tierwise.report.rooms import judge_all
@@ -34,15 +35,20 @@ class NoRowsError(MissingError):
 
 @dataclass(frozen=True)
 class Run:
-    """One run; `connection` has the views of `analysis.views.open_views` over this run alone."""
+    """One run; `store` has the views of `analysis.views.open_views` over this run alone."""
 
     manifest: Manifest
-    connection: duckdb.DuckDBPyConnection
+    store: duckdb.DuckDBPyConnection
     verdicts: tuple[ClaimVerdict, ...]
     prices: Mapping[str, float] = field(default_factory=dict)
     """Item of the price book -> another price than the one that was read, in the same unit."""
     devices: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Pair -> tier -> the device in place of the run's own."""
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        """Return the store, by which whatever is asked is noted (`report.queries`)."""
+        return cast("duckdb.DuckDBPyConnection", queries.Noting(self.store, self._note))
 
     @property
     def run_id(self) -> str:
@@ -76,17 +82,15 @@ class Run:
         return self.name[0].upper() + self.name[1:]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:
-        """Return the rows of `sql`, which is noted as asked (`report.asked`)."""
-        asked.note(sql, parameters)
-        return self._rows(sql, parameters)
-
-    def _rows(self, sql: str, parameters: Sequence[Any]) -> pl.DataFrame:
+        """Return the rows of `sql`; in a notebook its cell then tells the query (`report.queries`)."""
         return pl.DataFrame(self.connection.sql(sql, params=list(parameters)).to_arrow_table())
+
+    def _note(self, sql: str, parameters: Sequence[Any]) -> None:
+        queries.note(self.folder, sql, parameters)
 
     def substrate(self, pair: str) -> Substrate | None:
         """Return the one substrate of all rows on `pair`, else mixed; `None` where there is no row."""
-        found = self._rows("select distinct substrate from timings where pair = ?", [pair])["substrate"]
-        return Substrate.of({Substrate(word) for word in found}) if len(found) else None
+        return pair_substrate(self.store, pair)
 
     def verdict(self, claim: str) -> ClaimVerdict | None:
         """Return the verdict on `claim`, if the statement is among those of ``claims.toml``."""
@@ -160,7 +164,7 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
         raise InputError("PAIR", value=pair, rule=f"no such pair in {run.run_id}; there are: {', '.join(run.manifest.pairs)}")
     chosen = validate(devices, dict[str, str], where="DEVICES")
     connection = open_views(run.folder.parent, run.run_id, lambda rows: retime(rows, run.folder, pair, chosen))
-    return replace(run, connection=connection, devices={**run.devices, pair: chosen})
+    return replace(run, store=connection, devices={**run.devices, pair: chosen})
 
 
 def source_pair(source: str) -> str:

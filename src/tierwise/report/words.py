@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import CaseVerdict, Verdict
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.verdicts import UNBOUNDED, ClaimVerdict
 from tierwise.core import studies
-from tierwise.report.formats import DASH, count, escaped, interval, number, tied
+from tierwise.report.formats import DASH, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
@@ -27,6 +27,8 @@ CASES: Final[dict[str, str]] = _named("cases")
 """Case in the rows, as a state of the census -> its name."""
 VARIANTS: Final[dict[str, tuple[str, str]]] = {variant: (name, differs) for variant, (name, differs) in _named("variants").items()}
 """Variant of a study's protocol -> its name, and what it differs in."""
+CODE: Final = re.compile(rf"\b(?:{'|'.join(code for code in CASES if code.isupper())})\b(?:(?:->|/)[A-Z]{{2}}\b)?")
+"""A case, or two of them, as the rows call it."""
 NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
@@ -50,13 +52,13 @@ def case_name(case: str) -> str:
     for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
         if mark in case:
             return phrase.format(*(CASES.get(part, part) for part in case.split(mark)))
-    return CASES.get(case, case)
+    return CASES.get(case, case.replace(", µs", " (µs)"))
 
 
 def marked(said: Verdict | Ruling) -> str:
     """Return a verdict in words, its own word in bold, which both engines colour."""
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
-    return f"**{verdict.mark}**{text.removeprefix(verdict.mark)}"
+    return f"**{verdict.mark}**{CODE.sub(lambda found: case_name(found[0]), text.removeprefix(verdict.mark))}"
 
 
 def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
@@ -66,7 +68,7 @@ def estimated(what: Judgement | ArmVerdict | CaseVerdict) -> str:
             return f"none (all {count(what.flagged)} repeats rejected)"
         return f"none (clean repeats {count(what.pairs)}, rejected {count(what.flagged)})" if what.flagged or what.pairs else DASH
     if what.low is None or what.high is None:
-        return f"{number(what.estimate)} (no interval)"
+        return {0.0: "no", 1.0: "yes"}.get(what.estimate, f"in {percent(what.estimate)} of the blocks")
     return f"{number(what.estimate)} ({interval(what.low, what.high)})"
 
 
@@ -108,6 +110,6 @@ def claim_sentence(claim: ClaimVerdict) -> str:
     cases = "; ".join(
         f"{case_name(case.case)} {estimated(case)}" + (f" with {ARMS[case.arm]}" if len(claim.rests_on) > 1 else "") for case in claim.cases
     )
-    published = f" (published: {bounds(claim)})" if claim.bounds_text else ""
+    published = f" (published: {bounds(claim)})" if claim.bounds_text not in {"", UNBOUNDED} else ""
     flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
     return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}{fitted}"

@@ -13,6 +13,9 @@ from tierwise.core.words import ClockKind
 from tierwise.tiers.sessions import Sessions, processor_clock
 
 HISTORY_S: Final = 2e-4
+HELD_MOST_S: Final = 1.0
+"""Real seconds after which a clock that was to stand goes on, no quicker than real time: whoever had it stand may himself wait for a page,
+or for a lock of somebody who waits for one."""
 
 Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
@@ -122,7 +125,8 @@ class CountedSeveral:
         self._used_s = sessions.used_s()
         self._running = 1
         self._computed_s = self._jumped_s = 0.0
-        self._held = False
+        self._held_since_s: float | None = None  # real time
+        self._jumped_held_s = 0.0
         self.history = array("d")  # CLOCK_MONOTONIC and this clock in turn, about five times a real millisecond
 
     def now(self) -> float:
@@ -144,8 +148,8 @@ class CountedSeveral:
         self._sessions.close()
 
     def hold(self, held: bool) -> None:
-        """Do not jump, while somebody reads figures that belong to one moment."""
-        self._held = held
+        """Do not jump, while somebody reads figures that belong to one moment, unless he takes more than `HELD_MOST_S` of real time."""
+        self._held_since_s, self._jumped_held_s = time.monotonic() if held else None, 0.0
 
     def blocked(self, drain: Drain) -> bool:
         try:
@@ -153,11 +157,16 @@ class CountedSeveral:
                 self._sessions.look_at_all()
             self.now()  # by those who were running until here
             self._running = self._sessions.running(thoroughly=False)
-            if self._held or self._running or not drain():
+            if self._stands() or self._running or not drain():
                 return False
             return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s and drain()
         except OSError:
             return drain()
+
+    def _stands(self) -> bool:
+        if self._held_since_s is None:
+            return False
+        return time.monotonic() - self._held_since_s < HELD_MOST_S + self._jumped_held_s
 
     def jump(self, to_s: float) -> None:
         real_s = time.monotonic()
@@ -165,6 +174,7 @@ class CountedSeveral:
             self.history.extend((real_s, self._now_s))
         gained_s = max(0.0, to_s - self._now_s)
         self._jumped_s += gained_s
+        self._jumped_held_s += gained_s
         self._now_s += gained_s
 
     def parts(self) -> dict[str, float]:

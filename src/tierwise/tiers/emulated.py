@@ -228,8 +228,8 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
 
     for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
         signal.signal(number, interrupt)
-    with tempfile.TemporaryDirectory(prefix="tierwise-") as folder:
-        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(folder)), stretch=stretch, seed=0)
+    with tempfile.TemporaryDirectory(prefix="tierwise-") as place:
+        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(place)), stretch=stretch, seed=0)
         try:
             mount.start(cache=cache)
             mount.delays(True, 1.0)

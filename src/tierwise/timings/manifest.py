@@ -38,6 +38,7 @@ class StudyRecord(Strict):
     pair: str
     trials: tuple[str, ...]
     waited: tuple[str, ...] = ()  # trials that were waited for beside counted ones
+    not_replicated: tuple[str, ...] = ()  # trials of which every block has the data of the first
     blocks: int
     settings: dict[str, str]
     server_version: str
@@ -106,6 +107,16 @@ class Stage(Strict):
     steal: float
 
 
+class Merged(Strict):
+    """One of the runs that a run was made of (`timings.merging`); the blocks of the n-th begin at n times `replicates.RUN_BLOCKS`."""
+
+    run_id: str
+    seed: int
+    code_version: str
+    host: Host
+    started_at: datetime
+
+
 class Conditions(NamedTuple):
     """How long the notebooks that measured took together, and the pace and steal over them, weighted by their times."""
 
@@ -133,6 +144,7 @@ class Manifest(Strict):
     fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
     taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
     copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
+    merged: tuple[Merged, ...] = ()  # the runs that it was made of
     why: dict[str, str] = Field(default_factory=dict)  # study -> why it was measured anew, where an older run had it
     host: Host
     packages: dict[str, str]
@@ -140,6 +152,7 @@ class Manifest(Strict):
     finished_at: datetime | None = None
     datasets: tuple[DatasetRecord, ...] = ()
     studies: tuple[StudyRecord, ...] = ()
+    begun: tuple[StudyRecord, ...] = ()  # studies of which blocks are still to be measured; `blocks`: how many are whole
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None

@@ -3,7 +3,7 @@
 --
 -- A counted row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
 -- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its block, the median over the block's
--- trials, over their usual one in the run. One trial's own is a few milliseconds beside other work and scatters more than what it is to
+-- trials, over their usual one in the run (of a merged run, in the run that the block is of: `block // 1000`, timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
 -- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/counted_time.py).
 -- The host's part of a hot query is held against its own session's work, which was done beside each of its executions.
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
@@ -12,10 +12,10 @@
 create temp table timings as
 with
 usual as (
-    select run_id, median(reference_s) as usual_s
+    select run_id, block // 1000 as run, median(reference_s) as usual_s
     from raw_timings
     where clock <> 'waited' and reference_s > 0
-    group by run_id
+    group by all
 ),
 blocks as (
     select run_id, study, pair, block, median(reference_s) as block_s
@@ -25,14 +25,16 @@ blocks as (
 ),
 own as (
     select
-        run_id, study, pair, trial, step, block, flags, elapsed_s,
+        run_id, run, study, pair, trial, step, block, flags, elapsed_s,
         cpu_s * coalesce(usual_s / if(cache = 'hot', reference_s, block_s), 1) as own_s
-    from raw_timings left join usual using (run_id) left join blocks using (run_id, study, pair, block)
+    from (select *, block // 1000 as run from raw_timings)
+    left join usual using (run_id, run)
+    left join blocks using (run_id, study, pair, block)
     where clock <> 'waited' and reference_s is not null and cpu_s is not null
 ),
 host as (
     select
-        run_id, study, pair, trial, step,
+        run_id, run, study, pair, trial, step,
         median(own_s) as host_s,
         count(*) >= 5 and 1.4826 * mad(own_s) / median(elapsed_s) > 0.05 as unsteady
     from own
@@ -44,8 +46,8 @@ select raw_timings.* replace (
     if(unsteady and cache = 'hot', list_append(raw_timings.flags, 'host'), raw_timings.flags) as flags
 )
 from raw_timings
-left join host using (run_id, study, pair, trial, step)
 left join own using (run_id, study, pair, trial, step, block)
+left join host using (run_id, run, study, pair, trial, step)
 where cell ->> 'clock' is null;
 
 -- Rows of the cells that were also waited for.

@@ -14,6 +14,7 @@ from tierwise.core.files import replacing
 from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import places
 
+FOLDER: Final = "traces"
 END: Final = "end"
 
 TRACE: Final[dict[str, Any]] = {
@@ -45,7 +46,7 @@ class TraceKey(NamedTuple):
 
 def trace_path(run_folder: Path, key: TraceKey) -> Path:
     """Return where the trace of a trial lies."""
-    return run_folder / "traces" / key.study / key.pair / f"{key.trial}.parquet"
+    return run_folder / FOLDER / key.study / key.pair / f"{key.trial}.parquet"
 
 
 def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:

@@ -14,6 +14,7 @@ from tierwise.timings.parquet import read_whole
 from tierwise.timings.references import places
 from tierwise.timings.traces import TraceKey
 
+FOLDER: Final = "transactions"
 TRANSACTIONS: Final[dict[str, Any]] = {
     "client": pl.Int32,
     "ended_s": pl.Float64,  # seconds of the Unix epoch
@@ -24,7 +25,7 @@ TRANSACTIONS: Final[dict[str, Any]] = {
 
 def transactions_path(run_folder: Path, key: TraceKey, block: int) -> Path:
     """Return where the transactions of a trial in a block lie."""
-    return run_folder / "transactions" / key.study / key.pair / key.trial / f"{block}.parquet"
+    return run_folder / FOLDER / key.study / key.pair / key.trial / f"{block}.parquet"
 
 
 def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:

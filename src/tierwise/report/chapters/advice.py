@@ -15,7 +15,7 @@ from tierwise.core.errors import MissingError
 from tierwise.core.units import GIB
 from tierwise.core.words import RelationClass, Substrate, Way
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds, size
+from tierwise.report.formats import DASH, count, difference, listed, number, percent, seconds, size
 from tierwise.report.instead import from_reference, told_rejected
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
@@ -74,7 +74,7 @@ class Advised:
         assert self.workload is not None, "there are rows"
         known = self.workload
         return (
-            f"Run `{known.run_id}`, pair `{known.pair}`, **{Substrate.SIMULATED}** from **{known.substrate}** requests, {ARMS[known.arm]}, "
+            f"{self.run.stamp}, pair `{known.pair}`, **{Substrate.SIMULATED}** from **{known.substrate}** requests, {ARMS[known.arm]}, "
             f"n = {count(n)} {what}. Query: `{studies.path(known.study, heat.HEAT)}`."
         )
 
@@ -283,4 +283,4 @@ def _move_row(name: str, plan: MovePlan) -> list[str]:
 
 
 def _signed(share: float) -> str:
-    return f"{100 * share:+.1f}{NBSP}%"
+    return difference(1 + share)

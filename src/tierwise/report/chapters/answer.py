@@ -4,7 +4,7 @@ All of it is made from the run's numbers by rules, so that it is true of any run
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -25,7 +25,7 @@ from tierwise.report.chapters.advice import NAMES
 from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.formats import count, listed, number, percent
+from tierwise.report.formats import count, listed, number, percent, percents
 from tierwise.report.prices import book_of
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
@@ -49,7 +49,7 @@ class Gain:
 
     @cached_property
     def estimate(self) -> Estimate:
-        return geometric_estimate(list(self.ratios.values()))
+        return geometric_estimate(self.ratios)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Compared:
         lies above."""
         if self.table is None or self.indexes is None:
             return Verdict.NOT_MEASURED
-        ratio = geometric_estimate(list(paired_ratios(self.table.ratios, self.indexes.ratios).values()))
+        ratio = geometric_estimate(paired_ratios(self.table.ratios, self.indexes.ratios))
         if ratio.low is None or ratio.high is None:
             return Verdict.UNDECIDED
         return Verdict.CONFIRMED if ratio.high < 1 else Verdict.CONTRADICTED if ratio.low > 1 else Verdict.UNDECIDED
@@ -202,17 +202,11 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
         return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
     left = {
-        side: _range(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
+        side: percents(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
     stamp = listed(sorted({one.substrate for one in both}))
-    return f"{finding(both)}: a table there leaves {left['table']} of a job's time on disks, all indexes {left['indexes']} ({stamp})."
-
-
-def _range(values: Iterable[float]) -> str:
-    kept = sorted(values)
-    low, high = percent(kept[0]), percent(kept[-1])
-    return low if low == high else f"{low} to {high}"
+    return f"{finding(both)}: a table there leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -230,13 +224,15 @@ def _advice(every: Sequence[Compared]) -> str:
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
     told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"First what leaves least of a load like yours: {told}."
+    return f"Move first what leaves least of your load: {told}."
 
 
 def _cheapest(found: Found) -> str:
     """Which placement makes a job cheapest, over all workloads with a ranking."""
     flash, every = cheapest_with_flash(found)
-    return f"Cheapest with an SSD: {count(flash)} of {count(every)} workloads (@sec-cost)." if every else "Cost of a job: no answer yet."
+    if not every:
+        return "What a job costs has no answer yet."
+    return f"An SSD is cheapest in {count(flash)} of {count(every)} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
@@ -245,7 +241,7 @@ def _cloud(run: Run) -> str:
     if not priced:
         return "Cloud: no price is known."
     offer, per_month = priced[0]
-    return f"Cloud, published prices: {volumes.told()} from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
+    return f"Cloud, published prices: {volumes.told()} cost from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:
@@ -254,7 +250,7 @@ def _trust(run: Run) -> str:
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
-        f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
         f"alone. One run, one machine.{smoke}"
     )
 
@@ -285,7 +281,9 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     y = alt.Y("row:N", sort=rows["row"].to_list(), title=None, axis=parts.labels(width_px))
-    axis = alt.Axis(format="%", values=parts.log_ticks(low, high), title="time of a job, everything on disks = 100 %")
+    axis = alt.Axis(
+        format="%", values=parts.log_ticks(low, high), title="time of a job (all on disks: 100 %)", labelOverlap="greedy", labelSeparation=6
+    )
     base = alt.Chart(rows).encode(y=y)
     rule = base.mark_rule(strokeWidth=2, color=theme.MARK).encode(x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q")
     points = base.mark_point(filled=True, size=80, opacity=1).encode(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.clocks import QUERY, held
-from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, seconds
+from tierwise.report.formats import DASH, count, difference, listed, number, percent, seconds
 from tierwise.report.run import Run
 from tierwise.report.words import cell_words
 
@@ -66,7 +66,7 @@ def _figures(row: dict[str, Any]) -> list[str]:
 
 
 def _difference(ours: float, theirs: float) -> str:
-    return f"{100 * (ours / theirs - 1):+.1f}{NBSP}%"
+    return difference(ours / theirs)
 
 
 def spread(run: Run) -> Sentence:

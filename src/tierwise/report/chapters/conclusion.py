@@ -64,7 +64,7 @@ def meetings(found: Found) -> Table:
         ["Topic", "The texts", "Here", "What may explain it", "Rows"],
         rows,
         "Where statements meet. What may explain it is a conjecture; *Rows* is computed, and what this run has no rows of reads "
-        f"*{Verdict.NOT_MEASURED}*. Run `{found.run.run_id}`. Input: `data/published/questions.toml`.",
+        f"*{Verdict.NOT_MEASURED}*. {found.run.stamp}. Input: `data/published/questions.toml`.",
     )
 
 
@@ -83,7 +83,7 @@ def strategies(found: Found) -> Table | Sentence:
         "Placements by time, by what a random read a second that the devices could serve costs (simulated), and by what a million jobs "
         "cost, one after the other. Whole devices are counted, each that the placement uses. Of a workload those with enough clean jobs "
         "are ranked, where two are. "
-        f"Run `{found.run.run_id}`, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
+        f"{found.run.stamp}, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
         align="llrrrrrr",
     )
 
@@ -137,7 +137,7 @@ def _answer(found: Found) -> str:
             continue
         line = f"**{name}.** The quickest placement is *{firsts[0]}*"
         if firsts[1] and firsts[2]:
-            line += f", the cheapest by the IOPS that the devices could serve *{firsts[1]}*, by the job *{firsts[2]}*"
+            line += f"; the cheapest by the IOPS that the devices could serve is *{firsts[1]}*, and by the job *{firsts[2]}*"
         saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
         line += (

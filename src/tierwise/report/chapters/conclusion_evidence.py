@@ -76,7 +76,7 @@ def shares_of_requests(found: Found) -> str:
             index, table = (sum(number for word, number in asked if word is of) for of in (RelationClass.INDEX, RelationClass.TABLE))
             shares = f"{percent(index / whole)} to indexes, {percent(table / whole)} to tables"
             told.append(f"{name_of(workload)}: {shares} ({workload.substrate})")
-    return "; ".join(told) or NOTHING
+    return ". ".join(told) or NOTHING
 
 
 def tables_over_indexes(found: Found) -> str:
@@ -85,7 +85,7 @@ def tables_over_indexes(found: Found) -> str:
     for workload in found.workloads:
         tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")
         if tables and indexes:
-            ratio = geometric_estimate(list(paired_ratios(tables.job_s, indexes.job_s).values()))
+            ratio = geometric_estimate(paired_ratios(tables.job_s, indexes.job_s))
             if ratio.value is not None:
                 interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
                 told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")
@@ -99,7 +99,7 @@ def time_by_tier(found: Found) -> str:
         leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
         if leads:
             told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated, from one recorded trace)")
-    return "; ".join(told) or NOTHING
+    return ". ".join(told) or NOTHING
 
 
 def costs_of_strategies(found: Found) -> str:

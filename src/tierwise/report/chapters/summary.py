@@ -25,7 +25,7 @@ def tally(run: Run) -> Sentence:
     counted = (f"{count(words[word])} {'is' if words[word] == 1 else 'are'} {word.mark}" for word in Verdict if words[word])
     simulated = Counter(claim.verdict for claim in run.verdicts if claim.substrate is Substrate.SIMULATED)
     alone = [f"{count(simulated[word])} of the {count(words[word])} {word}" for word in DECIDED if simulated[word]]
-    models = f" On simulated rows alone rest {listed(alone)}." if alone else ""
+    models = f" Of these, {listed(alone)} rest on simulated rows alone." if alone else ""
     told = f"Of {count(len(run.verdicts))} published statements, {listed(counted)}.{models} {told_rejected(run)}"
     if run.manifest.profile.get("name") != "smoke":
         return Sentence(told)

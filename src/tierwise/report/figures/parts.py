@@ -61,7 +61,8 @@ def ratio_panel(
     Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
     """
     rows = [row for row in order if row in set(ratios["row"])]
-    means = pl.DataFrame([{"panel": title, **_mean(row, ratios.filter(row=row)["ratio"].to_list())} for row in rows])
+    by_block = {row: dict(ratios.filter(row=row).select("block", "ratio").iter_rows()) for row in rows}
+    means = pl.DataFrame([{"panel": title, **_mean(row, values)} for row, values in by_block.items()])
     x = alt.X("ratio:Q", scale=scale, title=None, axis=alt.Axis(values=list(ticks), format="~g"))
     y = alt.Y("row:N", sort=list(order), title=None, axis=labels(width_px))
     tips = [
@@ -94,7 +95,7 @@ def top_of(values: Iterable[float], *, least: float, room: float) -> float:
     return max(least, *values) * room
 
 
-def _mean(row: str, values: Sequence[float]) -> dict[str, Any]:
+def _mean(row: str, values: Mapping[int, float]) -> dict[str, Any]:
     estimate = geometric_estimate(values)
     assert estimate.value is not None, "the rows of a chart are estimable"
     assert estimate.interval is not None, "an estimate has an interval"

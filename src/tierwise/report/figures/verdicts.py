@@ -31,6 +31,8 @@ LOOKS: Final = {
 ROW_PX: Final = 36
 BELOW_PX: Final = 15
 """How far below its mark a statement's id stands."""
+ID: Final = "width < 400 ? slice(datum.claim, 1) : datum.claim"
+"""A statement's id; where there is no room for its letter, which is its row's, the number alone."""
 
 
 def judged(run: Run) -> pl.DataFrame:
@@ -74,14 +76,15 @@ def strip(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     base = alt.Chart(rows).encode(
         x=alt.X("position:Q", scale=scale, axis=None), y=alt.Y("source:N", sort=sources, title=None, axis=parts.labels(width_px))
     )
+    legend = alt.Legend(title=None, columns=3)
     tips = [alt.Tooltip(f"{name}:N") for name in ("claim", "statement", "found", "substrate", "verdict")]
     marks = base.mark_point(filled=True, size=150, opacity=1).encode(
-        shape=alt.Shape("verdict:N", title=None, scale=alt.Scale(domain=list(looks), range=[shape for shape, _ in looks.values()])),
-        color=alt.Color("verdict:N", title=None, scale=alt.Scale(domain=list(looks), range=[colour for _, colour in looks.values()])),
+        shape=alt.Shape("verdict:N", legend=legend, scale=alt.Scale(domain=list(looks), range=[shape for shape, _ in looks.values()])),
+        color=alt.Color("verdict:N", legend=legend, scale=alt.Scale(domain=list(looks), range=[colour for _, colour in looks.values()])),
         tooltip=tips,
     )
     chart = alt.LayerChart(
-        layer=[marks, base.mark_text(dy=BELOW_PX, fontSize=10).encode(text="claim:N")],
+        layer=[marks, base.mark_text(dy=BELOW_PX, fontSize=10, text=alt.expr(ID))],
         title=told(rows),
         width=parts.PLOT_PX,
         height=alt.Step(ROW_PX),

@@ -48,6 +48,7 @@ class Constants(Measured):
     heap_pages: dict[str, int] = Field(description="that a count finds in the published rows, by state")
     index_pages: dict[str, int] = Field(description="likewise, of the index")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started; once")
+    draw_row_s: float = Field(description="a row generated, once a block")
     load_row_s: float = Field(description="a row loaded, with its index, statistics and hint bits; once a copy")
     copy_row_s: float = Field(description="likewise of a copy that takes its rows from another")
     prepare_s: float = Field(description="whenever another placement begins")
@@ -71,11 +72,12 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     scene = Scene(prospect.pair, rows, prospect.seed, constants)
     copies = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials}
     copies |= {("hdd", "shuffled")}  # the planner's figures ask for it
-    loaded = {tier for tier, _ in copies}
+    replicated = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials if trial.replicated}
     blocks = prospect.profile.blocks
     preparations = blocks * len({trial.preparation for trial in prospect.trials})
     host_s = constants.open_s + constants.describe_s + rows * constants.describe_row_s
-    host_s += rows * (len(loaded) * constants.load_row_s + (len(copies) - len(loaded)) * constants.copy_row_s)
+    host_s += rows * blocks * (constants.draw_row_s + len(replicated) * constants.load_row_s)
+    host_s += rows * len(copies - replicated) * constants.copy_row_s
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)
     device_s = 0.0
     for trial in prospect.trials:

@@ -114,6 +114,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             arm=arm,
             tiers=frozenset({table, index}),
             preparation=f"table={table}/index={index}/build={VARIANTS[variant].build}",
+            replicated=VARIANTS[variant].build == PUBLISHED,
         )
         for arm in profile.arms
         for variant, table, start in _asked(profile.sweep, arm)

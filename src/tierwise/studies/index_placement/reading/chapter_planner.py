@@ -47,7 +47,7 @@ def planner(run: Run, pair: str) -> Table | Sentence:
         ["Place of birth", "Estimated", "Found", "Estimated / found", "Published", "Cost", "Published", "Scan chosen today"],
         rows,
         "The planner's estimates with the published switches (M6), and the scan that it chooses today without them. Costs and counts "
-        "grow with the data; estimated over found compares. The columns Published are **published**. "
+        "grow with the data, so compare estimated over found. The columns Published are **published**. "
         f"{run.facts_note(pair, len(rows), 'statements')}",
         align="lrrrrrrl",
     )

@@ -61,10 +61,15 @@ def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
     """
     moved = {f"{table}_{index}_s": name for (table, index), name in PLACEMENTS.items() if "ssd" in (table, index)}
     ratios = (
-        _named(times)
-        .unpivot(list(moved), index=["row", "block", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
+        named(times)
+        .unpivot(list(moved), index=["arm", "cache", "row", "block", "hdd_hdd_s"], variable_name="placement", value_name="time_s")
         .drop_nulls()
-        .select("row", "block", pl.col("placement").replace_strict(moved), ratio=pl.col("time_s") / pl.col("hdd_hdd_s"))
+        .select(
+            *("arm", "cache", "row", "block"),
+            pl.col("placement").replace_strict(moved),
+            time_ms=1e3 * pl.col("time_s"),
+            ratio=pl.col("time_s") / pl.col("hdd_hdd_s"),
+        )
     )
     ratios = estimable(ratios, ["row", "placement"])
     if ratios.is_empty():
@@ -122,7 +127,7 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
         return nothing(run, pair)
     arm = rows["arm"][0]
     placement = {f"{table}/{index}": name for (table, index), name in PLACEMENTS.items()}
-    shown = _named(rows).select(
+    shown = named(rows).select(
         *("arm", "cache", "row", "block"),
         (1e3 * pl.col("elapsed_s")).alias("time_ms"),
         pl.when(pl.col("flags").list.len() > 0).then(pl.col("flags").list.join(", ")).otherwise(pl.lit("none")).alias("flags"),
@@ -150,9 +155,9 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Draw the time with the index on ssd over that with it on hdd, the table on hdd: published band, every repeat, mean and interval, on a
     log axis.
 
-    `repeats`: arm, cache, state, block and ratio of each clean repeat of one variant.
+    `repeats`: arm, variant, cache, state, block and ratio of each clean repeat of one variant.
     """
-    rows = _named(estimable(repeats, ["arm", "cache", "state"]))
+    rows = named(estimable(repeats, ["arm", "cache", "state"])).with_columns(placement=pl.lit(PLACEMENTS["hdd", "ssd"]))
     if rows.is_empty():
         return nothing(run, pair)
     low, high = min(0.02, *rows["ratio"]), parts.top_of(rows["ratio"], least=1.0, room=1.6)
@@ -178,8 +183,8 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
 
 
-def _named(rows: pl.DataFrame) -> pl.DataFrame:
-    """`rows` with their state in words, as `row`."""
+def named(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return `rows` with their state in words, as `row`."""
     return rows.rename({"state": "row"}).with_columns(pl.col("row").map_elements(case_name, return_dtype=pl.String))
 
 

@@ -17,7 +17,7 @@ from tierwise.report.figures import parts
 from tierwise.report.formats import interval, number
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS, CASES, arm_label, case_name
-from tierwise.studies.index_placement.reading.figures import QUERY, io_arms, main_arm, nothing
+from tierwise.studies.index_placement.reading.figures import QUERY, io_arms, main_arm, named, nothing
 
 CLAIMS: Final = {"M1": "Cold cache", "M3": "Cross"}
 """The claims on the ratio from disks that must read, and what their panels are called."""
@@ -73,7 +73,7 @@ def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sen
         "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
         f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(repeats), 'paired ratios', QUERY)}"
     )
-    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, repeats)
+    return Figure(chart, caption, look.width_px + parts.BESIDE_PX, named(repeats))
 
 
 @dataclass(frozen=True)

@@ -55,12 +55,11 @@ class Cell(AnyCell):
         parted = [] if self.partitions is None else [f"{self.partitions}-parts"]
         return "-".join([self.size, *(["scattered"] if self.scattered else []), *parted])
 
-    @property
-    def load(self) -> str | pgbench.Mix:
-        """Return what the cell's sessions do."""
+    def load(self, seed: int) -> str | pgbench.Mix:
+        """Return what its sessions do; `seed` decides which accounts are popular where they are strewn."""
         if self.script != MIX:
             return self.script
         assert self.writes is not None
         assert self.skew is not None
         assert self.layout is not None
-        return pgbench.Mix(self.writes, self.skew, self.layout)
+        return pgbench.Mix(self.writes, self.skew, self.layout, seed)

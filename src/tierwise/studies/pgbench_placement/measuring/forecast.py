@@ -44,7 +44,7 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
     if not asked:
         return Forecast(0.0, 0.0, 0.0, {})
     databases = {trial.cell.database: grid.rows_of(trial.cell.size) for trial in asked}
-    host_s = constants.open_s + sum(constants.fill_s + rows * constants.fill_row_s for rows in databases.values())
+    host_s = constants.open_s + grid.blocks * sum(constants.fill_s + rows * constants.fill_row_s for rows in databases.values())
     device_s = 0.0
 
     def around_s(trial: Trial[Cell]) -> float:

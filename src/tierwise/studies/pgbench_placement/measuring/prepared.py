@@ -31,7 +31,7 @@ def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fi
     say(f"filling the database {name}")
     cluster.stop("immediate")
     shutil.rmtree(cluster.folder, ignore_errors=True)
-    cluster.create()
+    lab.make_cluster(cluster)
     with loading(cluster, {tablespace: cluster.folder / TABLESPACES / tablespace for tablespace in tablespaces}) as connection:
         facts = fill(cluster, connection)
         for template in TEMPLATES:  # two thirds of a small cluster's files, each of which would be put back for every trial

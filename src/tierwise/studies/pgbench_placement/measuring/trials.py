@@ -238,16 +238,16 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
     clock = lab.clock(alone=False)
     with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
         pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
-        with pgbench.Load(lab.cluster, cell.load, clients=clients, seed=lab.seed, scale=scale, logged=False):
+        with pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed, scale=scale, logged=False):
             time.sleep(asked.warming_s(cell.skew or 0.0))
         connection.execute("CHECKPOINT")
         lab.go_by(clock)
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
         window = Window(lab, connection, relations, cell.places)
-        load = pgbench.Load(lab.cluster, cell.load, clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
-        lab.hold(True)
+        load = pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
         with load, window:
+            lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
             lab.sleep(asked.settle_s, hold=True)
             with window.phase("before"):
                 lab.sleep(window_s / 4, hold=True)

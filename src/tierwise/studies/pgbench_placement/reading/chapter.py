@@ -41,11 +41,11 @@ def _answer(run: Run, pair: str) -> str:
         return ""
     rates = {placement: tps for placement, tps, *_ in rows}
     slowdown = rows[0][3]
-    told = listed(f"{number(rates[name])} with {words}" for name, words in PLACEMENTS.items() if name in rates)
+    told = listed(f"{number(rates[name])} transactions a second with {words}" for name, words in PLACEMENTS.items() if name in rates)
     slowed = "" if slowdown == 1 else f" All tiers are slowed {slowdown:g}-fold, so that the processors follow: compare ratios, not rates."
     busy = max(share for *_, share, _ in rows)
     return (
-        f"On pgbench's large set, eight clients get {told} transactions a second (medians of clean windows, {run.substrate(pair)}, "
+        f"On pgbench's large set, eight clients get {told} (medians of clean windows, {run.substrate(pair)}, "
         f"{ARMS['direct']}).{slowed} "
         f"The processors were at most {percent(busy)} busy, in the median window."
     )

@@ -5,7 +5,7 @@ from tierwise.costs.bill import remarks
 from tierwise.costs.book import load_book
 from tierwise.costs.sensitivity import ratio_over_band
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, interval, listed, number
+from tierwise.report.formats import DASH, count, interval, number
 from tierwise.report.instead import in_place
 from tierwise.report.prices import devices_note, run_note
 from tierwise.report.run import Run
@@ -50,4 +50,4 @@ def prices(run: Run, pair: str) -> Sentence:
     """Return what must be known of the prices."""
     book = load_book(THEN)
     told = remarks((bill(one.placement, book) for one in served(run.connection, pair)), book)
-    return Sentence(f"Of the prices: {listed(told)}." if told else "")
+    return Sentence(" ".join(f"{remark}." for remark in told))

@@ -31,8 +31,8 @@ def flip_map(run: Run, pair: str) -> Table | Sentence:
         gains = {name: gain_of(point, name) for name in MOVED}
         first = "tables" if gains["table_ssd"] > gains["index_ssd"] else "indexes"
         rows.append([*_where(point), *(number(gains[name]) for name in MOVED), first])
-    if not rows:
-        return NONE
+    if not rows:  # as `who_wins` says
+        return Sentence("")
     return Table(
         [*WHERE, *(_words(name) for name in MOVED), "First"],
         rows,

@@ -76,7 +76,7 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     """Return transactions a second over those of everything on hdd, with the bounds published for the large set.
 
-    `repeats`: size, arm, slowdown, placement, block and ratio of each clean repeat.
+    `repeats`: size, arm, slowdown, placement, block, tps and ratio of each clean repeat.
     """
     named = repeats.with_columns(row=pl.col("placement").replace_strict(PLACEMENTS))
     rows = estimable(named, ["size", "arm", "slowdown", "placement"])
@@ -175,7 +175,7 @@ def _bounds(size: str) -> dict[str, Bounds]:
 
 def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChart:
     order = list(PLACEMENTS.values())
-    x = alt.X("tps:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(format="~s"))
+    x = alt.X("tps:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(format=",", tickCount=6))
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
     tips = [
         alt.Tooltip("row:N", title="placement"),
@@ -203,12 +203,12 @@ def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChar
 
 
 def _timeline_panel(name: str, curve: pl.DataFrame, span: pl.DataFrame, colour: str) -> alt.LayerChart:
-    x = alt.X("second:Q", title="seconds of the window")
+    x = alt.X("second:Q", title="seconds of the window", axis=alt.Axis(tickCount=6))
     shade = alt.Chart(span).mark_rect(opacity=0.28, color=theme.MARK).encode(x=alt.X("from_s:Q"), x2="to_s:Q")
     line = (
         alt.Chart(curve)
         .mark_line(color=colour, interpolate="step-after")
-        .encode(x=x, y=alt.Y("tps:Q", title="transactions/s", scale=alt.Scale(zero=True)))
+        .encode(x=x, y=alt.Y("tps:Q", title="transactions/s", scale=alt.Scale(zero=True), axis=alt.Axis(tickCount=3)))
     )
     mean = number(float(curve["tps"].sum()) / max(1, curve.height))
     return alt.LayerChart(

@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,8 @@ ITEM_BYTES: Final = KIB
 ITEM_WORDS: Final = ITEM_BYTES // 8
 PAGE_BYTES: Final = 4 * KIB
 CHUNK_ITEMS: Final = 2**14
+DRAW_BITS: Final = 62
+"""The bits of the number of a thread's first draw: so many that no two threads ever come to the same."""
 _CACHE_LINE_WORDS: Final = 8
 _READS, _WRONG = 0, 1
 
@@ -84,7 +87,7 @@ def read_mapped(asked: Reading) -> list[Sample]:
     stop[0] = 0
     with ThreadPoolExecutor(asked.threads) as pool:
         begun = [
-            pool.submit(read_items, items, asked.scale, (asked.seed * asked.threads + thread) << 40, counts[thread], stop)
+            pool.submit(read_items, items, asked.scale, Random(f"{asked.seed}/{thread}").getrandbits(DRAW_BITS), counts[thread], stop)
             for thread in range(asked.threads)
         ]
         try:

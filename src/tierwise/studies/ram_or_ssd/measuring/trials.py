@@ -170,7 +170,7 @@ def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial[LiveCell]]:
                 live_cell = LiveCell(tier, size_gib, grid.scale, grid.cache_gib, advice, HOW_LIVE)
                 windows = (WINDOW_PAGES, 1) if advice == "normal" else (1,)
                 cells = (live_cell, *(replace(live_cell, how=HOW_MODEL, window_pages=window) for window in windows))
-                yield from (Trial(cell, IoArm.BUFFERED, frozenset({tier}), LIVE) for cell in cells)
+                yield from (Trial(cell, IoArm.BUFFERED, frozenset({tier}), LIVE, replicated=False) for cell in cells)
 
 
 def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:

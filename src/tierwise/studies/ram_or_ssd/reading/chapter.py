@@ -14,8 +14,6 @@ from tierwise.studies.ram_or_ssd.reading.figures import QUERY, TIERS, che, clean
 
 LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
 """The author's own logs at 16 and 24 GiB: tier, dataset_gib, reads_per_s (mean of the measured phase)."""
-ATTEMPTS: Final = 2
-"""Structures of the model whose predictions at 16 and 64 GiB were looked at; all were fitted on 32 GiB alone."""
 
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
@@ -70,8 +68,8 @@ def fitted(run: Run, pair: str) -> Sentence:
     found = [f"`{name}` {number(leaf['value'])}{NBSP}{unit_of(leaf)} ({leaf['fitted_on']})" for name, leaf in _fitted(record)]
     told = "; ".join(found) if found else "nothing"
     return Sentence(
-        f"Fitted on the author's logs at 32 GiB, or chosen so that a statement holds: {told}. Those at 16 and 64 GiB were known, "
-        f"but not used. The structure of the model was changed {count(ATTEMPTS - 1)} time after its predictions had been seen: "
+        f"These were fitted on the author's logs at 32 GiB, or chosen so that a statement holds: {told}. Those at 16 and 64 GiB were "
+        "known, but not used. The structure of the model was changed once after its predictions had been seen: "
         "the first had no settling time on top of the disk's whole seek curve."
     )
 
@@ -112,12 +110,12 @@ def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
 def outgrown(run: Run, pair: str) -> Sentence:
     """Return what leaving the RAM costs on either drive."""
     told = [
-        f"{words} from {count(round(most))} to {count(round(least))} reads a second, {number(most / least)} times fewer"
+        f"the {words} falls from {number(most)} to {number(least)} reads a second, {number(most / least)} times fewer"
         for words, (most, least) in _outgrown(run, pair).items()
     ]
     if not told:
         return nothing(pair)
-    return Sentence(f"From the smallest data to the largest: {'; '.join(told)} ({run.substrate(pair)}).")
+    return Sentence(f"From the smallest data to the largest, {'; '.join(told)} ({run.substrate(pair)}).")
 
 
 def verdicts(run: Run) -> Sentence:

@@ -8,7 +8,7 @@ from tierwise.analysis.statistics import Estimate, enough, estimable, geometric_
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, number, percent, span
+from tierwise.report.formats import DASH, count, difference, listed, number, percent, span
 from tierwise.report.run import Run
 
 STUDY: Final = "ram_or_ssd"
@@ -52,7 +52,7 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
     lines = []
     for part, means, found in zip(parts, map(_means, kept), reads, strict=True):
         live = part["how"][0] == "live"
-        apart = None if live else geometric_estimate([*paired_ratios(found, reads[0]).values()])
+        apart = None if live else geometric_estimate(paired_ratios(found, reads[0]))
         lines.append(
             [
                 TIERS[tier].removeprefix("the "),
@@ -61,10 +61,10 @@ def _lines(tier: str, size_gib: int, advice: str, cell: pl.DataFrame) -> list[li
                 advice,
                 number(means["pages_a_request"]) if live and means["pages_a_request"] else _window(part),
                 _counted(means["reads_per_s"]),
-                DASH if not live else _interval(geometric_estimate([*found.values()])),
+                DASH if not live else _interval(geometric_estimate(found)),
                 DASH if means["miss_ratio"] is None else percent(means["miss_ratio"]),
                 _counted(means["device_iops"]),
-                DASH if apart is None or apart.value is None else f"{apart.value - 1:+.1%}",
+                DASH if apart is None or apart.value is None else difference(apart.value),
             ]
         )
     return lines

@@ -235,7 +235,7 @@ def _cost(prefix: str = "") -> str:
 
 def _slider(item: str, book: Book) -> alt.Parameter:
     label, worth = SHOWN[item]
-    now = book.quote(item).each * worth
+    now = float(f"{book.quote(item).each * worth:.10g}")
     step = now / STEPS
     return alt.param(name=f"price_{_name(item)}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=label))
 

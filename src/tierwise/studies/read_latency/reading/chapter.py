@@ -5,7 +5,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, number, percent, seconds
+from tierwise.report.formats import DASH, count, difference, listed, number, percent, seconds
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence
 from tierwise.studies.read_latency.reading.figures import (
@@ -108,8 +108,12 @@ def text_and_histograms(run: Run, pair: str) -> Table:
     cache, ssd, main, aux, everything = (printed[space] for space in ("cached", "ssd", "hdd", "aux", "all"))
     ten = {name: mean_us(rows) for name, rows in (("main", main), ("aux", aux), ("ssd", ssd))}
     rows = [
-        ["16 to 32 µs: the OS cache", f"{held(cache, 14)} of {total(cache)} in 16 to 33 µs, {held(cache, 15)} in 33 to 66", "L1"],
-        ["250 µs: the SSD", f"{held(ssd, SSD_BUCKET)} of {total(ssd)} from 262 to 524 µs; 250 µs itself lies one bucket below", "L2"],
+        ["16 to 32 µs: the OS cache", f"{held(cache, 14)} of {total(cache)} took 16 to 33 µs, {held(cache, 15)} took 33 to 66", "L1"],
+        [
+            "250 µs: the SSD",
+            f"{count(held(ssd, SSD_BUCKET))} of {count(total(ssd))} took 262 to 524 µs; 250 µs itself lies one bucket below",
+            "L2",
+        ],
         [
             "centred around 4 to 8 ms",
             f"that is the mode of both; the median of ts_main lies in {bucket_text(quantile_bucket(main, 0.5))}, "
@@ -132,7 +136,8 @@ def text_and_histograms(run: Run, pair: str) -> Table:
     return Table(
         ["The text says", "Its histograms say", "Claim"],
         rows,
-        f"Where words and printouts of the source differ, both as **published**. {run.note(pair, 14_534, 'published reads', QUERY)}",
+        "Where words and printouts of the source differ, both as **published**. Its names: ts_main is the RAID10 of disks, ts_ssd the SSD "
+        f"mirror, ts_aux the system's drives, pg_clog what the OS cache held. {run.note(pair, 14_534, 'published reads', QUERY)}",
         align="lll",
     )
 
@@ -178,7 +183,7 @@ def conserved(run: Run, pair: str) -> Table | Sentence:
             seconds(row["elapsed_s"]),
             count(row["recorded"]),
             count(row["reads"]),
-            f"{row['recorded'] / row['reads'] - 1:+.2%}".replace("%", " %") if row["reads"] else DASH,
+            difference(row["recorded"] / row["reads"]) if row["reads"] else DASH,
             seconds(row["waited_s"]),
             listed(row["flags"]) or DASH,
         ]

@@ -32,7 +32,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     size_bytes = rows * constants.row_bytes
     copies = len({trial.preparation for trial in prospect.trials})
     statements = len(study.queries(prospect.profile))
-    host_s = constants.open_s + copies * rows * constants.load_row_s + statements * constants.cold_pages_s
+    host_s = constants.open_s + grid.blocks * (copies * rows * constants.load_row_s + statements * constants.cold_pages_s)
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
     host_s += grid.hunt.requests * grid.hunt.seeds * constants.hunt_s
     device_s = 0.0

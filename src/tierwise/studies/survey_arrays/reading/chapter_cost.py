@@ -152,7 +152,7 @@ def verdict(run: Run) -> Sentence:
     if claim is None:
         return Sentence("")
     others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm)}" for name, arm in claim.arms.items())
-    beside = f"\n\nBy other measures and at today's prices, SSDs over disks, by the case that decides: {others}."
+    beside = f"\n\nBy other measures and at today's prices, the case that decides gives SSDs over disks as follows: {others}."
     return Sentence(claim_sentence(claim) + (beside if others else ""))
 
 

@@ -133,11 +133,14 @@ def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JU
         return {}
     rows = connection.execute(PAIRED, [pair, tier]).fetchall()
     arm = max((row[1] for row in rows), default=str(IoArm.DIRECT))
-    by_query: dict[str, list[tuple[Substrate, float]]] = {}
-    for query, own, _, substrate, ratio in rows:
+    by_query: dict[str, dict[int, tuple[Substrate, float]]] = {}
+    for query, own, block, substrate, ratio in rows:
         if own == arm:
-            by_query.setdefault(query, []).append((Substrate(substrate), ratio))
+            by_query.setdefault(query, {})[block] = Substrate(substrate), ratio
     return {
-        query: (Substrate.of({substrate for substrate, _ in found}), geometric_estimate([ratio for _, ratio in found]))
+        query: (
+            Substrate.of({substrate for substrate, _ in found.values()}),
+            geometric_estimate({block: ratio for block, (_, ratio) in found.items()}),
+        )
         for query, found in by_query.items()
     }

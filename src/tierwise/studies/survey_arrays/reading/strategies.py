@@ -37,7 +37,7 @@ def of_catalog(connection: duckdb.DuckDBPyConnection, pair: str, book: Book) -> 
         blocks: dict[int, dict[str, float]] = {}
         for query, _, block, _, elapsed_s in (row for row in rows if row[1] == tier):
             blocks.setdefault(block, {})[query] = elapsed_s
-        job_s = [sum(times.values()) for times in blocks.values() if times.keys() == queries]
+        job_s = {block: sum(times.values()) for block, times in blocks.items() if times.keys() == queries}
         if enough(len(job_s)):
             each, substrate = priced(devices, book), Substrate.of({Substrate(row[3]) for row in rows if row[1] == tier})
             found.append(Strategy(tier, geometric_estimate(job_s), substrate, each.iops, devices, each.bill.cost(book)))

@@ -37,7 +37,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     sources = survey.SOURCES * prospect.profile.fraction * grid.share
     size_bytes = sources * constants.source_bytes
     placements = {trial.cell.placement for trial in prospect.trials}
-    host_s = constants.open_s + sources * constants.load_source_s + len(grid.queries) * constants.cold_pages_s
+    host_s = constants.open_s + grid.blocks * (sources * constants.load_source_s + len(grid.queries) * constants.cold_pages_s)
     host_s += grid.blocks * len(placements) * (constants.prepare_s + size_bytes / 2 * constants.move_byte_s)
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
     device_s = 0.0

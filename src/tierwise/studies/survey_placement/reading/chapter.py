@@ -35,12 +35,12 @@ def _answer(run: Run, pair: str) -> str:
     if not ratios:
         return ""
     told = [
-        f"{percents(left)} with {words}"
+        f"{percents(left)} of the time with {words}"
         for place, words in PLACEMENT.places.items()
         if place != "all_hdd" and (left := [ratios[query, place] for query in PLACEMENT.queries if (query, place) in ratios])
     ]
     return (
-        f"Compared with everything on the disks, the queries take {listed(told)} of the time "
+        f"Compared with everything on the disks, the queries take {listed(told)} "
         f"(medians over the blocks, {run.substrate(pair)}, {ARMS[arm_of(run, pair, PLACEMENT)]}, from empty caches)."
     )
 
@@ -55,7 +55,7 @@ def finding(run: Run, pair: str) -> str:
         return ""
     best = min(moved, key=lambda place: sum(moved[place]) / len(moved[place]))
     told = [f"{percents(moved[place])} with {PLACEMENT.places[place]}" for place in dict.fromkeys((best, INDEXES))]
-    return f"of the time is left {listed(told)} ({run.substrate(pair)})"
+    return f"queries take {listed(told)} of their time on disks ({run.substrate(pair)})"
 
 
 def verdicts(run: Run) -> Sentence:

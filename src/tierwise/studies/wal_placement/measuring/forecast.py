@@ -11,7 +11,8 @@ from tierwise.studies.wal_placement.measuring.trials import Cell
 class Constants(Measured):
     """What was measured of the study on one machine and pair."""
 
-    open_s: float = Field(description="cluster made, tiers mounted, database filled and aged, kernel started, facts at the end; once")
+    open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
+    fill_s: float = Field(description="the database filled and aged, once a block")
     move_s: float = Field(description="the log moved to another tier")
     trial_s: float = Field(description="server started and stopped, pages and caches warmed, the load begun and ended")
     disk_bytes: float = Field(gt=0, description="server, its log and a small database")
@@ -29,7 +30,7 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
         return asked.settle_s + asked.window_s[trial.cell.wal]
 
     moves = len({trial.cell.wal for trial in prospect.trials})
-    host_s = constants.open_s + asked.blocks * (len(prospect.trials) * constants.trial_s + moves * constants.move_s)
+    host_s = constants.open_s + asked.blocks * (constants.fill_s + len(prospect.trials) * constants.trial_s + moves * constants.move_s)
     windows_s = asked.blocks * sum(prospect.real_s(window_s(one), constants.real_share[one.cell.wal]) for one in prospect.trials)
     host_s += windows_s if prospect.counted else 0.0
     host_s += len(prospect.waited) * (constants.trial_s + constants.move_s)

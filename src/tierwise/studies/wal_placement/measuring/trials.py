@@ -167,8 +167,8 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         load = pgbench.Load(
             lab.cluster, LOAD, clients=cell.clients, seed=lab.seed + 1, scale=SCALE, accounts=ACCOUNTS, within=lab.started_by(clock)
         )
-        lab.hold(True)
         with load, window:
+            lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
             lab.sleep(asked.settle_s, hold=True)
             with window.phase(PHASE):
                 lab.sleep(asked.window_s[cell.wal], hold=True)

@@ -15,7 +15,7 @@ OVER: Final = {"hdd": "the disks' commits", "cached": "a battery-backed cache's"
 def finding(run: Run) -> str:
     """Return the least of the ratios without group commit, as a chapter's title; empty without enough clean repeats."""
     told = [f"{gained} times {words}" for place, words in OVER.items() if (gained := _least(run, place))]
-    return f"on the SSD at least {', '.join(told)} ({run.substrate(PAIR)})" if told else ""
+    return f"the SSD gives at least {', '.join(told)} ({run.substrate(PAIR)})" if told else ""
 
 
 def answer(run: Run) -> str:

@@ -43,7 +43,8 @@ def _answer(run: Run, pair: str) -> str:
         plain = [f"{told(one)} with {clients_of(clients)}" for (clients, grouped), one in found.items() if grouped == "off"]
         if plain:
             lines.append(
-                f"The SSD gives the log of {PLACES[over]} so many times the commits ({run.substrate(pair)}): {listed(plain)}. "
+                f"With the log on the SSD there are so many times as many commits as with it on {PLACES[over]} "
+                f"({run.substrate(pair)}): {listed(plain)}. "
                 f"{reading(found.values())}"
             )
     if not lines:
@@ -75,7 +76,7 @@ def ratios(run: Run, pair: str) -> Table | Sentence:
         return in_place(run, STUDY, pair)
     pairs = sum(one.repeats for every in found for one in every.values())
     return Table(
-        ["Clients", "commit_delay", *(f"{PLACES[place]} over {PLACES[over]}" for place, over in COMPARED)],
+        ["Clients", "commit_delay", *(f"{PLACES[place][0].upper()}{PLACES[place][1:]} over {PLACES[over]}" for place, over in COMPARED)],
         [[count(case[0]), GROUPED[case[1]], *(told(every.get(case)) for every in found)] for case in cases],
         "Commits a second with the log in one place over those with it in another, in the same block of the interleaving: geometric mean "
         f"and 95 % interval of the clean repeats; a dash where there are fewer than five. {run.note(pair, pairs, 'paired ratios', QUERY)}",
@@ -152,7 +153,7 @@ def prices(run: Run, pair: str) -> Sentence:
     book = book_of(run)
     bills = [bill for row in _medians(run, pair) if row["group_commit"] == "off" and (bill := log_bill(run, pair, row, book))]
     said = remarks(bills, book)
-    return Sentence(f"Of the prices: {listed(said)}." if said else "")
+    return Sentence(" ".join(f"{remark}." for remark in said))
 
 
 def log_bill(run: Run, pair: str, row: dict[str, Any], book: Book) -> Bill | None:

@@ -1,5 +1,6 @@
 """Chart of the question: commits a second by clients, for each place of the log, with group commit and without."""
 
+import math
 from typing import Final
 
 import altair as alt
@@ -48,7 +49,10 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
 def _panel(rows: pl.DataFrame, title: str, clients: list[int], places: list[str]) -> alt.LayerChart:
     across = alt.Scale(type="log", domain=[clients[0], clients[-1]], nice=False, padding=24)
     x = alt.X("clients:Q", title="clients", scale=across, axis=alt.Axis(values=clients, format="d"))
-    y = alt.Y("commits_per_s:Q", title="commits/s", scale=alt.Scale(type="log"), axis=alt.Axis(format="~s", minExtent=AXIS_PX - 20))
+    least, most = min(*rows["commits_per_s"], math.inf), max(*rows["commits_per_s"], 0.0)
+    ticks = parts.log_ticks(10 ** math.floor(math.log10(least)), 10 ** math.ceil(math.log10(most)))
+    axis = alt.Axis(values=ticks, format=",", minExtent=AXIS_PX - 20)
+    y = alt.Y("commits_per_s:Q", title="commits/s", scale=alt.Scale(type="log"), axis=axis)
     order = [PLACES[place] for place in places]
     colour = alt.Color("place:N", title="log on", scale=alt.Scale(domain=order, range=[COLOURS[place] for place in places]))
     shape = alt.Shape("place:N", title="log on", scale=alt.Scale(domain=order, range=[SHAPES[place] for place in places]))

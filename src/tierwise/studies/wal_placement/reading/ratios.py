@@ -26,12 +26,13 @@ def of_delay(run: Run, pair: str, place: str) -> dict[Case, Estimate]:
 
 def _estimates(run: Run, which: str, parameters: list[str]) -> dict[Case, Estimate]:
     rows = run.query(
-        f"select clients, group_commit, ratio, flagged from wal_placement where pair = $1 and {which} order by group_commit, clients",
+        "select clients, group_commit, block, ratio, flagged "
+        f"from wal_placement where pair = $1 and {which} order by group_commit, clients",
         parameters,
     ).rows()
-    clean: dict[Case, list[float]] = {}
-    for clients, grouped, ratio, flagged in rows:
-        clean.setdefault((clients, grouped), []).extend([] if flagged else [ratio])
+    clean: dict[Case, dict[int, float]] = {}
+    for clients, grouped, block, ratio, flagged in rows:
+        clean.setdefault((clients, grouped), {}).update({} if flagged else {block: ratio})
     return {case: geometric_estimate(ratios) for case, ratios in clean.items()}
 
 

@@ -1,0 +1,146 @@
+"""Runs put together: one run of several, of other seeds or machines, which every command reads as it reads one.
+
+The blocks of the run that was named first keep their numbers, those of the next begin at `RUN_BLOCKS`, and so on: what pairs times by
+block goes on as before, and what tells runs apart (`run_number`) needs no further column.
+"""
+
+import hashlib
+import shutil
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.core.files import replacing
+from tierwise.core.toml import validate
+from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
+from tierwise.timings.parts import TIMINGS, rows_so_far
+from tierwise.timings.reads import FOLDER as READS
+from tierwise.timings.references import taken
+from tierwise.timings.replicates import BLOCKS, PREDICTIONS, RUN_BLOCKS, joined
+from tierwise.timings.traces import FOLDER as TRACES
+from tierwise.timings.transactions import FOLDER as TRANSACTIONS
+
+BY_BLOCK: Final = (READS, TRANSACTIONS)
+"""Folders of a run with a file for each trial and block."""
+SEED: Final = "seed"
+
+
+def merge_runs(folders: Sequence[Path], raw: Path) -> Manifest:
+    """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
+
+    What a study found out once is told of the first run.
+
+    Raises:
+        InputError: they are fewer than two; one is not complete, merged already or a sample; two have one seed; or they measured something
+            else: another profile, pair or device, or by other code.
+    """
+    runs = [load_manifest(folder) for folder in folders]
+    _check(runs)
+    now = datetime.now(UTC)
+    digest = hashlib.sha256("".join(run.run_id for run in runs).encode()).hexdigest()
+    run_id = f"{now:%Y%m%d-%H%M%S}-{runs[0].profile['name']}-merged-{digest[:6]}"
+    folder = raw / run_id
+    rows = [
+        rows_so_far(one).with_columns(run_id=pl.lit(run_id), block=pl.col("block") + number * RUN_BLOCKS)
+        for number, one in enumerate(folders)
+    ]
+    for number, one in enumerate(folders):
+        _copy(one, folder, number)
+    with replacing(folder / TIMINGS) as part:
+        pl.concat(rows).write_parquet(part)
+    merged = _manifest(runs, run_id, now)
+    merged.save(folder)  # last: without one, the folder is no run
+    return merged
+
+
+def _check(runs: Sequence[Manifest]) -> None:
+    """Refuse runs that are no replicates of each other."""
+    if len(runs) < 2:
+        raise InputError("RUN", value=" ".join(run.run_id for run in runs), rule="two runs or more are merged", remedy="name another")
+    for run in runs:
+        if why := _unfit(run):
+            raise InputError("RUN", value=run.run_id, rule=f"whole runs are merged; this one {why}", remedy="name the runs themselves")
+    first, *others = runs
+    for run in others:
+        if (theirs := _asked(run)) != (ours := _asked(first)):
+            different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
+            raise InputError(
+                "RUN",
+                value=run.run_id,
+                rule=f"did not measure what {first.run_id} did: {', '.join(different)}",
+                remedy="merge runs of the same code, profile, pairs and devices (tierwise diff tells what changed)",
+            )
+    seeds = [run.seed for run in runs]
+    if len(set(seeds)) < len(seeds):
+        rule = "two runs with one seed have the same draws of data and layout, and are no replicates"
+        raise InputError("RUN", value=", ".join(f"{run.run_id} (seed {run.seed})" for run in runs), rule=rule, remedy="make report SEED=N")
+
+
+def _unfit(run: Manifest) -> str:
+    """Why `run` cannot be merged with any; empty where it can."""
+    if run.status != "complete":
+        return f"is {run.status}"
+    if run.merged:
+        return "is merged already"
+    if run.samples:
+        return "is a sample of one"
+    return "" if run.fingerprints else "is of a version that kept no fingerprints"
+
+
+def _asked(run: Manifest) -> dict[str, Any]:
+    """What decides the numbers of a run, but for its seed."""
+    return {
+        name: ({what: digest for what, digest in one.inputs.items() if what != SEED}, one.code) for name, one in run.fingerprints.items()
+    }
+
+
+def _copy(run: Path, merged: Path, number: int) -> None:
+    """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their blocks."""
+    for held, study in ((run, "*"), *((one.folder, one.study) for one in taken(run))):
+        if not number:
+            for path in sorted(held.glob(f"{TRACES}/{study}/**/*.parquet")):
+                _copy_file(path, merged / path.relative_to(held))
+        for name in BY_BLOCK:
+            for path in sorted(held.glob(f"{name}/{study}/**/[!.]*.parquet")):
+                _copy_file(path, (merged / path.relative_to(held)).with_stem(str(int(path.stem) + number * RUN_BLOCKS)))
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
+    first = runs[0]
+    datasets = first.datasets
+    for run in runs[1:]:
+        datasets = first.model_copy(update={"datasets": datasets}).with_data(run.datasets)
+    changes: dict[str, Any] = {
+        "run_id": run_id,
+        "merged": [
+            Merged(run_id=run.run_id, seed=run.seed, code_version=run.code_version, host=run.host, started_at=run.started_at)
+            for run in runs
+        ],
+        "taken": {},
+        "retry": None,
+        "datasets": datasets,
+        "studies": [_record([run.of(record.name) for run in runs], record) for record in first.studies],
+        "stages": [stage for run in runs for stage in run.stages],
+        "started_at": min(run.started_at for run in runs),
+        "finished_at": now,
+    }
+    return validate({**first.model_dump(), **changes}, Manifest, where=f"run {run_id}")
+
+
+def _record(found: Sequence[Sequence[StudyRecord]], record: StudyRecord) -> StudyRecord:
+    """`record` of the first run, with the blocks of all and with what each predicted of its own."""
+    same = [next(one for one in records if one.pair == record.pair) for records in found]
+    facts = dict(record.facts)
+    for number, one in enumerate(same[1:], start=1):
+        numbered = [{**told, BLOCKS: [block + number * RUN_BLOCKS for block in told[BLOCKS]]} for told in one.facts.get(PREDICTIONS, ())]
+        facts |= joined(facts.get(PREDICTIONS, ()), numbered)
+    return record.model_copy(update={"blocks": sum(one.blocks for one in same), "facts": facts})

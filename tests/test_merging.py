@@ -1,0 +1,123 @@
+"""Runs put together: what is merged, what is refused, and what an interval then speaks of."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rows import STARTED, make_run
+from tierwise.analysis.runs import newest_run
+from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
+from tierwise.analysis.views import open_views
+from tierwise.core.errors import InputError
+from tierwise.timings.manifest import Fingerprint, load_manifest
+from tierwise.timings.merging import merge_runs
+from tierwise.timings.parts import read_rows
+from tierwise.timings.replicates import RUN_BLOCKS
+from tierwise.timings.traces import TraceKey
+from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
+
+STUDY = "index_placement"
+KEY = TraceKey(STUDY, "source-m", "index=hdd/start=FL/table=hdd")
+BLOCKS = 5
+
+
+def runs(raw: Path, *seeds: int, code: str = "c") -> list[Path]:
+    """One run a seed; by the index on ssd each gains another tenth over the one before."""
+    found = []
+    for number, seed in enumerate(seeds):
+        ratios = {("cold", state): 0.9 * 1.1**number for state in ("FL", "PR", "NV")}
+        folder = make_run(raw, run_id=f"2026010{number + 1}-030405-quick-abcdef", ratios=ratios, seed=number, sigma=0.001)
+        asked = Fingerprint(inputs={"profile": "a", "seed": str(seed)}, code={"tierwise.bench.loop": code})
+        changes = {"seed": seed, "fingerprints": {STUDY: asked}, "finished_at": STARTED + timedelta(minutes=number)}
+        load_manifest(folder).model_copy(update=changes).save(folder)
+        found.append(folder)
+    return found
+
+
+def test_a_merged_run_has_every_row_and_of_each_run_its_own_blocks(tmp_path: Path) -> None:
+    found = runs(tmp_path, 1, 2, 3)
+    merged = merge_runs(found, tmp_path)
+    rows = read_rows(tmp_path / merged.run_id)
+    assert rows.height == sum(read_rows(one).height for one in found)
+    assert sorted(rows["block"].unique()) == [number * RUN_BLOCKS + block for number in range(3) for block in range(BLOCKS)]
+    assert [(one.run_id, one.seed) for one in merged.merged] == [(one.name, seed) for seed, one in enumerate(found, start=1)]
+    assert [one.blocks for one in merged.studies] == [3 * BLOCKS]
+    assert newest_run(tmp_path) == merged.run_id, "commands that name no run take it"
+
+
+def test_what_pairs_times_by_block_reads_it_as_any_run(tmp_path: Path) -> None:
+    merged = merge_runs(runs(tmp_path, 1, 2, 3), tmp_path)
+    found = open_views(tmp_path, merged.run_id).execute(
+        f"select block, ratio from {STUDY} where cache = 'cold' and state = 'NV' and not flagged order by block"
+    )
+    ratios = dict(found.fetchall())
+    assert len(ratios) == 3 * BLOCKS
+    estimate = geometric_estimate(ratios)
+    assert estimate.runs == 3
+    assert estimate.value == pytest.approx(0.9 * 1.1, rel=0.01)
+    low, high = estimate.interval or (0.0, 0.0)
+    assert low < 0.85, "a tenth between runs is in the interval"
+    assert high > 1.15
+    assert geometric_estimate(list(ratios.values())).interval != (low, high), "as blocks of one run they would seem much surer"
+
+
+def test_transactions_of_every_run_are_found_under_the_numbers_of_their_blocks(tmp_path: Path) -> None:
+    found = runs(tmp_path, 1, 2)
+    for number, one in enumerate(found):
+        rows = pl.DataFrame({"client": [number], "ended_s": [1.0], "latency_s": [0.5]}, schema=TRANSACTIONS)
+        write_transactions(one, KEY, 4, rows)
+    merged = tmp_path / merge_runs(found, tmp_path).run_id
+    assert [read_transactions(merged, KEY, block)["client"][0] for block in (4, RUN_BLOCKS + 4)] == [0, 1]
+
+
+def test_runs_that_are_no_replicates_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    first, second = runs(tmp_path / "a", 1, 2)
+    (same_seed,) = runs(tmp_path / "b", 1)
+    (other_code,) = runs(tmp_path / "c", 3, code="d")
+    (unfinished,) = runs(tmp_path / "d", 4)
+    load_manifest(unfinished).model_copy(update={"status": "running"}).save(unfinished)
+    merged = tmp_path / "a" / merge_runs([first, second], tmp_path / "a").run_id
+    for others, rule in (
+        ([], "two runs or more"),
+        ([same_seed], "one seed"),
+        ([other_code], f"did not measure what {first.name} did: {STUDY}"),
+        ([unfinished], "is running"),
+        ([merged], "is merged already"),
+    ):
+        with pytest.raises(InputError, match=rule):
+            merge_runs([first, *others], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("between", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("number", [1, 3, 5, 10])
+def test_intervals_cover_what_they_speak_of(number: int, between: float) -> None:
+    """Simulated truth: runs whose means vary by `between` times as much as their blocks; of one run, its own mean is spoken of."""
+    draw = np.random.default_rng(round(100 * number + between))
+    covered, widths, truths = 0, [], 2000
+    for _ in range(truths):
+        means = draw.normal(0.0, np.sqrt(between) * 0.05, number)
+        logs = draw.normal(means[:, None], 0.05, (number, BLOCKS))
+        estimate = geometric_estimate(
+            {run * RUN_BLOCKS + block: float(np.exp(logs[run, block])) for run in range(number) for block in range(BLOCKS)}
+        )
+        low, high = estimate.interval or (0.0, 0.0)
+        truth = 0.0 if estimate.scope is Scope.RUNS else means.mean()
+        covered += low <= np.exp(truth) <= high
+        widths.append(high / low)
+    share = covered / truths
+    print(f"{number} runs, variance {between:g}: coverage {share:.3f}, mean width {np.mean(widths) - 1:.1%}")
+    assert share >= 0.93
+    assert share <= 0.97 or number < 5 or not between
+
+
+def test_an_estimate_says_what_it_speaks_of() -> None:
+    found = [
+        geometric_estimate({run * RUN_BLOCKS + block: 1.0 + block / 100 for run in range(runs_) for block in range(BLOCKS)})
+        for runs_ in (1, 2, RANDOM_FROM)
+    ]
+    assert [one.scope for one in found] == [Scope.THIS_RUN, Scope.THESE_RUNS, Scope.RUNS]
+    assert [one.runs for one in found] == [1, 2, RANDOM_FROM]

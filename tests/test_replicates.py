@@ -1,0 +1,166 @@
+"""Each block is a replicate: its own data, layout, keys, platters, server and mounts; a killed run goes on with the draw that it had."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+import pytest
+
+from checkout import Home
+from rows import STARTED, make_manifest, make_rows
+from tierwise.bench.book import Book
+from tierwise.bench.order import Turn, block_seed, interleave
+from tierwise.bench.retry import begin_retry
+from tierwise.bench.study import Cell, Trial
+from tierwise.bench.trials import run_trials
+from tierwise.core.pairs import load_pair
+from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.timings.manifest import Manifest, load_manifest
+from tierwise.timings.parts import done_parts, read_rows, without_checks
+from tierwise.timings.replicates import PREDICTIONS, joined
+from tierwise.timings.schema import TierIo, Timing
+
+PAIR: Final = load_pair("source-m")
+BLOCKS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Cell):
+    table: str
+
+
+TRIALS: Final[tuple[Trial[Cell], ...]] = tuple(Trial(Place(tier), IoArm.DIRECT, frozenset({tier}), tier) for tier in ("hdd", "ssd"))
+
+
+def checked(rows: pl.DataFrame) -> None:
+    assert rows["block"].n_unique() in {BLOCKS, 2 * BLOCKS}, "the rows are complete when they are checked"
+
+
+@dataclass
+class Asked:
+    name: str = "index_placement"
+    check: Any = checked
+
+
+@dataclass
+class Observing:
+    """Observes a block; with `fails_at` it is killed before that turn. Everything that was opened is noted in `opened`."""
+
+    block: int
+    fails_at: int | None = None
+    flags: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
+    server_version: str = ""
+    datasets: tuple[()] = ()
+
+    def observe(self, turn: Turn) -> Sequence[Timing]:
+        if turn.sequence == self.fails_at:
+            raise KeyboardInterrupt
+        return [timing(turn.trial, self.flags)]
+
+    def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - of the protocol
+        return Substrate.EMULATED
+
+    def facts(self, rows: pl.DataFrame, before: Mapping[str, Any] | None) -> dict[str, Any]:
+        found: dict[str, Any] = {"described_in": self.block} if before is None else dict(before)
+        before_this: list[int] = found.get("blocks", [])
+        return found | {"blocks": [*before_this, self.block], "rows": len(rows)}
+
+
+def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
+    """A row of the trial, as little as there can be."""
+    io = TierIo(next(iter(trial.tiers)), Substrate.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
+    return Timing(
+        cell=trial.coordinates,
+        cache=Cache.NONE,
+        operation="select 1",
+        started_at=STARTED,
+        elapsed_s=0.001,
+        result_rows=1,
+        relation_io=(),
+        tier_io=(io,),
+        proof={},
+        flags=flags,
+    )
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Book:
+    folder = tmp_path / "20260102-030405-abcd"
+    folder.mkdir()
+    made = make_manifest(make_rows(blocks=1), complete=False)
+    made.model_copy(update={"studies": ()}).save(folder)
+    return Book(folder)
+
+
+def measured(book: Book, *, blocks: int = BLOCKS, fails_at: int | None = None, flags: tuple[str, ...] = ()) -> list[int]:
+    """The blocks that were opened."""
+    opened = []
+
+    @contextmanager
+    def observing(block: int, left: Sequence[Turn]) -> Iterator[Observing]:
+        opened.append(block)
+        yield Observing(block, fails_at, flags)
+
+    try:
+        run_trials(Asked(), PAIR, interleave(TRIALS, blocks=blocks, seed=1), book, observing, how="made up")
+    except KeyboardInterrupt:
+        assert fails_at is not None
+    return opened
+
+
+def test_each_block_is_opened_for_itself_and_the_facts_of_the_first_stay(book: Book) -> None:
+    assert measured(book) == [0, 1, 2]
+    (record,) = load_manifest(book.folder).studies
+    assert record.facts == {"described_in": 0, "blocks": [0, 1, 2], "rows": BLOCKS * len(TRIALS)}
+    assert record.blocks == BLOCKS
+    assert not load_manifest(book.folder).begun
+    assert measured(book) == [], "what is whole is not opened again"
+
+
+@pytest.mark.parametrize(("fails_at", "first", "again"), [(0, [0], [0, 1, 2]), (3, [0, 1], [1, 2]), (4, [0, 1, 2], [2])])
+def test_a_killed_run_opens_what_was_not_whole(book: Book, fails_at: int, first: list[int], again: list[int]) -> None:
+    assert measured(book, fails_at=fails_at) == first
+    assert load_manifest(book.folder).studies == (), "a study that was begun is not taken for a whole one"
+    assert measured(book) == again
+    (record,) = load_manifest(book.folder).studies
+    assert record.facts["described_in"] == 0
+    assert record.facts["blocks"] == [0, 1, 2]
+    assert len(done_parts(book.folder)) == BLOCKS * len(TRIALS)
+
+
+def test_added_blocks_are_labs_of_their_own_and_the_facts_stay(book: Book) -> None:
+    measured(book, flags=("late",))
+    begin_retry(book.folder)
+    assert [record.blocks for record in load_manifest(book.folder).begun] == [BLOCKS]
+    assert measured(book, blocks=2 * BLOCKS) == [3, 4, 5], "a block was lost for each that was there"
+    (record,) = load_manifest(book.folder).studies
+    assert (record.blocks, record.facts["described_in"]) == (2 * BLOCKS, 0)
+
+
+def test_seeds_of_blocks_have_nothing_in_common_with_those_of_another_run() -> None:
+    seeds = {(seed, block): block_seed(seed, block) for seed in range(50) for block in range(20)}
+    assert len(set(seeds.values())) == len(seeds)
+    assert all(seeds[seed, 0] == seed for seed in range(50)), "the first block has the run's own, as the data that are acquired before it"
+
+
+def test_predictions_of_blocks_are_put_together_by_query() -> None:
+    first, second = (
+        {"trial": "a", "step": 0, "requests": 3 + block, "blocks": [block], "predicted_s": [0.1], "devices_s": [0.05]} for block in (0, 1)
+    )
+    (both,) = joined([first], [second])[PREDICTIONS]
+    assert both == {"trial": "a", "step": 0, "requests": 3, "blocks": [0, 1], "predicted_s": [0.1, 0.1], "devices_s": [0.05, 0.05]}
+    assert joined([], []) == {}
+
+
+def test_blocks_of_a_real_run_have_other_data_and_other_platters(smoke_home: Home, smoke: Manifest) -> None:
+    rows = without_checks(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement", cache="cold")
+    for _, trial in rows.group_by("trial"):
+        answers = [json.loads(proof)["misses"] for proof in trial["proof"]]
+        assert len({json.dumps(one, sort_keys=True) for one in answers}) > 1, "other rows are found on other pages"
+    data = {record.sha256 for record in smoke.datasets if record.name == "census"}
+    assert len(data) == smoke.profile["blocks"], "the provenance names the data of each block"
