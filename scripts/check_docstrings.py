@@ -1,5 +1,5 @@
 """Refuse docstrings of `src` that cannot be read alone: those that begin in the middle of a sentence, public ones of a word or two, and
-those of public functions that name a thing and say nothing of it."""
+those of public functions and properties that name a thing in place of what is done."""
 
 import ast
 import re
@@ -16,19 +16,32 @@ FRAGMENTS: Final = re.compile(
 """Words that a docstring begins with where it leaves out what it speaks of, or has no verb."""
 FEWEST_WORDS: Final = 4
 """A public docstring of fewer words says no more than the name that it stands below."""
-NAMES: Final = re.compile(r"(A|All|An|Both|Each|Every|No|One|Our|Several|The|This|Three|Two)\b")
-"""Words that a name of a thing begins with. A name may tell what a property, a class or a constant is, not what a function does."""
-VERBS: Final = re.compile(
-    r"\b(activates?|am|are|as|asks?|be|because|becomes?|been|begins?|brings?|can|cannot|comes?|could|did|differs?|do|does|ends?|finds?|gets?"
-    r"|gives?|goes?|had|has|have|holds?|how|if|is|keeps?|knows?|leaves?|lies?|makes?|may|might|moves?|must|needs?|not|once|says?|shall|should"
-    r"|shows?|since|so|stands?|stays?|takes?|tells?|that|until|waits?|wants?|was|were|what|when|where|whether|which|while|who|whom|whose|why"
-    r"|will|works?|would)\b"
+VERBS: Final = frozenset(
+    """
+    accept acquire add adjust advance allow answer append apply approximate arrange ask assert assign assume attach await be begin bill bind
+    bootstrap bring build buy call cancel carry change check choose claim clean clear close collect combine compare compile complete compute
+    connect consume contain convert copy correct count create cut decide declare decode decompose defer define delay delete deliver derive
+    describe detach determine disable discard divide do download drain draw drop drive empty enable encode end ensure enter escape estimate
+    evaluate examine exchange execute exit expand explain export expose extend extract fail fall fetch fill filter find finish fit fix flush
+    follow force forget free gather generate get give go grow guess hand handle have hear hide hold import increase initialise insert
+    install interpolate introduce invert join judge keep kill launch lay learn leave lend let limit link list load lock log look lower make
+    map mark match measure meet merge mount move name narrow normalise note notice notify obtain offer open pack parse pass pause pay
+    perform pick place plan poll pop predict prepare print process produce prove provide publish push put quote raise rank reach read
+    rebuild receive reckon recognise record recover reduce refer refuse register reject release remember remove rename render repeat replace
+    replay report require reserve reset resolve restart restore resume retry return reverse run save say scan search seek select send
+    separate serve set settle shift show shrink shuffle shut simulate sketch skip sleep slow solve sort speak split spread stand start stay
+    step stop store stretch strip submit sum summarise suspend switch synchronise tabulate take tell think throw tidy time touch transfer
+    translate treat trim try turn typeset undo unmount update use validate verify visit wait wake walk warn watch weigh widen work wrap
+    write yield
+    """.split()  # noqa: SIM905 - a list of as many strings is a page long
 )
-"""Words of which a sentence about a thing has one: common verbs, and words that a clause begins with, which has one."""
-SENTENCE: Final = re.compile(r"(?<=\.)\s|\n\s*\n")
+"""Words that the docstring of a function begins with: what it does, told as a command. What is missing here is added."""
+NAMES: Final = re.compile(r"(?!say|speak|tell|think)\w+( of\b|,? \(?-> ?)", re.IGNORECASE)
+"""A verb before one of these is a name: *Record of a run*, *Name -> row*."""
+SENTENCE: Final = re.compile(r"(?<=[.?])\s|\n\s*\n")
 """What a docstring's first sentence ends with."""
 SOURCES: Final = Path(__file__).parents[1] / "src"
-
+FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -46,9 +59,9 @@ def docstrings(node: Definition, *, public: bool = True) -> Iterator[Said]:
     for before, line in zip([None, *node.body], node.body, strict=False):
         if isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str):
             named = public and not any(name.startswith("_") for name in _names(before))
-            yield Said(line.lineno, named, line.value.value, function=before is None and _is_function(node))
+            yield Said(line.lineno, named, line.value.value, function=before is None and isinstance(node, FUNCTIONS))
         elif isinstance(line, Definition):
-            yield from docstrings(line, public=public and _is_public(line) and not isinstance(node, ast.FunctionDef))
+            yield from docstrings(line, public=public and _is_public(line) and not isinstance(node, FUNCTIONS))
 
 
 def fault(said: Said) -> str | None:
@@ -57,19 +70,17 @@ def fault(said: Said) -> str | None:
         return f"has fewer than {FEWEST_WORDS} words"
     if FRAGMENTS.match(said.text.strip()):
         return "begins in the middle of a sentence"
-    first = SENTENCE.split(said.text.strip())[0]
-    return "has no verb" if said.public and said.function and NAMES.match(first) and not VERBS.search(first) else None
+    return "begins with no verb" if said.public and said.function and not _says_what_is_done(said.text.strip()) else None
 
 
 def _is_public(definition: Definition) -> bool:
     return isinstance(definition, ast.Module) or definition.name.startswith("__") or not definition.name.startswith("_")
 
 
-def _is_function(definition: Definition) -> bool:
-    """Whether it is called: a property is read."""
-    return isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) and not any(
-        "property" in ast.unparse(one) for one in definition.decorator_list
-    )
+def _says_what_is_done(text: str) -> bool:
+    """Whether a text begins with a verb, or is a question, which a command of the shell may ask."""
+    verb = re.match(r"\w+", text)
+    return SENTENCE.split(text)[0].endswith("?") or bool(verb and verb[0].lower() in VERBS and not NAMES.match(text))
 
 
 def _names(line: ast.stmt | None) -> list[str]:

@@ -12,7 +12,7 @@ from report_run import pair_as_recorded, rich_run
 from rows import STARTED, make_manifest, save_run
 from survey_rows import RELATION_BYTES, placement_rows
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
@@ -130,7 +130,7 @@ def _window(tables: str, indexes: str, done: int, block: int, slowdown: float) -
             "memory": 1.0,
             "phase": "before",
         },
-        cache=CacheState.NONE,
+        cache=Cache.NONE,
         operation="tpcb-like",
         started_at=STARTED + timedelta(seconds=block),
         elapsed_s=10.0 + block / 100,

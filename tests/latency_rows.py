@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from rows import STARTED, save_run
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.reads import READS, write_reads
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
@@ -72,7 +72,7 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
     reads = singles.height
     return Timing(
         cell={"arm": "buffered", "load": "mixed"},
-        cache=CacheState.NONE,
+        cache=Cache.NONE,
         operation="mixed load",
         started_at=STARTED + timedelta(seconds=10 * block),
         elapsed_s=5.0,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 
 from rows import STARTED
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
 PLACEMENTS: Final = {"all_hdd": ("hdd", "hdd"), "index_ssd": ("hdd", "ssd"), "table_ssd": ("ssd", "hdd"), "all_ssd": ("ssd", "ssd")}
@@ -73,7 +73,7 @@ def _phases(cell: Mapping[str, Any], tps: float, flag: str | None) -> Iterable[T
         }
         yield Timing(
             cell={**cell, "phase": phase},
-            cache=CacheState.NONE,
+            cache=Cache.NONE,
             operation="tpcb-like",
             started_at=STARTED + timedelta(seconds=1),
             elapsed_s=elapsed_s,

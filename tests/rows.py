@@ -14,7 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.host import Host
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
@@ -206,13 +206,13 @@ FACTS: Final[dict[str, Any]] = {
 
 def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, sigma: float) -> Iterator[Timing]:
     table, index, start = trial.table, trial.index, trial.start
-    for step, cache in enumerate((CacheState.COLD, CacheState.HOT, CacheState.CROSS)):
-        state = CROSS[start] if cache is CacheState.CROSS else start
-        label = f"{start}->{state}" if cache is CacheState.CROSS else state
+    for step, cache in enumerate((Cache.COLD, Cache.HOT, Cache.CROSS)):
+        state = CROSS[start] if cache is Cache.CROSS else start
+        label = f"{start}->{state}" if cache is Cache.CROSS else state
         true_ratio = ratios.get((cache, label), RATIO) if index == "ssd" else 1.0
-        moved = TABLE_ON_SSD[state] if table == "ssd" and cache is not CacheState.HOT else 1.0
-        heap, pages = (0, 0) if cache is CacheState.HOT else (0 if trial.variant == CACHED else HEAP_READS[state], INDEX_READS[state])
-        key = 1 if cache is CacheState.COLD else 0  # planning reads the metapage of every index
+        moved = TABLE_ON_SSD[state] if table == "ssd" and cache is not Cache.HOT else 1.0
+        heap, pages = (0, 0) if cache is Cache.HOT else (0 if trial.variant == CACHED else HEAP_READS[state], INDEX_READS[state])
+        key = 1 if cache is Cache.COLD else 0  # planning reads the metapage of every index
         reads = Counter({table: heap + key}) + Counter({index: pages})
         yield Timing(
             cell={"arm": origin.arm, "state": state, **trial.cell},
@@ -227,7 +227,7 @@ def _timings(draw: random.Random, origin: Origin, trial: Trial, ratios: Ratios, 
                 _relation_io(trial, "census_pkey", 1 - key, key),
             ),
             tier_io=tuple(_tier_io(tier, trial.substrates[tier], reads[tier]) for tier in sorted({table, index})),
-            proof={"resident_pages": 0} if cache is CacheState.COLD else {},
+            proof={"resident_pages": 0} if cache is Cache.COLD else {},
         )
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from report_run import pair_as_recorded
 from rows import STARTED, save_run
 from tierwise.core.units import MIB
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.schema import Origin, RelationIo, TierIo, Timing, frame
 
@@ -91,7 +91,7 @@ def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, blocks: in
 def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) -> Timing:
     return Timing(
         cell=cell,
-        cache=CacheState.NONE,
+        cache=Cache.NONE,
         operation="ALTER",
         started_at=STARTED,
         elapsed_s=elapsed_s,
@@ -133,7 +133,7 @@ def _timing(
     blocks = sum(count for _, count in io.values())
     return Timing(
         cell=dict(cell),
-        cache=CacheState.COLD,
+        cache=Cache.COLD,
         operation=f"SELECT {cell['query']}",
         started_at=STARTED + timedelta(hours=sequence),
         elapsed_s=elapsed_s,

@@ -15,7 +15,7 @@ from counted_figures import as_read, device_spread, differences, different_reads
 from machine_state import Quota, Sleeper, busy, machine_between, pooled
 
 from tierwise.core.errors import MissingError
-from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
+from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
 from tierwise.timings.schema import Origin, Parts, RelationIo, Timing, frame
 
 Cpu = namedtuple("Cpu", ["user", "system", "idle", "iowait", "steal", "guest"])
@@ -28,7 +28,7 @@ def rows(
     cpu_s: tuple[float, ...],
     *,
     reference_s: tuple[float, ...] | None = None,
-    cache: CacheState = CacheState.COLD,
+    cache: Cache = Cache.COLD,
     reads: tuple[int, ...] | None = None,
     cell: str = "FL",
 ) -> pl.DataFrame:
@@ -80,7 +80,7 @@ def test_a_side_is_read_as_a_run_of_its_own_and_shifts_by_cell() -> None:
 
 def test_only_undisturbed_windows_are_held_against_each_other_and_no_hot_cell() -> None:
     counted, waited = rows("counted", (1.0, 1.0, 5.0), (0.0,) * 3), rows("waited", (1.1, 1.3, 9.0), (0.0,) * 3)
-    hot = [rows(side, (0.0,) * 3, (1.0,) * 3, cache=CacheState.HOT, cell="NV") for side in ("counted", "waited")]
+    hot = [rows(side, (0.0,) * 3, (1.0,) * 3, cache=Cache.HOT, cell="NV") for side in ("counted", "waited")]
     (cell,) = differences(pl.concat([counted, waited, *hot]), "counted", "waited", [("state=FL", 0), ("state=FL", 1)]).to_dicts()
     assert cell["windows"] == 2
     assert cell["difference"] == pytest.approx(0.2)
@@ -133,5 +133,5 @@ def test_a_process_is_held_to_its_quota_and_let_go() -> None:
 
 
 def test_a_hot_cell_has_no_devices_time_that_could_shift() -> None:
-    both = pl.concat([rows(side, (0.0,) * 5, FIVE, cache=CacheState.HOT) for side in ("undisturbed", "busy")])
+    both = pl.concat([rows(side, (0.0,) * 5, FIVE, cache=Cache.HOT) for side in ("undisturbed", "busy")])
     assert shifts(both, "undisturbed", "busy").select("device_shift", "cpu_shift").row(0) == (None, pytest.approx(0.0))

@@ -9,7 +9,7 @@ import pytest
 
 from rows import make_manifest
 from tierwise.bench.stopwatch import disturbed
-from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
+from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
 from tierwise.timings.parts import write_part
 from tierwise.timings.schema import SCHEMA, Origin, Parts, Timing, frame, of_today
 from tierwise.timings.store import connect
@@ -19,7 +19,7 @@ CELL = {"query": "one"}
 
 
 def written(
-    raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one", cache: CacheState = CacheState.COLD
+    raw: Path, parts: list[Parts], cell: dict[str, str] | None = None, *, trial: str = "query=one", cache: Cache = Cache.COLD
 ) -> Path:
     """A run with one row a block."""
     folder = raw / RUN
@@ -68,12 +68,12 @@ UNSTEADY = (0.010, 0.020, 0.015, 0.030, 0.025)
 
 
 def test_a_hot_query_with_an_unsteady_host_gives_no_verdict(tmp_path: Path) -> None:
-    hot = written(tmp_path, [counted(0.0, host) for host in UNSTEADY], cache=CacheState.HOT)
+    hot = written(tmp_path, [counted(0.0, host) for host in UNSTEADY], cache=Cache.HOT)
     assert read(hot)["flags"].to_list() == [["host"]] * 5
 
 
 def test_a_hot_query_is_held_against_its_own_sessions_work(tmp_path: Path) -> None:
-    hot = written(tmp_path, [counted(0.0, pace * 0.002, pace * 1e-3) for pace in (1, 2, 1, 3, 1)], cache=CacheState.HOT)
+    hot = written(tmp_path, [counted(0.0, pace * 0.002, pace * 1e-3) for pace in (1, 2, 1, 3, 1)], cache=Cache.HOT)
     assert read(hot)["elapsed_s"].to_list() == pytest.approx([0.002] * 5)
     assert read(hot)["flags"].list.len().sum() == 0
 

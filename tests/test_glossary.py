@@ -37,6 +37,8 @@ RETIRED = (
     BLOCKS,
     r"(cache|state) (state|folder)s?",
     r"I/O arms?",
+    r"(CacheState|BlockCount(er)?|no_state)",
+    r"(blocks missed|heap_blocks|index_blocks)",
 )
 
 

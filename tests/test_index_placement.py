@@ -20,7 +20,7 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, Sweep, load_profile
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.words import Cache, IoArm
 from tierwise.recorders import strace
 from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.studies.index_placement.measuring.trials import Cell
@@ -114,15 +114,15 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
     asked = small(asked, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
     (pair,) = (pair for pair in asked.pairs if pair.source == "M")
     cold, hot, cross = {}, {}, {}
-    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants", seed=asked.seed) as (lab, state):
+    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants", seed=asked.seed) as (lab, memo):
         for trial in index_placement.trials(asked.profile, pair):
             if (trial.cell.table, trial.cell.index, trial.cell.start) == ("hdd", "ssd", "PR"):
                 variant = trial.cell.variant
-                index_placement.prepare(trial, lab, state)
-                observed = index_placement.measure(trial, lab, state, Recorder())  # raises where the plan is another one
+                index_placement.prepare(trial, lab, memo)
+                observed = index_placement.measure(trial, lab, memo, Recorder())  # raises where the plan is another one
                 cold[variant], hot[variant], cross[variant] = observed.timings
     assert set(cold) == set(VARIANTS)
-    assert {timing.cache for timing in cold.values()} == {CacheState.COLD}
+    assert {timing.cache for timing in cold.values()} == {Cache.COLD}
     reads = {name: {io.relation: io.reads for io in timing.relation_io} for name, timing in cold.items()}
     assert all(timing.proof["misses"] == timing.proof["expected"] == reads[name] for name, timing in cold.items())
     assert len({timing.result_rows for timing in cold.values()}) == 1

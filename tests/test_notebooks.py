@@ -8,22 +8,27 @@ from pathlib import Path
 from typing import Any, Final
 
 import nbformat
+import polars as pl
 import pytest
 from papermill.inspection import inspect_notebook
 
 import cells
+from pgbench_rows import LARGE, SMALL, pgbench_rows
 from report_run import RUN_ID, execute, rich_run
 from rows import save_run
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.bench.loop import gather_inputs, run_study
 from tierwise.bench.runs import look_ahead
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
+from tierwise.core.words import IoArm
+from tierwise.report.chapters import answer
+from tierwise.report.chapters.conclusion_evidence import gather
 from tierwise.report.display import VEGA_MIME, Figure
 from tierwise.report.notebooks import LABEL
 from tierwise.report.run import Run, open_run
-from tierwise.studies.index_placement.reading import chapter_summary
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.store import manifests
@@ -112,8 +117,8 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     execute(tmp_path, paths.home() / "notebooks" / "explore.ipynb")
     outputs = [output for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "data" in output]
     texts = ["".join(output.data.get("text/plain", "")) for output in outputs]
-    assert "moving only the **index** to the SSD leaves" in finding(tmp_path / "explore.ipynb")
-    assert [text for text in texts if "What each placement leaves of the time" in text]
+    assert finding(tmp_path / "explore.ipynb") == first_finding(open_run("20260102-030405-quick-fedcba"))
+    assert [text for text in texts if "What each placement leaves of a job's time" in text]
     assert "ratio" in texts[-1]
     (told,) = [
         output.text for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "beside" in output.get("text", "")
@@ -127,19 +132,40 @@ def finding(executed: Path) -> str:
     return str(first.data["text/markdown"])
 
 
-def test_exploring_without_a_run_shows_the_reference_beside_itself_and_never_cached_with_cold_rows(reference: Run, tmp_path: Path) -> None:
+def first_finding(run: Run) -> str:
+    """What the notebook begins with: the report's first sentence, and whose it is."""
+    return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
+
+
+def test_exploring_without_a_run_shows_the_reference_with_other_devices_where_they_are_asked_for(reference: Run, tmp_path: Path) -> None:
     charts = {}
-    for cache in ("cold", "hot"):
-        folder = tmp_path / cache
+    for name, devices in (("measured", {}), ("replayed", {"ssd": "kingston-dc600m"})):
+        folder = tmp_path / name
         folder.mkdir()
-        execute(folder, paths.home() / "notebooks" / "explore.ipynb", CACHE=cache)
-        assert finding(folder / "explore.ipynb") == chapter_summary.answer(reference, "source-m").text
-        charts[cache] = points_of(folder / "explore.ipynb")[""]
-        measured = reference.query(
-            "select count(*) from index_placement where variant = 'published' and cache = ? and not flagged", [cache]
-        )
-        assert len(charts[cache]) == 3 * measured.item()
-    assert charts["cold"] != charts["hot"]
+        execute(folder, paths.home() / "notebooks" / "explore.ipynb", DEVICES=devices)
+        assert finding(folder / "explore.ipynb") == first_finding(reference)
+        charts[name] = points_of(folder / "explore.ipynb")[""]
+    assert len(charts["measured"]) == len(charts["replayed"])
+    assert charts["measured"] != charts["replayed"]
+    assert any("simulated" in point for point in charts["replayed"])
+
+
+def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with_cold_ones(reference: Run) -> None:
+    names: dict[str, Any] = {}
+    for cell in cells.code_of("explore"):
+        exec(cell.source, names)
+    every = answer.compared(gather(reference))
+    order = names["order"]
+    table, indexes = (pl.col(name) for name in ("high", "low"))
+    assert order.filter(table < 1).height == sum(one.tables_first is Verdict.CONFIRMED for one in every) > 0
+    assert order.filter(indexes > 1).height == sum(one.tables_first is Verdict.CONTRADICTED for one in every)
+    left = sorted(gain.estimate.value for one in every for gain in one.gains if gain.estimate.value)
+    assert sorted(names["means"]["left"]) == pytest.approx(left)
+    assert set(names["compared"]["cache"]) == {"cold"}
+    caches = (
+        "select distinct cache from timings semi join index_placement_heat using (pair, trial, block, step) where study = 'index_placement'"
+    )
+    assert reference.query(caches)["cache"].to_list() == ["cold"]
 
 
 def points_of(executed: Path) -> dict[str, Any]:
@@ -158,24 +184,32 @@ def drawn_points(spec: Mapping[str, Any]) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for rows in (*spec["datasets"].values(), sliders) for row in rows)
 
 
-CHANGES: Final[dict[str, tuple[dict[str, Any], set[str]]]] = {
-    "paper": ({"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-placements", "fig-cost-break-evens"}),
-    "summary": ({"SOURCE": "M"}, {"fig-verdicts"}),
-    "index_placement": ({"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-placements", "fig-times", "fig-ratios", "fig-arm-reads"}),
-    "pgbench_placement": ({"BLOCK": 2}, {"fig-pgbench-timeline"}),
-    "read_latency": ({"MEMORY": False}, {"fig-read-histograms"}),
-    "ram_or_ssd": ({"SSD": "kingston-dc600m"}, {"fig-zipf-throughput"}),
-    "survey_arrays": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-survey-arrays-times"}),
-    "survey_placement": ({"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-survey-placement-times"}),
-    "cost": (
+CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
+    ("paper", {"PRICES": {"hdd-enterprise": 100}}, {"fig-cost-placements", "fig-cost-break-evens"}),
+    ("summary", {"SOURCE": "M"}, {"fig-verdicts"}),
+    ("index_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-placements", "fig-times", "fig-ratios", "fig-arm-reads"}),
+    ("index_placement", {"CACHE": "hot"}, {"fig-placements"}),
+    ("pgbench_placement", {"BLOCK": 2}, {"fig-pgbench-timeline"}),
+    ("pgbench_placement", {"CLIENTS": 1}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
+    ("pgbench_placement", {"SCRIPT": "simple-update"}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
+    ("pgbench_placement", {"MEMORY": 0.5}, {"fig-pgbench-rates", "fig-pgbench-gains"}),
+    ("read_latency", {"MEMORY": False}, {"fig-read-histograms"}),
+    ("ram_or_ssd", {"SSD": "kingston-dc600m"}, {"fig-zipf-throughput"}),
+    ("survey_arrays", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-survey-arrays-times"}),
+    ("survey_placement", {"DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-survey-placement-times"}),
+    (
+        "cost",
         {"PRICES": {"hdd-enterprise": 100}},
         {"fig-cost-devices", "fig-cost-placements", "fig-cost-delivered", "fig-cost-break-evens"},
     ),
-    "wal_placement": ({"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
-    "answer": ({"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),
-    "provenance": ({"PAIR": "source-m"}, {"fig-clocks"}),
-}
-"""Chapter -> a parameter with another value, and the figures that then draw something else."""
+    ("wal_placement", {"PLACES": ["cached", "ssd"]}, {"fig-wal-rates"}),
+    ("answer", {"DEVICES": {"ssd": "kingston-dc600m"}}, {"fig-answer"}),
+    ("answer", {"PAIR": "source-h", "DEVICES": {"hdd": "exos-x24-24tb"}}, {"fig-answer"}),
+    ("provenance", {"PAIR": "source-m"}, {"fig-clocks"}),
+)
+"""A chapter, parameters with other values, and the figures that then draw something else."""
+OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
+"""Parameters that choose another load of pgbench than the judged one."""
 
 
 @pytest.fixture(scope="module")
@@ -187,26 +221,33 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
         yield open_run()
 
 
-def test_every_chapter_that_draws_a_chart_has_a_parameter_that_changes_one() -> None:
-    assert set(CHANGES) == {path.stem.removeprefix("show-") for path in SHOWN if cells.labels(path.stem.removeprefix("show-"))}
+@pytest.mark.parametrize("chapter", [name for path in SHOWN if cells.labels(name := path.stem.removeprefix("show-"))])
+def test_every_parameter_of_a_chapter_that_draws_a_chart_changes_one(chapter: str) -> None:
+    parameters = inspect_notebook(str(paths.home() / "notebooks" / f"show-{chapter}.ipynb")).keys() - {"RUN_ID"}
+    assert parameters
+    assert parameters == set().union(*(changed for name, changed, _ in CHANGES if name == chapter))
 
 
 @pytest.fixture
-def charted(chapter: str, reference: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The run that ships; of a study that it was made before, fabricated rows."""
-    if chapter != "wal_placement" or reference.record(chapter, WAL_PAIR):
+def charted(chapter: str, parameters: dict[str, Any], reference: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The run that ships; fabricated rows of a study that it was made before, or whose other loads it has not."""
+    if chapter == "wal_placement" and not reference.record(chapter, WAL_PAIR):
+        rows, pair = wal_rows(), WAL_PAIR
+    elif parameters.keys() & OTHER_LOADS and chapter == "pgbench_placement":
+        other = {name.lower(): value for name, value in parameters.items()}
+        rows, pair = pl.concat(pgbench_rows(tps, mix=mix, arm=IoArm.BUFFERED) for tps, mix in ((LARGE, {}), (SMALL, other))), "source-v"
+    else:
         return reference
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    folder = save_run(tmp_path / "raw", wal_rows())
-    load_manifest(folder).model_copy(update={"pairs": {WAL_PAIR: load_pair(WAL_PAIR).model_dump(mode="json")}}).save(folder)
+    folder = save_run(tmp_path / "raw", rows)
+    load_manifest(folder).model_copy(update={"pairs": {pair: load_pair(pair).model_dump(mode="json")}}).save(folder)
     return open_run(folder.name)
 
 
-@pytest.mark.parametrize("chapter", CHANGES)
-def test_a_changed_parameter_changes_the_chart(chapter: str, charted: Run) -> None:
-    parameters, changing = CHANGES[chapter]
+@pytest.mark.parametrize(("chapter", "parameters", "changing"), CHANGES)
+def test_a_changed_parameter_changes_the_chart(chapter: str, parameters: dict[str, Any], changing: set[str], charted: Run) -> None:
     before, after = drawn(chapter, charted), drawn(chapter, charted, **parameters)
-    assert {label for label, points in before.items() if points != after[label]} == changing
+    assert {label for label, points in before.items() if points != after.get(label)} == changing
 
 
 def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
@@ -216,10 +257,11 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("chapter", CHANGES)
-def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(chapter: str, charted: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("chapter", "parameters"), [(chapter, parameters) for chapter, parameters, _ in CHANGES])
+def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(
+    chapter: str, parameters: dict[str, Any], charted: Run, tmp_path: Path
+) -> None:
     """Through papermill and a kernel, as one of ``explore.ipynb`` does in `make test`; that each chapter's charts follow is seen above."""
-    parameters, _ = CHANGES[chapter]
     notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
     execute(tmp_path, notebook, **parameters)
     assert points_of(tmp_path / notebook.name) == drawn(chapter, charted, **parameters)

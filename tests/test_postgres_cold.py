@@ -27,7 +27,7 @@ from tierwise.postgres.cold import (
 )
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.postgres.statistics import BlockCount, BlockCounter
+from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.postgres.warming import warm_heap
 
 RELATIONS = ["census", "pob"]
@@ -83,25 +83,25 @@ def test_one_statements_blocks_are_counted_exactly(session: Connection) -> None:
     pages = _value(session, f"SELECT pg_relation_size('census') / {PAGE_BYTES}")
     session.execute("SET enable_seqscan = on")
     for hits, reads in ((0, pages), (pages, 0)):
-        with BlockCounter(session, ["census", "other"]) as counter:
+        with PageCounter(session, ["census", "other"]) as counter:
             session.execute("SELECT count(rest) FROM census")
-        assert counter.blocks["census"] == BlockCount("census", RelationClass.TABLE, "pg_default", hits=hits, reads=reads)
-        assert counter.blocks["census"].accesses == pages
+        assert counter.pages["census"] == PageCount("census", RelationClass.TABLE, "pg_default", hits=hits, reads=reads)
+        assert counter.pages["census"].accesses == pages
 
 
 def test_a_statement_of_something_else_counts_nothing(session: Connection) -> None:
     session.execute(query("NV"))
-    with BlockCounter(session, RELATIONS) as counter:
+    with PageCounter(session, RELATIONS) as counter:
         session.execute("SELECT count(*) FROM pg_class")
-    assert {name: block.accesses for name, block in counter.blocks.items()} == {"census": 0, "pob": 0}
-    assert counter.blocks["pob"].relation_class is RelationClass.INDEX
+    assert {name: count.accesses for name, count in counter.pages.items()} == {"census": 0, "pob": 0}
+    assert counter.pages["pob"].relation_class is RelationClass.INDEX
 
 
 def test_the_counter_wants_autocommit_and_a_relation(census: Cluster, session: Connection) -> None:
     with pytest.raises(InputError, match="relation is 'nowhere'"):
-        BlockCounter(session, ["nowhere"])
+        PageCounter(session, ["nowhere"])
     with census.connect(autocommit=False) as transaction, pytest.raises(ValueError, match="autocommit"):
-        BlockCounter(transaction, RELATIONS)
+        PageCounter(transaction, RELATIONS)
 
 
 def test_the_plan_is_told_and_asserted(session: Connection) -> None:
@@ -153,9 +153,9 @@ def test_the_expected_pages_are_those_that_lie_in_shared_buffers_afterwards(sess
 
 
 def test_warming_reads_every_catalogue_page_and_no_page_of_a_relation(session: Connection) -> None:
-    with BlockCounter(session, [*RELATIONS, "other"]) as warming:
+    with PageCounter(session, [*RELATIONS, "other"]) as warming:
         warm_catalogues(session, query("PR"))
-    assert {name: block.accesses for name, block in warming.blocks.items()} == {"census": 0, "pob": 0, "other": 0}
+    assert {name: count.accesses for name, count in warming.pages.items()} == {"census": 0, "pob": 0, "other": 0}
     before = [_catalogue_misses(session) for _ in range(3)][-1]
     session.execute(query("PR"))
     assert _catalogue_misses(session) == before
@@ -163,20 +163,20 @@ def test_warming_reads_every_catalogue_page_and_no_page_of_a_relation(session: C
 
 def test_a_warmed_session_still_misses_every_metapage(session: Connection) -> None:
     warm_catalogues(session, query("PR"))
-    with BlockCounter(session, [*RELATIONS, "other"]) as counter:
+    with PageCounter(session, [*RELATIONS, "other"]) as counter:
         session.execute(query("PR"))
-    assert counter.blocks["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}")
-    assert counter.blocks["other"].reads == 1  # planning looks at the metapage of every index of the table
+    assert counter.pages["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}")
+    assert counter.pages["other"].reads == 1  # planning looks at the metapage of every index of the table
 
 
 def test_explaining_reads_the_metapage_beforehand(session: Connection) -> None:
     """Why `warm_catalogues` does not explain: the query would then miss one page of the index less than a cold one does."""
-    with BlockCounter(session, RELATIONS) as explaining:
+    with PageCounter(session, RELATIONS) as explaining:
         planned(session, query("PR"))
-    assert (explaining.blocks["pob"].reads, explaining.blocks["census"].reads) == (1, 0)
-    with BlockCounter(session, RELATIONS) as counter:
+    assert (explaining.pages["pob"].reads, explaining.pages["census"].reads) == (1, 0)
+    with PageCounter(session, RELATIONS) as counter:
         session.execute(query("PR"))
-    assert counter.blocks["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}") - 1
+    assert counter.pages["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}") - 1
 
 
 def test_without_warming_the_query_pays_for_catalogues(session: Connection) -> None:
@@ -201,10 +201,10 @@ def test_a_warmed_heap_is_whole_and_its_indexes_are_as_cold_as_before(session: C
     assert warm_heap(session, "census") == pages
     assert {name: len(_buffered(session, name)) for name in (*RELATIONS, "other")} == {"census": pages, "pob": 0, "other": 0}
     warm_catalogues(session, query("PR"))
-    with BlockCounter(session, [*RELATIONS, "other"]) as counter:
+    with PageCounter(session, [*RELATIONS, "other"]) as counter:
         session.execute(query("PR"))
     assert_plan(planned(session, query("PR")), PLAN)
-    misses = {name: block.reads for name, block in counter.blocks.items()}
+    misses = {name: count.reads for name, count in counter.pages.items()}
     assert misses == {"census": 0, "pob": index_pages(session, "census", "pob", f"pob = {STATES['PR']}"), "other": 1}
 
 
@@ -225,7 +225,7 @@ def test_index_pages_want_an_index_scan(session: Connection) -> None:
 def test_a_query_after_another_is_not_cold(census: Cluster) -> None:
     evidence = _measured_cold(census, "NV", before=query("NV"))
     assert not evidence.holds
-    with pytest.raises(EvidenceError, match=r"not cold: census: 0 blocks missed, \d+ expected; pob: 0 blocks missed"):
+    with pytest.raises(EvidenceError, match=r"not cold: census: 0 pages missed, \d+ expected; pob: 0 pages missed"):
         evidence.require()
 
 
@@ -243,8 +243,8 @@ def test_every_missing_piece_of_evidence_is_named() -> None:
         "the server was not down": {"server_was_down": False},
         "4 pages of tier ssd were still in the page cache": {"resident_pages": {"hdd": 0, "ssd": 4}},
         "direct I/O leaves pages in the page cache": {"direct_io": False},
-        "pob: 2 blocks missed, 3 expected": {"misses": {"census": 7, "pob": 2}},
-        "pob: None blocks missed, 3 expected": {"misses": {"census": 7}},
+        "pob: 2 pages missed, 3 expected": {"misses": {"census": 7, "pob": 2}},
+        "pob: None pages missed, 3 expected": {"misses": {"census": 7}},
     }
     for fault, piece in spoilt.items():
         assert ColdEvidence(**whole | piece).faults == [fault]
@@ -329,11 +329,11 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
         warm_catalogues(conn, query(state))
         if before is not None:
             conn.execute(before)
-        with BlockCounter(conn, RELATIONS) as counter:
+        with PageCounter(conn, RELATIONS) as counter:
             conn.execute(query(state))
         assert_plan(planned(conn, query(state)), PLAN)
     census.stop()
-    misses = {name: block.reads for name, block in counter.blocks.items()}
+    misses = {name: count.reads for name, count in counter.pages.items()}
     return ColdEvidence(server_was_down=down, resident_pages={"pg_default": resident}, direct_io=None, misses=misses, expected=expected)
 
 

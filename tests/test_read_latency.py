@@ -22,13 +22,13 @@ from tierwise.core.words import IoArm
 from tierwise.postgres.cluster_files import WAL
 from tierwise.recorders import bpftrace, strace_reads
 from tierwise.studies.read_latency.measuring.reads import EMULATOR, choose_recorder, histograms
-from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, Cell, State, tablespaces, trials
+from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, Cell, Memo, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
 from tierwise.timings.reads import READS, TABLE, read_files
 from tierwise.timings.schema import Timing
 
 PAIR = "source-l"
-Opened = tuple[Lab, State]
+Opened = tuple[Lab, Memo]
 GRID = {"window_s": 0.5, "table_mib": 32}
 
 
@@ -59,11 +59,11 @@ def trial_of(lab: Lab, arm: IoArm) -> Trial[Cell]:
 
 def window(opened: Opened, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
     """One window recorded by the first of `recorders`, or by the emulator."""
-    lab, state = opened
+    lab, memo = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": recorders}}})
     trial = trial_of(lab, arm)
-    STUDY.prepare(trial, lab, state)
-    observed = STUDY.measure(trial, lab, state, Recorder())
+    STUDY.prepare(trial, lab, memo)
+    observed = STUDY.measure(trial, lab, memo, Recorder())
     (timing,) = observed.timings
     assert observed.reads is not None
     return timing, observed.reads
@@ -87,10 +87,10 @@ def test_past_the_page_cache_the_emulators_log_holds_every_read_that_the_server_
 
 @pytest.mark.parametrize("recorder", [bpftrace.NAME, strace_reads.NAME])
 def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(opened: Opened, recorder: str) -> None:
-    lab, state = opened
+    lab, memo = opened
     lab.waiting = True
-    if choose_recorder(lab, [recorder], state.obstacles) != recorder:
-        pytest.skip(str(state.obstacles[recorder]))
+    if choose_recorder(lab, [recorder], memo.obstacles) != recorder:
+        pytest.skip(str(memo.obstacles[recorder]))
     timing, reads = window(opened, IoArm.BUFFERED, (recorder,))
     assert "conservation" not in timing.flags
     assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
@@ -106,11 +106,11 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(ope
 
 def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
-    with opened_lab(workspace / "read-latency-15", "15.0") as (lab, state):
+    with opened_lab(workspace / "read-latency-15", "15.0") as (lab, memo):
         lab.waiting = True
-        if choose_recorder(lab, [strace_reads.NAME], state.obstacles) != strace_reads.NAME:
-            pytest.skip(str(state.obstacles[strace_reads.NAME]))
-        timing, reads = window((lab, state), IoArm.BUFFERED, (strace_reads.NAME,))
+        if choose_recorder(lab, [strace_reads.NAME], memo.obstacles) != strace_reads.NAME:
+            pytest.skip(str(memo.obstacles[strace_reads.NAME]))
+        timing, reads = window((lab, memo), IoArm.BUFFERED, (strace_reads.NAME,))
         assert lab.cluster.server_version.startswith("15.")
         assert "conservation" not in timing.flags
         assert reads.height > 50
@@ -120,11 +120,11 @@ def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debia
 
 
 def test_the_single_reads_are_kept_with_the_run(opened: Opened, tmp_path: Path) -> None:
-    lab, state = opened
+    lab, memo = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": ()}}})
     trial = trial_of(lab, IoArm.BUFFERED)
-    STUDY.prepare(trial, lab, state)
-    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, state, tmp_path, traces=tmp_path)
+    STUDY.prepare(trial, lab, memo)
+    (timing,) = observe(STUDY, Turn(0, 3, trial), lab, memo, tmp_path, traces=tmp_path)
     (file,) = read_files(tmp_path)
     kept = pl.read_parquet(file, hive_partitioning=False)
     assert dict(kept.schema) == TABLE

@@ -14,7 +14,7 @@ from tierwise.bench.accounting import TRACED, by_relation, with_traced_times
 from tierwise.bench.recording import Span, Straced, waited_for, with_host_time
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import CacheState
+from tierwise.core.words import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.directory import Directory
 from tierwise.timings.schema import RelationIo, Timing
@@ -102,7 +102,7 @@ def test_the_requests_of_a_relation_are_named_with_their_pages_over_all_segments
     calls = [("16400", 8192), ("16400.1", 8192), ("16400_vm", 0), ("16401", 16384)]
     recorder._transfers = [strace.Transfer("read", main.parent / name, offset, PAGE_BYTES, 0.25) for name, offset in calls]
     recorder._transfers.append(strace.Transfer("read", tmp_path / "catalogue", 0, PAGE_BYTES))
-    recorder.note(Span(CacheState.COLD, 0.0, 1.0, 0.4), {"census": main})
+    recorder.note(Span(Cache.COLD, 0.0, 1.0, 0.4), {"census": main})
     trace = recorder.observed().trace
     assert dict(trace.schema) == TRACE
     assert trace.select("operation", "relation", "page", "relation_pages", "after").rows() == [
@@ -119,7 +119,7 @@ def test_the_requests_of_a_relation_are_named_with_their_pages_over_all_segments
 def test_what_nothing_counts_gets_its_time_from_strace_or_says_why_not() -> None:
     counted = RelationIo("pob", "index", "hdd", 0, 2, 0.02, "the emulator's log")
     uncounted = RelationIo("census", "table", "ssd", 0, 1)
-    timing = Timing({}, CacheState.COLD, "q", datetime(2026, 1, 1, tzinfo=UTC), 1.0, relation_io=(counted, uncounted))
+    timing = Timing({}, Cache.COLD, "q", datetime(2026, 1, 1, tzinfo=UTC), 1.0, relation_io=(counted, uncounted))
     requests = [{"operation": "read", "relation": name, "traced_s": 0.5} for name in ("census", "census_vm", "pob")]
     query = pl.DataFrame([*requests, {"operation": "end"}], schema=TRACE)
     (traced,) = with_traced_times([timing], [query], None)

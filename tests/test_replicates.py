@@ -18,7 +18,7 @@ from tierwise.bench.retry import begin_retry
 from tierwise.bench.study import Cell, Trial
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import load_pair
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
 from tierwise.timings.replicates import PREDICTIONS, joined
@@ -76,7 +76,7 @@ def timing(trial: Trial[Cell], flags: tuple[str, ...]) -> Timing:
     io = TierIo(next(iter(trial.tiers)), Substrate.EMULATED, "disk", 1, 8192, 0, 0, 0.001, 0.001)
     return Timing(
         cell=trial.coordinates,
-        cache=CacheState.NONE,
+        cache=Cache.NONE,
         operation="select 1",
         started_at=STARTED,
         elapsed_s=0.001,

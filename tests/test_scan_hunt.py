@@ -10,11 +10,11 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import GB, PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
-from tierwise.studies.survey_arrays.measuring.hunt import IDEAL, OURS, Hunt, Query, arms, published_size
+from tierwise.studies.survey_arrays.measuring.hunt import IDEAL, OURS, Hunt, Query, published_size, ways
 
 TABLE_BYTES = 140 * GB
-SCAN = Query("non_indexed", "printed", scanned=True, heap_blocks=TABLE_BYTES / PAGE_BYTES, index_blocks=3, rows=4e6)
-FEW = Query("indexed", "printed", scanned=False, heap_blocks=200_000, index_blocks=30_000, rows=4e6)
+SCAN = Query("non_indexed", "printed", scanned=True, heap_pages=TABLE_BYTES / PAGE_BYTES, index_pages=3, rows=4e6)
+FEW = Query("indexed", "printed", scanned=False, heap_pages=200_000, index_pages=30_000, rows=4e6)
 
 
 def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> list[dict[str, Any]]:
@@ -25,7 +25,7 @@ def simulated(pair: str, *queries: Query, table_bytes: float = TABLE_BYTES) -> l
 
 def test_every_way_is_told_for_every_query_and_subsystem() -> None:
     found = simulated("source-h", SCAN, FEW)
-    assert len(found) == 2 * len(list(arms(SCAN, TABLE_BYTES)))
+    assert len(found) == 2 * len(list(ways(SCAN, TABLE_BYTES)))
     assert [one["arm"] for one in found if not one["hunted"]] == [OURS, IDEAL] * 2
     assert all(len(values) == 2 and min(values) > 0 for one in found for values in one["seconds"].values())
     assert {tuple(one["seconds"]) for one in found} == {("hdd", "hdd_raid0", "ssd", "ssd_raid5")}
@@ -38,8 +38,8 @@ def test_what_does_not_depend_on_the_query_is_the_same_for_both() -> None:
 
 
 def test_a_way_changes_one_thing_of_the_ideal() -> None:
-    (ideal,) = next(readings for name, readings in arms(SCAN, TABLE_BYTES) if name == IDEAL)
-    for name, readings in arms(SCAN, TABLE_BYTES):
+    (ideal,) = next(readings for name, readings in ways(SCAN, TABLE_BYTES) if name == IDEAL)
+    for name, readings in ways(SCAN, TABLE_BYTES):
         if name in {OURS, IDEAL} or name.startswith("a lookup"):
             continue
         (reading,) = readings

@@ -19,7 +19,7 @@ from tierwise.cli import app
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 from tierwise.simulate.scan import prediction
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
 from tierwise.simulate.scan.read_ahead import CachedFile, OpenFile, Run
@@ -91,9 +91,9 @@ def blocks_read(conn: Connection, table: str, scan: Table, method: ScanMethod) -
     (plan,) = conn.execute(f"EXPLAIN (FORMAT JSON) {query}").fetchone() or ([],)
     node = plan[0]["Plan"]["Plans"][0]["Node Type"]
     assert node == {"sequential": "Seq Scan", "index": "Index Scan", "bitmap": "Bitmap Heap Scan"}[method]
-    with BlockCounter(conn, [table]) as counter:
+    with PageCounter(conn, [table]) as counter:
         conn.execute(query)
-    return counter.blocks[table].reads
+    return counter.pages[table].reads
 
 
 @pytest.mark.parametrize("percent", [100, 99, 90, 0])

@@ -12,7 +12,7 @@ from tierwise.core.words import IoArm
 from tierwise.postgres import pgbench
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 from tierwise.simulate.transactions import INDEX, TABLE, Load, Recorded, Rows, record
 
 SCALE, CLIENTS, WRITES = 5, 4, 0.5
@@ -58,7 +58,7 @@ def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_st
         (index_pages,) = conn.execute("SELECT pg_relation_size('pgbench_accounts_pkey') / 8192").fetchall()[0]
         (table_pages,) = conn.execute("SELECT pg_relation_size('pgbench_accounts') / 8192").fetchall()[0]
         before = updates(conn)
-        with BlockCounter(conn, ["pgbench_accounts", "pgbench_accounts_pkey"]) as counter:
+        with PageCounter(conn, ["pgbench_accounts", "pgbench_accounts_pkey"]) as counter:
             with pgbench.Load(aged, pgbench.Mix(WRITES, 0.0), clients=CLIENTS, seed=1, scale=SCALE) as load:
                 until_s = time.monotonic() + LONGEST_S
                 while updates(conn)[0] - before[0] < UPDATES and time.monotonic() < until_s:
@@ -74,7 +74,7 @@ def test_reads_of_table_and_index_are_the_servers_and_so_are_the_updates_that_st
     assert rows.table_pages == table_pages
     found = [simulated(rows, count, seed, other_pages) for seed in SEEDS]
     for name, relation in ((INDEX, "pgbench_accounts_pkey"), (TABLE, "pgbench_accounts")):
-        share = counter.blocks[relation].reads / count
+        share = counter.pages[relation].reads / count
         tolerance = BIAS + DEVIATIONS * math.sqrt((1 + 1 / len(SEEDS)) * (1 - share) / (share * count))
         assert fmean(one.reads[name] for one in found) / count == pytest.approx(share, rel=tolerance), relation
     chance = math.sqrt(0.02 / made)  # one row in 61 lies in a full page

@@ -90,10 +90,10 @@ def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_p
         there = {io["relation"] for io in row["relation_io"] if io["tier"] == "ssd_raid5"}
         assert there == set(survey_placement.PLACEMENTS[cell["placement"]])
     (facts,) = (record.facts for record in manifest.studies)
-    touched = facts["touched"]
-    assert touched["join_single"]["detection"] * 8192 == facts["size_bytes"]["detection"]
-    assert touched["light_curves"]["bestmatch_pkey"] > 0
-    assert touched["join_several"]["mergelog_pkey"] > 0
+    cold_pages = facts["touched"]
+    assert cold_pages["join_single"]["detection"] * 8192 == facts["size_bytes"]["detection"]
+    assert cold_pages["light_curves"]["bestmatch_pkey"] > 0
+    assert cold_pages["join_several"]["mergelog_pkey"] > 0
     assert sum(facts["io_share"]["join_single"].values()) == pytest.approx(1.0)
     assert set(facts["light_curves"]) == set(survey_placement.PLACEMENTS)
     per_curve = rows.filter(pl.col("operation").str.contains("ra BETWEEN") & pl.col("operation").str.contains("BestMatch"))["result_rows"]

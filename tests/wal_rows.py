@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from rows import STARTED
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.schema import Origin, TierIo, Timing, frame
 
 RUN_ID: Final = "20260102-030405-abcd"
@@ -67,7 +67,7 @@ def _windows(
         files = {"wal": {"tier": wal, "writes": flushes, "write_bytes": 8192 * flushes, "flushes": flushes}}
         timing = Timing(
             cell={**cell, "phase": "commits"},
-            cache=CacheState.NONE,
+            cache=Cache.NONE,
             operation="update",
             started_at=STARTED,
             elapsed_s=WINDOW_S,

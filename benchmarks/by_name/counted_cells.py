@@ -55,7 +55,7 @@ class Opened(NamedTuple):
 
     study: Study[Any, Any]
     lab: Lab
-    state: Any
+    memo: Any
 
 
 @contextmanager
@@ -70,8 +70,8 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
     with exclusive_workspace() as workspace:
         work: Path = workspace / f"counted-time-{name}"
         try:
-            with open_lab(study, pair, inputs, work, seed=seed) as (lab, state):
-                yield Opened(study, lab, state)
+            with open_lab(study, pair, inputs, work, seed=seed) as (lab, memo):
+                yield Opened(study, lab, memo)
         finally:
             reclaim.discard(work)
 
@@ -137,19 +137,19 @@ def repeat(
     The sides of a repetition begin with platters that stand alike; each repetition draws them anew, unless `same_platters`.
     It ends before its time when there is `enough`, asked after each round of a preparation's trials.
     """
-    study, lab, state = there
+    study, lab, memo = there
     found, frames = Measured(pl.DataFrame()), list[pl.DataFrame]()
     progress = Progress(f"{study.name}: {', '.join(sides)}", repetitions * len(trials) * len(sides))
     for _, group in groupby(sorted(trials, key=lambda trial: (trial.preparation, trial.key)), key=lambda trial: trial.preparation):
         placed = list(group)
-        study.prepare(placed[0], lab, state)
+        study.prepare(placed[0], lab, memo)
         for block in range(repetitions):
             random.Random(f"{seed}/{block}").shuffle(placed)
             for trial, (name, side) in ((trial, each) for trial in placed for each in turned(list(sides.items()), block)):
                 lab.origin_s = random.Random(f"{seed}/{0 if same_platters else block}/{trial.key}").random()
                 watch = Watch()
                 with Sleeper() as sleeper, side(lab):
-                    timings = study.measure(trial, lab, state, Recorder()).timings
+                    timings = study.measure(trial, lab, memo, Recorder()).timings
                 key = (name, trial.key, block)
                 found.machines[key], found.late_s[key] = watch.found(), sleeper.late_s
                 origin = Origin(name, study.name, lab.pair.name, trial.substrate(lab.pair), trial.arm, trial.key, block, len(frames))

@@ -58,8 +58,8 @@ def windows(placements: Sequence[str], *, sides: Sequence[str], repetitions: int
 
 
 def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
-    study, lab, state = there
-    study.prepare(trial, lab, state)
+    study, lab, memo = there
+    study.prepare(trial, lab, memo)
     assert lab.daemon is not None
     daemon = psutil.Process(lab.daemon.pid)
     watch: Watch | None = None
@@ -78,7 +78,7 @@ def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
     lab.sleep = sleep  # type: ignore[method-assign]
     try:
         with Sleeper() as sleeper, waited(lab) if side == "waited" else nullcontext():
-            rows = study.measure(trial, lab, state, Recorder()).timings
+            rows = study.measure(trial, lab, memo, Recorder()).timings
     finally:
         del lab.sleep
     return PgbenchWindow(

@@ -33,7 +33,7 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cold import warm_catalogues
 from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 from tierwise.postgres.workspace import server_account
 from tierwise.simulate.scan.methods import LEAF_ROWS
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
@@ -331,7 +331,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
             tier.daemon.count_several(bench.group.folders, processors=PROCESSORS, origin_s=0.0)
             tier.delays(True)
             tier.reset_io()
-            with BlockCounter(conn, [name]) as counter:
+            with PageCounter(conn, [name]) as counter:
                 begun = tier.daemon.time()
                 used_s = session_s(conn, query)
                 ended = tier.daemon.time()
@@ -344,7 +344,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
     return Cell(
         str(method),
         asdict(Table(*bench.tables[number], selectivity)),
-        counter.blocks[name].reads,
+        counter.pages[name].reads,
         ended.now_s - begun.now_s,
         ended.jumped_s - begun.jumped_s,
         used_s,

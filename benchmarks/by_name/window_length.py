@@ -36,11 +36,11 @@ def lengthened(profile: Profile, factor: int) -> Profile:
     return profile.model_copy(update={"studies": {**profile.studies, NAME: {**grid, "window_s": window_s}}})
 
 
-def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, state: Any, profile: Profile) -> float:
+def tps(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, memo: Any, profile: Profile) -> float:
     """Transactions a counted second in one window."""
-    study.prepare(trial, lab, state)
+    study.prepare(trial, lab, memo)
     lab.profile = profile
-    rows = study.measure(trial, lab, state, Recorder()).timings
+    rows = study.measure(trial, lab, memo, Recorder()).timings
     return sum(row.result_rows or 0 for row in rows) / sum(row.elapsed_s for row in rows)
 
 
@@ -57,13 +57,13 @@ def main() -> None:
     with ExitStack() as held:
         work = Path(held.enter_context(TemporaryDirectory(prefix="bench-windows-", dir=held.enter_context(exclusive_workspace()))))
         work.chmod(0o755)  # the server's account must pass
-        lab, state = held.enter_context(open_lab(study, pair, inputs, work / "lab", seed=inputs.seed))
+        lab, memo = held.enter_context(open_lab(study, pair, inputs, work / "lab", seed=inputs.seed))
         for block in range(blocks):
             for place, (name, trial) in enumerate(trials.items()):
                 for factor in list(profiles)[:: 1 if (block + place) % 2 else -1]:
                     lab.origin_s = float(block)
                     lab.seed = inputs.seed + 100 * block
-                    found[name, factor].append(tps(study, trial, lab, state, profiles[factor]))
+                    found[name, factor].append(tps(study, trial, lab, memo, profiles[factor]))
                     print(f"block {block + 1}, {name}, {factor} times: {found[name, factor][-1]:.1f} tps", flush=True)
     after = psutil.cpu_times()
     steal = (after.steal - before.steal) / (sum(after) - sum(before))

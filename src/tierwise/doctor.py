@@ -52,7 +52,7 @@ class Finding:
 
 
 def examine() -> list[Finding]:
-    """Everything that `make report`, the tests and the optional recorders use, in the order in which it is needed.
+    """Examine everything that `make report`, the tests and the optional recorders use, in the order in which it is needed.
 
     The work folder is made where it is absent, as a run would do it; nothing else is written.
     """

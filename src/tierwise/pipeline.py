@@ -56,7 +56,7 @@ class Asked:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The options as the notebooks have them."""
+        """Return the options as the notebooks have them."""
         return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
 
     def inputs(self) -> Inputs:
@@ -69,7 +69,7 @@ KERNELS: Final = 2
 
 
 def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
-    """Measure what is missing, then render; the folder of the built site. The last lines told are the claims, decided and open.
+    """Measure what is missing, then render, and return the folder of the built site. The last lines told are the claims, decided and open.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
@@ -124,7 +124,7 @@ def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
 
 @contextmanager
 def runs_in(folder: Path) -> Iterator[None]:
-    """While open, runs are those in `folder`, which is ``data/reference`` for the run that ships; notebook kernels see the same."""
+    """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
     before = os.environ.get("TIERWISE_RAW")
     os.environ["TIERWISE_RAW"] = str(folder)
     try:

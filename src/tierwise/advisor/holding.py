@@ -29,7 +29,7 @@ class Money(Strict):
 
 
 def shares(workload: Workload, name: str) -> dict[str, float]:
-    """Tier -> the share of the bytes of tables and indexes that the placement `name` has there."""
+    """Return tier -> the share of the bytes of tables and indexes that the placement `name` has there."""
     placement = fixed(workload)[name]
     kept = [relation for relation in workload.relations if relation.relation_class is not RelationClass.WAL]
     whole = sum(relation.size_bytes for relation in kept)
@@ -55,7 +55,7 @@ def bands(device: str) -> dict[str, tuple[float, float, str]]:
 
 
 def band_factors(workload: Workload, placement: Placement) -> tuple[float, float]:
-    """Least and greatest factor by which the share of a job's time that `placement` leaves, of that with everything on the slow tier, moves
+    """Return least and greatest factor by which the share of a job's time that `placement` leaves, of that with all on the slow tier, moves
     with the devices of the run: each parameter that has a band at either end, over all in the middle (simulated)."""
     at = {tier: {end: _service_s(workload, tier, end) for end in (None, True, False)} for tier in TIERS}
 

@@ -48,7 +48,7 @@ class Times:
 
     @property
     def mean_s(self) -> float:
-        """Geometric mean of what is there; a plan tells it only where `enough` repeats stand behind it, or one by design."""
+        """Return the geometric mean of what is there; a plan tells it only where `enough` repeats stand behind it, or one by design."""
         return geometric_mean(self.by_block.values())
 
     def as_one(self) -> "Times":
@@ -89,7 +89,7 @@ class MovePlan(Strict):
 
     @property
     def whole_jobs(self) -> int | None:
-        """The first number of jobs after which the move has paid."""
+        """Return the first number of jobs after which the move has paid."""
         return None if self.break_even_jobs is None else ceil(self.break_even_jobs)
 
 
@@ -112,7 +112,7 @@ def plan_move(
     jobs: int = 1,
     remarks: Sequence[str] = (),
 ) -> MovePlan:
-    """Break-even and verdict from the times of the move and of a job on either placement, of the same block each.
+    """Reckon break-even and verdict from the times of the move and of a job on either placement, of the same block each.
 
     Each of the four has the same blocks, or one value for all. Where each has one value, the break-even rests by design on those.
     """
@@ -210,7 +210,8 @@ def move_of(
 def move_of_size(
     size_gib: float, job_s: tuple[float, float] | None, relations: Sequence[str], *, hdd: str, ssd: str, jobs: int, way: Way
 ) -> MovePlan:
-    """The plan for data that no run knows, of `size_gib`, between two devices of ``data/devices``; all times from models but `job_s`.
+    """Reckon the plan for data that no run knows, of `size_gib`, between two devices of ``data/devices``; all times from models but
+    `job_s`.
 
     Raises:
         InputError: a device or the job's times are not given, relations are, or the size is not above zero.

@@ -47,7 +47,7 @@ class Problem:
 
     @property
     def tiers(self) -> list[str]:
-        """The tiers, in the order of `devices_bytes`."""
+        """Return the tiers, in the order of `devices_bytes`."""
         return list(self.devices_bytes)
 
     def time_s(self, placement: Placement) -> float:
@@ -69,7 +69,7 @@ class Problem:
         return sum(share * self.prices[tier] for tier, share in self.devices(placement).items())
 
     def fits(self, placement: Placement) -> bool:
-        """Every tier has room."""
+        """Return whether every tier has room for what `placement` puts there."""
         return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:

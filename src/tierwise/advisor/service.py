@@ -43,11 +43,11 @@ class Requests(Protocol):
 
     @property
     def basis(self) -> str:
-        """How the order of the requests is known, or what is assumed of it."""
+        """Return how the order of the requests is known, or what is assumed of it."""
 
     @property
     def number(self) -> float:
-        """The requests that one job makes, a number that may have a fraction."""
+        """Return the requests that one job makes, a number that may have a fraction."""
 
     def service_s(self, build: Build, size_bytes: int) -> float:
         """Return seconds that they take on the device of `build`, from which nothing else is asked."""

@@ -30,12 +30,12 @@ class Strategy:
 
     @property
     def cost_per_iops(self) -> float | None:
-        """Money a year for a random read a second that the devices could serve, whatever the job asks of them."""
+        """Return the money a year for a random read a second that the devices could serve, whatever the job asks of them."""
         return None if self.cost_a_year is None or not self.iops else self.cost_a_year / self.iops
 
     @property
     def cost_per_million(self) -> float | None:
-        """Money for a million jobs, one after the other."""
+        """Return the money for a million jobs, one after the other."""
         return None if self.cost_a_year is None or self.job_s.value is None else self.cost_a_year * self.job_s.value / SECONDS_A_YEAR * 1e6
 
 
@@ -55,7 +55,7 @@ def strategies_of(workload: Workload, book: Book) -> list[Strategy]:
 
 
 def rank(strategies: Sequence[Strategy], value: Callable[[Strategy], float | None]) -> dict[str, int]:
-    """Place of each strategy by `value`, the least first; equal values share a place, and one without a value has none."""
+    """Rank the strategies by `value`, the least first; equal values share a place, and one without a value has none."""
     values = {strategy.name: known for strategy in strategies if (known := value(strategy)) is not None}
     return {name: 1 + sum(other < known for other in values.values()) for name, known in values.items()}
 

@@ -83,7 +83,7 @@ class Workload:
     left_out: tuple[str, ...] = ()
 
     def device(self, tier: str, name: str | None = None, *, seed: int = SEED) -> Build:
-        """Makes new devices as the run's tier has them; `name`: this device of ``data/devices`` in its place.
+        """Return what makes new devices as the run's tier has them, or in their place the device `name` of ``data/devices``.
 
         Raises:
             MissingError: the tier is a real directory, of which there is no model.
@@ -102,7 +102,7 @@ class Workload:
 
 
 def read_workload(raw: Path, *, run_id: str = "", study: str = "", pair: str = "", name: str = "") -> Workload:
-    """The workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
+    """Read the workload of a study in the run `run_id`, which is named as `find_run` takes it; what is empty is chosen: the newest complete
     run, the first study, pair and workload with rows.
 
     Raises:

@@ -44,13 +44,13 @@ class Bounds(Strict):
         return self
 
     def contain(self, low: float, high: float) -> bool:
-        """The whole interval lies inside."""
+        """Return whether the whole interval from `low` to `high` lies inside the bounds."""
         if self.strict:
             return (self.lower is None or low > self.lower) and (self.upper is None or high < self.upper)
         return (self.lower is None or low >= self.lower) and (self.upper is None or high <= self.upper)
 
     def exclude(self, low: float, high: float) -> bool:
-        """The whole interval lies outside, on one side."""
+        """Return whether the whole interval from `low` to `high` lies outside the bounds, on one side."""
         return (self.lower is not None and high < self.lower) or (self.upper is not None and low > self.upper)
 
     def moved(self, exponent: float) -> Self:
@@ -136,7 +136,7 @@ class Claim(Strict):
 
     @property
     def source(self) -> str:
-        """Letter of the source."""
+        """Return the letter of the source."""
         return self.id[0]
 
     @model_validator(mode="after")

@@ -53,7 +53,7 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
 def reads_of(
     connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has one."""
+    """Return case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has one."""
     views = {name for (name,) in connection.execute("select view_name from duckdb_views()").fetchall()}
     return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}_through" in views}
 
@@ -71,7 +71,7 @@ def facts_of(manifest: Manifest, facts: Facts, pair: str) -> Any | None:
 
 
 def fitted_claims(record: object) -> set[str]:
-    """Ids of the claims whose values went into a parameter (``fitted_on``) of a pair's devices, at any depth."""
+    """Return the ids of the claims whose values went into a parameter (``fitted_on``) of a pair's devices, at any depth."""
     if isinstance(record, dict):
         named = set(_CLAIM_ID.findall(str(record.get("fitted_on") or "")))
         return named.union(*map(fitted_claims, record.values()))
@@ -90,7 +90,7 @@ def _case_reads(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, ar
 
 
 def selected(case: Case, variant: str | None) -> dict[str, str]:
-    """Column -> word of the rows of `case`, those of `variant` in its study's view if one is asked for."""
+    """Return column -> word, by which the rows of `case` are chosen, those of `variant` in its study's view if one is asked for."""
     return {**case.select, VARIANT: variant} if variant is not None and VARIANT in case.select else case.select
 
 

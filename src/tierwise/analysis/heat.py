@@ -36,7 +36,7 @@ class Record:
     stretch_how: str
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
-        """Relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
+        """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
         known: dict[str, Any] = self.facts.get("size_bytes") or {}
         sizes = dict(known.get(data_set) or {}) if data_set else dict(known)
         wal = _SIZE.fullmatch(self.settings.get("max_wal_size", ""))
@@ -61,7 +61,7 @@ def every() -> str:
 
 
 def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
-    """Pairs on which the run of `connection` has rows of `study`."""
+    """Return the pairs on which the run of `connection` has rows of `study`."""
     return [pair for (pair,) in connection.execute("select distinct pair from timings where study = ? order by pair", [study]).fetchall()]
 
 

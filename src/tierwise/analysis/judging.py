@@ -59,7 +59,7 @@ class Ruling(Strict):
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property
     def verdict_text(self) -> str:
-        """The verdict in words: where it is undecided with why and what would decide it, else with its conditions."""
+        """Return the verdict in words: where it is undecided with why and what would decide it, else with its conditions."""
         aside = f"{self.reason}; needs {self.cure}" if self.verdict is Verdict.UNDECIDED else ", ".join(self.conditions)
         return f"{self.verdict} ({aside})" if aside else str(self.verdict)
 
@@ -185,7 +185,8 @@ def judge_cases(claim: Claim, on: Grounds) -> Judgement:
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:
-    """What the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's argument."""
+    """Report what the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's
+    argument."""
     if on.rows is not None and claim.facts is None:
         return Judgement(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
     if claim.facts is None:

@@ -36,7 +36,7 @@ class Verdict(Enum):
 
     @property
     def mark(self) -> str:
-        """What the report sets in bold."""
+        """Return what the report sets in bold."""
         return {Verdict.MIXED: "no verdict", Verdict.INPUT: "not testable"}.get(self, self.value)
 
     def __str__(self) -> str:
@@ -82,12 +82,12 @@ class CaseVerdict(Strict):
 
     @property
     def flat(self) -> bool:
-        """Whether the interval has no width."""
+        """Return whether the interval has no width."""
         return self.as_estimate.flat
 
     @property
     def as_estimate(self) -> Estimate:
-        """What was estimated, without what it is held against."""
+        """Return what was estimated, without what it is held against."""
         return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 

@@ -15,7 +15,7 @@ REFERENCE: Final = "reference"
 
 
 def newest_run(raw: Path) -> str | None:
-    """Id of the complete run that was finished last; where none is complete, of the partial one; or `None`.
+    """Return the id of the complete run that was finished last, or of the partial one where none is complete; `None` without a run.
 
     A run of some of a study's trials is none of them.
     """

@@ -50,7 +50,7 @@ class Estimate:
 
     @property
     def flat(self) -> bool:
-        """Whether the interval has no width: the repeats are one value, which says nothing of how much another repeat would differ."""
+        """Return whether the interval has no width: the repeats are one value, which tells nothing of another repeat."""
         return self.low is not None and self.high is not None and math.isclose(self.low, self.high, rel_tol=1e-9)
 
     def p_value(self, limit: float) -> float | None:
@@ -65,12 +65,12 @@ class Estimate:
 
     @property
     def scope(self) -> Scope:
-        """What the interval speaks of."""
+        """Return what the interval speaks of."""
         return scope_of(self.runs)
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), or `None` where there is no interval."""
+        """Return (low, high), or `None` where there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -137,5 +137,5 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:
-    """Ratio by block, of the blocks that both have."""
+    """Return the ratio of the two by block, of the blocks that both have."""
     return {block: numerator[block] / denominator[block] for block in sorted(numerator.keys() & denominator.keys())}

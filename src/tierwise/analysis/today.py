@@ -46,7 +46,7 @@ class Today(Strict):
 
     @property
     def nearest(self) -> CaseToday:
-        """The case in which the placement makes the least difference; one without an estimate comes first."""
+        """Return the case in which the placement makes the least difference; one without an estimate comes first."""
         return min(self.cases, key=lambda case: 0.0 if case.estimate is None else max(case.estimate, 1 / case.estimate))
 
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from tierwise.bench.recording import FORKS, MainFiles, file_names, relation_file
 from tierwise.core.words import Substrate
-from tierwise.postgres.statistics import BlockCount
+from tierwise.postgres.statistics import PageCount
 from tierwise.tiers.tier import FileIo, Tier
 from tierwise.timings.schema import RelationIo, TierIo, Timing
 from tierwise.timings.traces import END
@@ -43,9 +43,10 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
 
 
 def relation_io(
-    blocks: Iterable[BlockCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
+    pages: Iterable[PageCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
 ) -> tuple[RelationIo, ...]:
-    """Pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by tier)."""
+    """Return the pages of each relation, and the intended times of the requests for its files where its tier counts by file (`files`, by
+    tier)."""
     names = file_names(main_files)
     intended_s: dict[str, float] = defaultdict(float)
     for tier, counted in files.items():
@@ -53,14 +54,14 @@ def relation_io(
             intended_s[relation_file(tiers[tier].directory.resolve() / path, names).relation] += io.intended_s
     return tuple(
         RelationIo(
-            block.relation,
-            str(block.relation_class),
-            block.tier,
-            block.hits,
-            block.reads,
-            *((intended_s[block.relation], EMULATED) if files.get(block.tier) is not None else (None, UNCOUNTED)),
+            count.relation,
+            str(count.relation_class),
+            count.tier,
+            count.hits,
+            count.reads,
+            *((intended_s[count.relation], EMULATED) if files.get(count.tier) is not None else (None, UNCOUNTED)),
         )
-        for block in blocks
+        for count in pages
     )
 
 

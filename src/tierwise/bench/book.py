@@ -31,7 +31,7 @@ class Book:
 
     @property
     def calibrations(self) -> Calibrations:
-        """Figures of real disks that the run has."""
+        """Return the figures of real disks that the run has."""
         return load_manifest(self.folder).calibrations
 
     def keep_calibrations(self, figures: Mapping[str, Mapping[str, float]]) -> None:
@@ -40,7 +40,7 @@ class Book:
         update(manifest, calibrations={**manifest.calibrations, **figures}).save(self.folder)
 
     def blocks_added(self, study: str, pair: str) -> int:
-        """Blocks beyond the profile's."""
+        """Return how many blocks the run has beyond the profile's."""
         return load_manifest(self.folder).blocks_added(study, pair)
 
     def of(self, study: str, pair: str) -> StudyRecord | None:

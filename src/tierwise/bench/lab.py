@@ -20,7 +20,7 @@ from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
-from tierwise.core.words import CacheState, ClockKind, IoArm
+from tierwise.core.words import Cache, ClockKind, IoArm
 from tierwise.postgres import cold
 from tierwise.postgres.activity import log_position
 from tierwise.postgres.cluster import Cluster, Mode
@@ -28,7 +28,7 @@ from tierwise.postgres.cluster_files import make_anew
 from tierwise.postgres.loading import loading
 from tierwise.postgres.memory_limit import memory_limited
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 from tierwise.postgres.warming import warm_heap
 from tierwise.tiers import sleeps
 from tierwise.tiers.daemon import Daemon
@@ -156,7 +156,7 @@ class Lab:
     def serving(
         self, settings: Mapping[str, str], clock: ClockKind, *, stop: Mode = "fast", memory_bytes: int | None = None
     ) -> Iterator[Connection]:
-        """The server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
+        """Start the server that is measured, with `settings`, its processes where `clock` can count them; it is down again at the end.
 
         Whoever wants it cold has emptied the caches. What is still to be written when the server stops (`stop`) is in no result.
         `memory_bytes` limits all that it has, the page cache of its files included. Where it is to sleep before commits (`commit_delay`),
@@ -193,7 +193,8 @@ class Lab:
         recorder: Recorder,
         cached: Sequence[str] = (),
     ) -> Iterator[Session]:
-        """A server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up again.
+        """Start a server that holds nothing of `relations` but the heaps of `cached`: down, caches emptied and looked at over `files`, up
+        again.
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
@@ -230,7 +231,7 @@ class Lab:
         session: Session,
         statement: str,
         *,
-        cache: CacheState,
+        cache: Cache,
         cell: Mapping[str, str | int | float],
         expected: Mapping[str, int] | None = None,
         listing: bool = False,
@@ -248,7 +249,7 @@ class Lab:
         started_at = datetime.now(UTC)
         with (
             session.recorder.watching(session.connection.info.backend_pid),
-            BlockCounter(session.connection, session.relations) as counter,
+            PageCounter(session.connection, session.relations) as counter,
         ):
             logged = log_position(session.connection)
             begun = session.stopwatch.read()
@@ -272,15 +273,15 @@ class Lab:
             known = all(io.intended_s is not None for io in requests)
             flags = disturbed(elapsed_s, asked_s=asked_s, taken_s=taken_s, computed_s=parts.cpu_s if known else None)
         for table in session.cached:
-            if counter.blocks[table].reads:
-                raise EvidenceError(f"{table} was not cached any more: {counter.blocks[table].reads} blocks were read")
+            if counter.pages[table].reads:
+                raise EvidenceError(f"{table} was not cached any more: {counter.pages[table].reads} pages were read")
         written_bytes = log_position(session.connection) - logged
         if expected is not None:
             evidence = cold.ColdEvidence(
                 server_was_down=True,
                 resident_pages=session.resident_pages,
                 direct_io=session.direct_io,
-                misses={name: count.reads for name, count in counter.blocks.items()},
+                misses={name: count.reads for name, count in counter.pages.items()},
                 expected=dict(expected),
                 cached=session.cached,
             )
@@ -295,7 +296,7 @@ class Lab:
             started_at=started_at,
             elapsed_s=elapsed_s,
             result_rows=cursor.rowcount if listing else row[0] if row else None,
-            relation_io=relation_io(counter.blocks.values(), self.tiers, files, session.main_files),
+            relation_io=relation_io(counter.pages.values(), self.tiers, files, session.main_files),
             tier_io=requests,
             proof=proof,
             flags=flags,

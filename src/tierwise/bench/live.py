@@ -24,11 +24,11 @@ from tierwise.tiers.open import open_tier
 if TYPE_CHECKING:
     from tierwise.bench.book import Book
     from tierwise.bench.inputs import Inputs
-    from tierwise.bench.study import C, State, Study, Trial
+    from tierwise.bench.study import C, Memo, Study, Trial
 
 
 @contextmanager
-def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int) -> "Iterator[tuple[Lab, State]]":
+def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, *, seed: int) -> "Iterator[tuple[Lab, Memo]]":
     """Open a lab on `pair` with what `study` keeps in mind there: a server created, tiers mounted, everything drawn by `seed`.
 
     Server and mounts are gone at the end; the data stay for a resumed run.
@@ -37,8 +37,8 @@ def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path,
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, seed, work, cluster, sources=inputs.sources)
-    state = study.begin(lab)
-    lab.stretch = 1.0 / study.published_share(lab, state)
+    memo = study.begin(lab)
+    lab.stretch = 1.0 / study.published_share(lab, memo)
     with ExitStack() as stack:
         tiers = {}
         if pair.substrate is Substrate.EMULATED:
@@ -54,7 +54,7 @@ def open_lab(study: "Study[C, State]", pair: Pair, inputs: "Inputs", work: Path,
         stack.callback(cluster.stop)
         if not cluster.exists:
             lab.make_cluster(cluster)
-        yield lab, state
+        yield lab, memo
 
 
 def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book: "Book", work: Path) -> None:
@@ -63,9 +63,9 @@ def measure_on_pair(study: "Study[Any, Any]", pair: Pair, inputs: "Inputs", book
 
     @contextmanager
     def on_server(block: int, left: Sequence[Turn]) -> Iterator[OnServer]:  # noqa: ARG001 - opened for its facts as well
-        with open_lab(study, pair, inputs, work / str(block), seed=block_seed(inputs.seed, block)) as (lab, state):
+        with open_lab(study, pair, inputs, work / str(block), seed=block_seed(inputs.seed, block)) as (lab, memo):
             _calibrate(pair, lab, book)
-            yield OnServer(study, lab, state, [turn for turn in turns if turn.lab == block], book.folder)
+            yield OnServer(study, lab, memo, [turn for turn in turns if turn.lab == block], book.folder)
         mounts.discard(work / str(block))  # before the next one's data are loaded
 
     run_trials(study, pair, turns, book, on_server, how=str(pair.substrate))

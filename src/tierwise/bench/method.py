@@ -34,7 +34,7 @@ class Module(NamedTuple):
 
 
 def code_of(roots: Iterable[str]) -> dict[str, str]:
-    """Module, or file that one of them reads (from the checkout on) -> digest: all that the modules `roots` come to by imports.
+    """Return module, or file that one of them reads (from the checkout on) -> digest: all that the modules `roots` come to by imports.
 
     A string that is a module's name counts as its import, because a process is started so. What the registries of devices import of one
     kind is left out, unless `roots` has it.

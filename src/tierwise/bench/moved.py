@@ -16,7 +16,7 @@ from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 
 
 class TableLike(Protocol):
@@ -40,10 +40,10 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ColdPages:
     """What a statement did from empty caches, with memory for all that it read: pages by relation, and the nodes of its plan."""
 
-    blocks: dict[str, int]
+    pages: dict[str, int]
     nodes: tuple[str, ...]
 
 
@@ -100,12 +100,13 @@ def sizes_bytes(connection: Connection, relations: Sequence[str]) -> dict[str, i
 
 
 def planned_before(setup: Sequence[str], statement: str) -> tuple[str, ...]:
-    """`setup` of a session, and `statement` planned once in it. Planning reads a page of every index of a table, used or not; of a query
-    that was scaled down to some hundred pages, these would be a part that they are not of the published one."""
+    """Return the statements of `setup` of a session, and one that plans `statement` once in it. Planning reads a page of every index of a
+    table, used or not; of a query that was scaled down to some hundred pages, these would be a part that they are not of the published
+    one."""
     return (*setup, f"EXPLAIN {statement}")
 
 
-def touched(lab: Lab, relations: Sequence[str], statement: str, setup: Sequence[str]) -> Touched:
+def cold_pages(lab: Lab, relations: Sequence[str], statement: str, setup: Sequence[str]) -> ColdPages:
     """Run `statement` once on a server that has just been started, delays off, and count what it reads.
 
     Each distinct page is read once, because nothing leaves the memory meanwhile; a sequential scan, which goes through a small ring of
@@ -117,12 +118,12 @@ def touched(lab: Lab, relations: Sequence[str], statement: str, setup: Sequence[
     with lab.loading() as connection:
         for command in setup:
             connection.execute(sql.SQL(command))
-        with BlockCounter(connection, relations) as counter:
+        with PageCounter(connection, relations) as counter:
             connection.execute(sql.SQL(statement))
         nodes = tuple(planned(connection, statement).labels)
         pages = {name: size_bytes // PAGE_BYTES for name, size_bytes in sizes_bytes(connection, relations).items()}
-    blocks = {name: count.reads for name, count in counter.blocks.items()}
-    beyond = {name: (count, pages[name]) for name, count in blocks.items() if count > pages[name]}
+    read = {name: count.reads for name, count in counter.pages.items()}
+    beyond = {name: (count, pages[name]) for name, count in read.items() if count > pages[name]}
     if beyond:
-        raise EvidenceError(f"more blocks were read than there are, (read, there), by relation: {beyond}")
-    return Touched(blocks, nodes)
+        raise EvidenceError(f"more pages were read than there are, (read, there), by relation: {beyond}")
+    return ColdPages(read, nodes)

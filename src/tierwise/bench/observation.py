@@ -30,32 +30,32 @@ class OnServer:
     Traces are kept of the first block; those of another, whose data are others, go with its lab.
     """
 
-    def __init__(self, study: Study[Any, Any], lab: Lab, state: Any, turns: Sequence[Turn], run_folder: Path):
-        self._study, self._lab, self._state, self._turns, self._run_folder = study, lab, state, turns, run_folder
+    def __init__(self, study: Study[Any, Any], lab: Lab, memo: Any, turns: Sequence[Turn], run_folder: Path):
+        self._study, self._lab, self._memo, self._turns, self._run_folder = study, lab, memo, turns, run_folder
         self._traces = run_folder if turns[0].lab == 0 else lab.work
         self._prepared: str | None = None
 
     @property
     def settings(self) -> dict[str, str]:
-        """The settings that the server was started with last, by name."""
+        """Return the settings that the server was started with last, by name."""
         return self._lab.settings
 
     @property
     def server_version(self) -> str:
-        """The server's version, such as ``18.6``."""
+        """Return the server's version, such as ``18.6``."""
         return self._lab.cluster.server_version
 
     @property
     def datasets(self) -> list[DatasetLike]:
-        """What the study acquired."""
+        """Return the data sets that the study has acquired so far."""
         return list(self._lab.datasets.values())
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
-        """Prepare, where something else is prepared, and measure."""
+        """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
-            self._study.prepare(turn.trial, self._lab, self._state)
+            self._study.prepare(turn.trial, self._lab, self._memo)
             self._prepared = turn.trial.preparation
-        return observe(self._study, turn, self._lab, self._state, self._run_folder, traces=self._traces)
+        return observe(self._study, turn, self._lab, self._memo, self._run_folder, traces=self._traces)
 
     def substrate(self, turn: Turn, timings: Sequence[Timing]) -> Substrate:  # noqa: ARG002 - what was not touched was counted as well
         """Return the substrate of the tiers that the trial touches."""
@@ -65,13 +65,13 @@ class OnServer:
         """Return the study's own, of the data of the first block; what the complete rows tell; and what the traces of every block do."""
         trials = list({turn.trial.key: turn.trial for turn in self._turns if not turn.trial.waited}.values())
         own = rows.filter(pair=self._lab.pair.name)
-        said = {**self._study.describe(self._lab, self._state), "seek_stretch": self._lab.stretch} if before is None else before
+        said = {**self._study.describe(self._lab, self._memo), "seek_stretch": self._lab.stretch} if before is None else before
         predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].lab), self._traces)
         recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._lab, self._run_folder)
         return {**said, **self._study.summarise(own), **recorded, **joined(said.get(PREDICTIONS, ()), predictions)}
 
 
-def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:
+def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:
     """Measure the trial of `turn`; a trace that lies in `traces` already is not recorded again.
 
     On emulated tiers the trace is the emulator's log of this very execution. Else strace records an execution of its own, which
@@ -86,7 +86,7 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder
     lab.origin_s = random.Random(f"{lab.seed}/{turn.block}/{turn.trial.key}").random()
     key = TraceKey(study.name, lab.pair.name, turn.trial.key)
     if study.keeps != "trace":
-        observed = study.measure(turn.trial, lab, state, Recorder())
+        observed = study.measure(turn.trial, lab, memo, Recorder())
         if observed.transactions is not None:
             write_transactions(run_folder, key, turn.block, observed.transactions)
         if observed.reads is not None:
@@ -97,14 +97,14 @@ def observe(study: Study[Any, Any], turn: Turn, lab: Lab, state: Any, run_folder
     emulated = {name: tier for name, tier in tiers.items() if isinstance(tier, Emulated)}
     simulating = any(tier.substrate is Substrate.SIMULATED for tier in tiers.values())
     if known is None and emulated == tiers:
-        observed = study.measure(turn.trial, lab, state, EmulatorLog(emulated))
+        observed = study.measure(turn.trial, lab, memo, EmulatorLog(emulated))
         write_trace(traces, key, observed.trace)
         return observed.timings
     sequence = known
     obstacle = strace.obstacle() if known is None else None
     if known is None and (simulating or obstacle is None):
-        sequence = study.measure(turn.trial, lab, state, Straced(tiers)).trace
-    observed = study.measure(turn.trial, lab, state, Recorder())
+        sequence = study.measure(turn.trial, lab, memo, Straced(tiers)).trace
+    observed = study.measure(turn.trial, lab, memo, Recorder())
     if sequence is None:
         return with_traced_times(observed.timings, None, obstacle)
     queries = sequence.partition_by("step", maintain_order=True)

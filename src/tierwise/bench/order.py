@@ -30,7 +30,7 @@ class Turn:
 
     @property
     def lab(self) -> int:
-        """The block in whose lab it is executed: its own, but for a trial that is not replicated."""
+        """Return the block in whose lab the turn is executed: its own, but for a trial that is not replicated."""
         return self.block if self.trial.replicated else 0
 
 

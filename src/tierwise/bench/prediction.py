@@ -11,7 +11,7 @@ import polars as pl
 from tierwise.bench.lab import Lab
 from tierwise.bench.replaying import addresses, models, placed, trace_of
 from tierwise.bench.study import Cell, Study, Trial
-from tierwise.core.words import CacheState, Substrate
+from tierwise.core.words import Cache, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
 from tierwise.timings.replicates import Facts
@@ -54,7 +54,7 @@ def _predict(study: Study[Any, Any], trial: Trial[Cell], lab: Lab, rows: pl.Data
     where = {relation: placement.tiers.get(relation, tier) for relation, tier in placed(trace).items()}
     laid = addresses(own, where)
     found = []
-    for query in trace.filter(cache=str(CacheState.COLD)).partition_by("step", maintain_order=True):
+    for query in trace.filter(cache=str(Cache.COLD)).partition_by("step", maintain_order=True):
         scored = rows.filter(pl.col("flags").list.len() == 0, trial=placement.reference, step=query["step"][0])
         replays = {}
         for block, execution in _executions(query, scored).items():

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.units import GIB, PAGE_BYTES
-from tierwise.core.words import CacheState
+from tierwise.core.words import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import Tier
@@ -40,7 +40,7 @@ class RelationFile(NamedTuple):
 class Span(NamedTuple):
     """When a query ran (seconds of the monotonic clock), and how long of that the server waited for the storage."""
 
-    cache: CacheState
+    cache: Cache
     started_s: float
     ended_s: float
     storage_s: float
@@ -62,7 +62,7 @@ class Observed:
 
     @property
     def trace(self) -> pl.DataFrame:
-        """The recorded queries, one after the other."""
+        """Return the recorded queries, one after the other."""
         return pl.concat(self.queries)
 
 
@@ -79,11 +79,11 @@ class Recorder:
 
     @contextmanager
     def watching(self, pid: int) -> Iterator[None]:  # noqa: ARG002 - for those who look at the process
-        """Around each query of the server process `pid`."""
+        """Stand around each query of the server process `pid`."""
         yield
 
     def note(self, span: Span, main_files: MainFiles) -> None:  # noqa: ARG002 - for those who know files
-        """A query has been run."""
+        """Keep the span of a query that has been run."""
         self.spans.append(span)
 
 
@@ -158,9 +158,7 @@ def with_host_time(query: pl.DataFrame, span: Span) -> pl.DataFrame:
     return query.with_columns(think_s=pl.lit(host_s / len(query)))
 
 
-def _frame(
-    step: int, cache: CacheState, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles
-) -> pl.DataFrame:
+def _frame(step: int, cache: Cache, requests: list[dict[str, Any]], end: tuple[int | None, float], main_files: MainFiles) -> pl.DataFrame:
     """One query in `TRACE`'s columns; `requests` have path, tier and offset_bytes in place of relation and page."""
     names = file_names(main_files)
     pages = {relation: _pages(path) for relation, path in main_files.items()}
@@ -186,7 +184,7 @@ def relation_file(path: Path, names: Mapping[tuple[Path, str], str]) -> Relation
 
 
 def file_names(main_files: MainFiles) -> dict[tuple[Path, str], str]:
-    """Relation by folder and node of its files."""
+    """Return the relation by folder and node of its files."""
     return {(path.parent, path.name): relation for relation, path in main_files.items()}
 
 

@@ -27,7 +27,8 @@ def plan_retry(rows: pl.DataFrame) -> Retry:
 
 
 def begin_retry(folder: Path) -> Manifest:
-    """The manifest of the run in `folder`, with blocks added for what was rejected; as it is where that was done once, or nothing was.
+    """Return the manifest of the run in `folder` with blocks added for what was rejected; as it is where that was done once, or nothing
+    was.
 
     The run is no longer complete where there is something to measure.
     """

@@ -39,7 +39,7 @@ class Outlook:
 
     @property
     def lacking(self) -> list[str]:
-        """The studies that would be measured."""
+        """Return the studies that would be measured."""
         return [name for name in self.fingerprints if name not in self.rows]
 
 
@@ -69,7 +69,7 @@ def look_ahead(inputs: Inputs, *, fresh: bool = False, chosen: Mapping[str, str]
 
 
 def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None = None) -> Manifest:
-    """The run that `look_ahead` tells; a new one is written, and what it takes from which run, and measures anew and why, is told."""
+    """Begin the run that `look_ahead` tells: a new one is written, and what it takes from which run, and measures anew and why, is told."""
     outlook = look_ahead(inputs, fresh=fresh, chosen=chosen)
     if outlook.run is not None:
         return outlook.run

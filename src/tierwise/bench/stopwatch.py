@@ -50,11 +50,11 @@ class Stopwatch:
 
     @property
     def kind(self) -> ClockKind:
-        """The clock that the stopwatch goes by."""
+        """Return the clock that the stopwatch goes by."""
         return self._daemon.clock if self._daemon else ClockKind.WAITED
 
     def read(self) -> Reading:
-        """Now; exact while the processes do nothing."""
+        """Read the time of now, which is exact while the processes do nothing."""
         wall_s, pids = time.monotonic(), list(self._pids())
         counted = self._daemon is not None and self.kind is not ClockKind.WAITED
         clock = self._daemon.time() if self._daemon and counted else ClockParts(wall_s)
@@ -75,7 +75,7 @@ class Stopwatch:
 
 
 def cpu_s(pid: int) -> float:
-    """Processor time of the process `pid` so far."""
+    """Return the seconds of processor time of the process `pid` so far."""
     return time.clock_gettime(processor_clock(pid))
 
 
@@ -99,7 +99,7 @@ def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
 
 
 def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
-    """Processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
+    """Measure the seconds of processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
     pid, took_s = connection.info.backend_pid, []
     for _ in range(times):
         begun_s = cpu_s(pid)

@@ -23,13 +23,13 @@ class Cell:
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """The cell as keys and rows have it."""
+        """Return the cell as keys and rows have it: the names of its fields with their values."""
         named = ((one.name, getattr(self, one.name)) for one in fields(self))
         return {name: str(value) if isinstance(value, StrEnum) else value for name, value in named if value is not None}
 
     @property
     def key(self) -> str:
-        """The coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
+        """Return the coordinates of the cell in a line: ``arm=direct/index=ssd/start=FL/table=hdd``."""
         return key_of(self.coordinates)
 
 
@@ -40,7 +40,7 @@ def key_of(coordinates: Mapping[str, str | int | float]) -> str:
 
 C = TypeVar("C", bound=Cell)
 C_co = TypeVar("C_co", bound=Cell, covariant=True)
-State = TypeVar("State")
+Memo = TypeVar("Memo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +64,12 @@ class Trial(Generic[C_co]):
 
     @property
     def coordinates(self) -> dict[str, str | int | float]:
-        """What every row of the trial says of where it belongs."""
+        """Return what every row of the trial says of where it belongs."""
         return {**self.cell.coordinates, **({"clock": str(ClockKind.WAITED)} if self.waited else {})}
 
     @property
     def key(self) -> str:
-        """Unique within study and pair, and the same in every run."""
+        """Return the key of the trial, unique within study and pair, and the same in every run."""
         return key_of(self.coordinates)
 
     def also_waited(self) -> "Trial[C_co]":
@@ -105,7 +105,7 @@ def same_answers(rows: pl.DataFrame) -> None:
             raise EvidenceError(f"{operation[:80]!r} gave different numbers of rows on different placements: {sorted(found)}")
 
 
-def no_state(lab: "Lab") -> None:
+def no_memo(lab: "Lab") -> None:
     """Keep nothing in mind from one trial to the next."""
 
 
@@ -114,7 +114,7 @@ def no_facts(rows: pl.DataFrame) -> dict[str, Any]:  # noqa: ARG001 - a study wh
 
 
 @dataclass(frozen=True, slots=True)
-class Study(Generic[C, State]):
+class Study(Generic[C, Memo]):
     """One question from one source. It knows nothing of repeats, order, files or provenance: the bench owns these.
 
     `source` is the letter of the source, by which its pair is found; of a question that no source asked, the study's own name, which its
@@ -132,12 +132,12 @@ class Study(Generic[C, State]):
     name: str
     source: str
     question: str
-    begin: "Callable[[Lab], State]"
-    published_share: "Callable[[Lab, State], float]"
+    begin: "Callable[[Lab], Memo]"
+    published_share: "Callable[[Lab, Memo], float]"
     trials: Callable[[Profile, Pair], tuple[Trial[C], ...]]
-    prepare: "Callable[[Trial[C], Lab, State], None]"
-    measure: "Callable[[Trial[C], Lab, State, Recorder], Observed]"
-    describe: "Callable[[Lab, State], dict[str, Any]]"
+    prepare: "Callable[[Trial[C], Lab, Memo], None]"
+    measure: "Callable[[Trial[C], Lab, Memo, Recorder], Observed]"
+    describe: "Callable[[Lab, Memo], dict[str, Any]]"
     check: Callable[[pl.DataFrame], None] = field(default=no_check)
     placement: Callable[[Trial[C]], Placement | None] | None = None
     summarise: Callable[[pl.DataFrame], dict[str, Any]] = field(default=no_facts)

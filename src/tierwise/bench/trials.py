@@ -33,15 +33,15 @@ class Observer(Protocol):
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """The server's settings by name; empty without a server."""
+        """Return the server's settings by name, empty without a server."""
 
     @property
     def server_version(self) -> str:
-        """The server's version, such as ``18.6``; empty without a server."""
+        """Return the server's version, such as ``18.6``, empty without a server."""
 
     @property
     def datasets(self) -> "Sequence[DatasetLike]":
-        """The data sets that were loaded for the study."""
+        """Return the data sets that were loaded for the study."""
 
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Execute `turn` once, and return its timings."""

@@ -18,12 +18,12 @@ from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.lab import Lab
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
-from tierwise.core.words import CacheState, ClockKind
+from tierwise.core.words import Cache, ClockKind
 from tierwise.postgres.activity import activity_between, read_activity
 from tierwise.postgres.cold import main_files
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import BlockCount, BlockCounter
+from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import FileIo
 from tierwise.timings.schema import Parts, Timing
@@ -43,7 +43,7 @@ class Phase:
     started_at: datetime
     elapsed_s: float
     parts: Parts
-    blocks: Mapping[str, BlockCount]
+    pages: Mapping[str, PageCount]
     files: FileIos
     sequential: Mapping[str, Mapping[str, int]]  # tier -> file -> reads that begin where the one before them, of that file, ended
     flushes: Mapping[str, Mapping[str, int]]  # tier -> file -> requests to have its writes safe
@@ -81,10 +81,11 @@ class Window:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Time the next stretch, while open. The server's counts are up to a second late: busy sessions report theirs once a second."""
+        """Time the next stretch of the window, while open. The server's counts are up to a second late: busy sessions report theirs once a
+        second."""
         self._lab.hold(True)
         before = read_activity(self._connection)
-        with BlockCounter(self._connection, self._relations) as counter:
+        with PageCounter(self._connection, self._relations) as counter:
             for tier in self._lab.tiers.values():
                 tier.reset_io()
             begun, cpu = self._stopwatch.read(), psutil.cpu_times()
@@ -103,7 +104,7 @@ class Window:
         parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
         started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
         sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
-        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.blocks, files, sequential, flushed, server, share))
+        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.pages, files, sequential, flushed, server, share))
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
         """Return the transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
@@ -139,15 +140,15 @@ class Window:
             *(["stalled"] if waited and stalled_s > late_s else []),
         ]
         for phase, every in zip(self.phases, requests, strict=True):
-            blocks = [replace(count, tier=self._tiers[count.tier]) for count in phase.blocks.values()]
+            pages = [replace(count, tier=self._tiers[count.tier]) for count in phase.pages.values()]
             yield Timing(
                 cell={**cell, "phase": phase.name},
-                cache=CacheState.NONE,
+                cache=Cache.NONE,
                 operation=script,
                 started_at=phase.started_at,
                 elapsed_s=phase.elapsed_s,
                 result_rows=phase.transactions(load),
-                relation_io=relation_io(blocks, self._lab.tiers, phase.files, self._main_files),
+                relation_io=relation_io(pages, self._lab.tiers, phase.files, self._main_files),
                 tier_io=every,
                 proof={"cpu_share": phase.cpu_share, "window_cpu_share": cpu_share, "files": self._files(phase), "server": phase.server},
                 flags=tuple(flags),
@@ -191,14 +192,14 @@ def io_by_relation(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def sequential_reads(requests: pl.DataFrame) -> dict[str, int]:
-    """Reads of a tier's log that begin where the latest read of the same file ended, by file."""
+    """Count the reads of a tier's log that begin where the latest read of the same file ended, by file."""
     reads = requests.filter(operation="read").sort("time_s")
     ended = (pl.col("offset_bytes") + pl.col("size_bytes")).shift(1).over("file")
     return dict(reads.filter(pl.col("offset_bytes") == ended).group_by("file").len().rows())
 
 
 def flushes(requests: pl.DataFrame) -> dict[str, int]:
-    """Flushes in a tier's log, by file."""
+    """Count the flushes in a tier's log, by file."""
     return dict(requests.filter(operation="flush").group_by("file").len().rows())
 
 

@@ -19,7 +19,7 @@ PATIENCE_S = 10.0
 
 @contextmanager
 def exclusive_workspace() -> Iterator[Path]:
-    """The work folder, held by this process alone, with the servers and mounts of a killed run ended.
+    """Yield the work folder, held by this process alone, with the servers and mounts of a killed run ended.
 
     Raises:
         TierwiseError: another run holds it.

@@ -18,7 +18,7 @@ LEAVE_S: Final = 10.0
 
 
 def own(controller: str) -> Path | None:
-    """This process's group in the hierarchy of version 1 that has `controller`; None where no such hierarchy has it."""
+    """Return this process's group in the hierarchy of version 1 that has `controller`; None where no such hierarchy has it."""
     for controllers, path in _lines():
         if controller in controllers.split(","):
             there = ROOT / controller / path.lstrip("/")
@@ -27,7 +27,7 @@ def own(controller: str) -> Path | None:
 
 
 def own_unified() -> Path:
-    """This process's group in the hierarchy of version 2, which beside version 1 is mounted in a folder of its own."""
+    """Return this process's group in the hierarchy of version 2, which beside version 1 is mounted in a folder of its own."""
     root = ROOT / "unified" if (ROOT / "unified").is_dir() else ROOT
     return root.joinpath(*(path.lstrip("/") for controllers, path in _lines() if not controllers))
 

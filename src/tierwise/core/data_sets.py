@@ -64,7 +64,7 @@ def published_rows(record: str) -> int | None:
 
 
 def options() -> dict[str, str]:
-    """Data sets that a reader may have from elsewhere, with the sources that he may name."""
+    """Return the data sets that a reader may have from elsewhere, with the sources that he may name."""
     return {name: option for name in names() if (option := facts(name).option)}
 
 

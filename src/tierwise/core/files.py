@@ -44,7 +44,8 @@ def write_whole(path: Path, text: str) -> None:
 
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
-    """A private folder, gone at the end; below `within`, else among the system's temporary files, where a socket's path is short enough.
+    """Make a private folder, which is gone at the end; below `within`, else among the system's temporary files, where a socket's path is
+    short enough.
 
     While it is used it is locked (`flock`, which keeps systemd-tmpfiles away too). What a killed process of the same user left
     there with that prefix goes first.

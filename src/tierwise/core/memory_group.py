@@ -27,7 +27,7 @@ class MemoryGroup:
         (self.folder / name).write_text(f"{size_bytes}\n", encoding="ascii")
 
     def used_bytes(self) -> tuple[int, int]:
-        """(all, of it pages of files)."""
+        """Return (bytes of all that is used, of these bytes of pages of files)."""
         whole, files = ("memory.usage_in_bytes", "cache") if self.version == 1 else ("memory.current", "file")
         counted = dict(line.split() for line in (self.folder / "memory.stat").read_text(encoding="ascii").splitlines())
         return int((self.folder / whole).read_text(encoding="ascii")), int(counted[files])
@@ -43,7 +43,7 @@ def obstacle() -> str | None:
 
 @contextmanager
 def memory_group(name: str) -> Iterator[MemoryGroup]:
-    """A new, empty group without a limit; its processes must have ended before the end.
+    """Make a new, empty group without a limit; its processes must have ended before the end.
 
     Raises:
         MissingError: none can be made.

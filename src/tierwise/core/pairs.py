@@ -64,7 +64,7 @@ class Pair(Strict):
 
     @property
     def substrate(self) -> Substrate:
-        """One substrate where all tiers share it, else ``mixed``."""
+        """Return the substrate that all tiers share, else ``mixed``."""
         return Substrate.of({tier.substrate for tier in self.tiers.values()})
 
     def simulated(self) -> "Pair":

@@ -27,7 +27,7 @@ def reference() -> Path:
 
 
 def site() -> Path:
-    """Built reports, one folder a version; moved with ``TIERWISE_SITE``."""
+    """Return the folder of the built reports, which has one folder a version, and is moved with ``TIERWISE_SITE``."""
     named = os.environ.get("TIERWISE_SITE")
     return Path(named).resolve() if named else home() / "report" / "_site"
 

@@ -40,7 +40,7 @@ class Profile(Strict):
     studies: dict[str, dict[str, Any]] = Field(default_factory=dict)
 
     def blocks_of(self, study: str) -> int:
-        """Repetitions in `study`: its table's own number, or the profile's."""
+        """Return the number of blocks of `study`: its table's own number, or the profile's."""
         return int(self.studies.get(study, {}).get("blocks", self.blocks))
 
     def study(self, name: str, grid: type[Grid]) -> Grid:

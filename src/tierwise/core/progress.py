@@ -18,7 +18,7 @@ INTERVAL_S = 5.0
 
 
 def say(line: str) -> None:
-    """One line on the reader's terminal; a terminal that is gone is no error."""
+    """Write one line on the reader's terminal; a terminal that is gone is no error."""
     terminal = os.environ.get("TIERWISE_PROGRESS")
     if terminal is None:
         print(line, file=sys.stderr, flush=True)
@@ -29,7 +29,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def announcing() -> Iterator[None]:
-    """While open, child processes (notebook kernels) report to this process's standard error.
+    """Let child processes (notebook kernels) report to this process's standard error, while open.
 
     Where that is a file, all of them write at its end, not each at a place of its own over what another wrote.
     """
@@ -50,7 +50,7 @@ class Progress:
         self.started_s = self.told_s = time.monotonic()
 
     def step(self, amount: float = 1.0, note: str = "") -> None:
-        """`amount` more of the work is done."""
+        """Count `amount` more of the work as done."""
         self.done += amount
         now_s = time.monotonic()
         fresh = self.done - self.already

@@ -69,7 +69,7 @@ class Noise:
 
     @property
     def measured(self) -> str:
-        """``steal 3.2 %, sleepers 0.4 ms late (the latest 7.1 ms)``"""
+        """Return what was measured in words, as in ``steal 3.2 %, sleepers 0.4 ms late (the latest 7.1 ms)``."""
         late_ms, latest_ms = 1e3 * self.late_s, 1e3 * self.latest_s
         return f"steal {100 * self.steal:.1f} %, 99 of 100 sleepers at most {late_ms:.1f} ms late (the latest {latest_ms:.1f} ms)"
 
@@ -120,7 +120,7 @@ class Pace:
 
 
 def processor() -> Processor:
-    """Now, as ``/proc/stat`` counts it (in hundredths of a second)."""
+    """Read what the processors have done so far, as ``/proc/stat`` counts it (in hundredths of a second)."""
     times = psutil.cpu_times()
     stolen_s = float(getattr(times, "steal", 0.0))
     idle_s = times.idle + getattr(times, "iowait", 0.0)
@@ -154,8 +154,8 @@ def _work(seconds: float) -> None:
 
 
 def noise_of(late_s: Sequence[float], steal: float) -> Noise:
-    """The noise of a machine, from how late each sleeper woke up (`late_s`, in seconds) and the share of its processors that it did not
-    get."""
+    """Return the noise of a machine, from how late each sleeper woke up (`late_s`, in seconds) and the share of its processors that it did
+    not get."""
     return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
 
 
@@ -169,7 +169,8 @@ def piece_s() -> float:
 
 
 def reference_work() -> float:
-    """Mean seconds of a few such pieces, without what the host took away of them, which is counted apart; less than two seconds in all.
+    """Measure the mean seconds of a few pieces of reference work, without what the host took away of them, which is counted apart; less
+    than two seconds in all.
 
     The mean, so that what others take of the processors is in it.
     """

@@ -29,7 +29,7 @@ class SessionGroup:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """What this process starts meanwhile is in the group, with everything that it starts itself."""
+        """Put into the group what this process starts meanwhile, with everything that it starts itself."""
         with ExitStack() as stack:
             for folder, outside in zip(self.folders, self.outside, strict=True):
                 control_groups.take_in(folder, 0)
@@ -47,7 +47,7 @@ def obstacle() -> str | None:
 
 @contextmanager
 def session_group() -> Iterator[SessionGroup]:
-    """A new, empty group; its processes must have ended before the end.
+    """Make a new, empty group; its processes must have ended before the end.
 
     Raises:
         MissingError: none can be made.

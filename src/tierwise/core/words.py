@@ -31,7 +31,7 @@ class ClockKind(StrEnum):
     """Counted, for any number of sessions: their processor time on so many processors, and jumps while all of them are blocked."""
 
 
-class CacheState(StrEnum):
+class Cache(StrEnum):
     """What the caches held when the clock started."""
 
     COLD = "cold"

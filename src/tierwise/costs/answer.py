@@ -160,8 +160,8 @@ def answer(
     substrate: Substrate = Substrate.SIMULATED,
     life_years: float | None = None,
 ) -> Answer:
-    """Costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without `load`, of
-    those of the published one.
+    """Return the costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without
+    `load`, of those of the published one.
 
     A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
 

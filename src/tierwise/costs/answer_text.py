@@ -6,7 +6,7 @@ from tierwise.costs.delivered import published_load
 
 
 def as_text(found: Answer) -> str:
-    """Tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
+    """Write the tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
     currency = found.currency
     parts = [
         f"Costs on {found.on} in {currency}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads) over {found.life_years:g} years, with "

@@ -21,7 +21,7 @@ Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
 def judge_band(
     claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None, read_once: str = ""
 ) -> Judgement:
-    """What `cases` say of `claim` on `pair`, ratios which rest on reads by `arm`; beside it what `others` say, other ways to count.
+    """Judge `claim` on `pair` by `cases`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to count.
 
     `read_once` (`sensitivity.read_once`) is said in the verdict.
     """

@@ -68,12 +68,12 @@ class Price(Strict):
 
     @property
     def dimension(self) -> str:
-        """What it is a price of: ``piece``, ``byte``, ``kWh``, ..."""
+        """Return what it is a price of: ``piece``, ``byte``, ``kWh``, ..."""
         return measure(self.unit)[0]
 
     @property
     def each(self) -> float:
-        """Price of one piece, byte, hour, ... in `currency`."""
+        """Return the price of one piece, byte, hour, ... in `currency`."""
         return self.price / measure(self.unit)[1]
 
     def __str__(self) -> str:
@@ -142,7 +142,7 @@ class Book:
         return item not in self.given and len(self._near(item)) < 2
 
     def band(self, item: str) -> tuple[float, float]:
-        """Lowest and highest price of one piece, byte, ... of `item`, in the book's currency.
+        """Return the lowest and the highest price of one piece, byte, ... of `item`, in the book's currency.
 
         What was read within a year of the price that is used; around a lone price half of it and twice it (assumed); a given price alone.
         """
@@ -202,7 +202,7 @@ def load_book(on: dt.date, *, currency: str = "USD", region: str = "US", folder:
 
 
 def read_prices(file: Path) -> Iterator[tuple[str, Price]]:
-    """(``data/prices/x.csv row 7``, price) of each row; the header is row 1."""
+    """Yield (``data/prices/x.csv row 7``, price) of each row; the header is row 1."""
     place = paths.short(file)
     rows = read_csv(file)
     header = next(rows, [])

@@ -51,7 +51,7 @@ class BreakEven:
 
 
 def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
-    """Memory as a cache of the device `name`."""
+    """Reckon the break-even of memory as a cache of the device `name`."""
     bought = purchase(name, book)
     once = None if bought is None else _interval_s(bought, rate, Bill({RAM: 1.0}), page_bytes, book)
     a_year, byte = device_bill(name, book, life_years=life_years), ram_bill(1.0, life_years=life_years)

@@ -66,7 +66,7 @@ class PublishedLoad(Strict):
 
     @property
     def load(self) -> Load:
-        """The published load as the cost model takes it, sizes in bytes."""
+        """Return the published load as the cost model takes it, sizes in bytes."""
         return Load(
             data_bytes=self.data_gib * GIB,
             ram_bytes=self.ram_gib * GIB,
@@ -190,7 +190,7 @@ class WithoutFlash:
         return min(self.disks.bill.cost(book), self.memory.bill.cost(book)) - self.flash.bill.cost(book)
 
     def replaces_memory(self, book: Book) -> bool:
-        """Flash stands in for memory rather than for disks: without it, memory is the cheaper way."""
+        """Return whether flash stands in for memory rather than for disks: without it, memory is the cheaper way."""
         return self.memory.bill.cost(book) < self.disks.bill.cost(book)
 
 

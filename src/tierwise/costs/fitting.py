@@ -23,7 +23,7 @@ class VolumeLoad:
 
     @property
     def needed_rate(self) -> float:
-        """Bytes a second: of the reads too, where they are more."""
+        """Return the bytes a second that the volume must bear: those of the reads, where they are more than those that are asked for."""
         return max(self.rate, self.iops * self.read_bytes)
 
 
@@ -40,7 +40,7 @@ class Fit:
 
     @property
     def binds(self) -> Limit:
-        """The limit that is used most."""
+        """Return the limit that is used most."""
         return tightest(self.limits)[0]
 
 

@@ -96,7 +96,7 @@ def load_hardware() -> Hardware:
 
 
 def members(name: str) -> tuple[str, int]:
-    """(drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
+    """Return (drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
     spec, asked = load_device(name), named(name)
     if isinstance(spec, ArraySpec):
         return named(str(read_table(asked.path)["member"])).stem, int(spec.members.base)
@@ -170,7 +170,7 @@ def purchase(name: str, book: Book) -> Bill | None:
 
 
 def power_bill(power_w: float) -> Bill:
-    """Electricity of a year for what takes `power_w` all the time, cooling and losses included."""
+    """Bill the electricity of a year for what takes `power_w` all the time, cooling and losses included."""
     return Bill({ELECTRICITY: power_w / 1000 * HOURS_A_YEAR * load_hardware().assumptions.power_usage_effectiveness.value})
 
 
@@ -195,7 +195,7 @@ def medium(name: str) -> Medium:
 
 
 def rented(name: str) -> bool:
-    """The device `name` is a volume, to which only rented machines attach."""
+    """Return whether the device `name` is a volume, to which only rented machines attach."""
     return members(name)[0] in load_hardware().volumes
 
 

@@ -39,7 +39,7 @@ class Iops:
 
 
 def device_iops(name: str, substrate: Substrate = Substrate.SIMULATED, *, size_bytes: int = READ_BYTES) -> Iops:
-    """Random reads of `size_bytes` a second of the device `name`, saturated.
+    """Return how many random reads of `size_bytes` a second the device `name` delivers, saturated.
 
     Raises:
         MissingError: `published` is asked for and no data sheet's figure of that size was read.
@@ -56,7 +56,8 @@ def device_iops(name: str, substrate: Substrate = Substrate.SIMULATED, *, size_b
 
 @cache
 def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED) -> float:
-    """Random reads a second over all of the device's model, `OUTSTANDING` at a time: the mean of `READS` after as many as wait."""
+    """Simulate how many random reads a second the device serves all over its model, `OUTSTANDING` at a time: the mean of `READS` after as
+    many as wait."""
     device, places = build(load_device(name), seed=seed), random.Random(seed)
     pages = device.capacity_bytes // size_bytes
     everywhere = (places.randrange(pages) * size_bytes for _ in count())
@@ -66,7 +67,8 @@ def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED)
 
 @cache
 def simulated_rate(name: str) -> float:
-    """Bytes a second of reading in order with `AHEAD` requests waiting: the harmonic mean of stretches all over the device's model."""
+    """Simulate how many bytes a second the device gives in order, with `AHEAD` requests waiting: the harmonic mean of stretches all over
+    the device's model."""
     device = build(load_device(name), seed=SEED)
     spent_s = 0.0
     for stretch in range(STRETCHES):

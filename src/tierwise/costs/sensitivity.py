@@ -45,7 +45,7 @@ def crossing(cheaper: Bill, dearer: Bill, item: str, book: Book) -> float:
 
 
 def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[float, float]:
-    """Least and greatest ratio of two costs while each price lies anywhere in its band.
+    """Return the least and the greatest ratio of two costs while each price lies anywhere in its band.
 
     Exact: a ratio of two linear functions is monotonous in each price, so that its extremes lie on the band's corners.
     """
@@ -57,7 +57,7 @@ def ratio_over_band(numerator: Bill, denominator: Bill, book: Book) -> tuple[flo
 
 
 def cost_over_band(bill: Bill, book: Book) -> tuple[float, float]:
-    """Least and greatest money a year while each price lies anywhere in its band; amounts below zero are money that is saved."""
+    """Return least and greatest money a year while each price lies anywhere in its band; amounts below zero are money that is saved."""
     ends = [sorted(amount * end for end in book.band(item)) for item, amount in bill.a_year.items() if amount]
     return sum(low for low, _ in ends), sum(high for _, high in ends)
 

@@ -28,7 +28,7 @@ _AMOUNT: Final = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?) )?(\S+)")
 
 
 def measure(unit: str) -> tuple[str, float]:
-    """(what `unit` measures, its worth in that): ``8 GiB`` -> ``("byte", 2**33)``; a currency measures itself.
+    """Return (what `unit` measures, its worth in that): ``8 GiB`` -> ``("byte", 2**33)``; a currency measures itself.
 
     Raises:
         ValueError: no such unit.

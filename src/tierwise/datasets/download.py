@@ -50,12 +50,12 @@ class Remote(Strict):
 
     @property
     def name(self) -> str:
-        """The file's name on the server."""
+        """Return the file's name on the server."""
         return self.address.rpartition("/")[2]
 
     @property
     def gzipped(self) -> bool:
-        """A gzip file; else a zip archive."""
+        """Return whether the file is gzip's; else it is a zip archive."""
         return self.name.endswith(".gz")
 
     def other(self, path: Path) -> str | None:
@@ -105,7 +105,7 @@ def announced_bytes(address: str, *, remedy: str, patience: Patience | None = No
 
 
 def fetch(remote: Remote, path: Path, *, remedy: str, patience: Patience | None = None) -> Path:
-    """The file of `remote` at `path`: the one that is there and whole, else fetched; what a broken attempt brought is kept and continued.
+    """Fetch the file of `remote` to `path`, unless it is there and whole; what a broken attempt brought is kept and continued.
 
     Raises:
         InputError: it cannot be had, or is another file; says how much is kept, and names `remedy`.

@@ -59,7 +59,7 @@ class Partial:
 
 @contextmanager
 def open_partial(path: Path, identity: str) -> Iterator[Partial]:
-    """What there is of the file that will be `path`, held by this process alone; what was begun of another `identity` is forgotten.
+    """Open what there is of the file that will be `path`, held by this process alone; what was begun of another `identity` is forgotten.
 
     It goes when the block ends well, and when nothing came.
 

@@ -22,7 +22,7 @@ def declination(lon_deg: Floats, lat_deg: Floats) -> Floats:
 
 
 def galactic(ra_deg: Floats, dec_deg: Floats) -> tuple[Floats, Floats]:
-    """Longitude in [0, 360) and latitude, in degrees, of an equatorial position (J2000); as precise as the arguments' type."""
+    """Return longitude in [0, 360) and latitude, in degrees, of an equatorial position (J2000); as precise as the arguments' type."""
     ra, dec = np.radians(ra_deg - POLE_RA_DEG), np.radians(dec_deg)
     pole = np.radians(POLE_DEC_DEG)
     sin_dec, cos_dec, cos_ra = np.sin(dec), np.cos(dec), np.cos(ra)
@@ -33,13 +33,14 @@ def galactic(ra_deg: Floats, dec_deg: Floats) -> tuple[Floats, Floats]:
 
 
 def unit_vectors(ra_deg: Floats, dec_deg: Floats) -> Floats:
-    """Unit vectors of positions in degrees, as an array [axis, position]."""
+    """Return the unit vectors of positions in degrees, as an array [axis, position]."""
     ra, dec = np.radians(ra_deg), np.radians(dec_deg)
     return np.stack([np.cos(ra) * np.cos(dec), np.sin(ra) * np.cos(dec), np.sin(dec)])
 
 
 def htm_ids(vectors: Floats, depth: int = 20) -> npt.NDArray[np.int64]:
-    """The triangle of the hierarchical triangular mesh that holds each unit vector [axis, position] (Kunszt, Szalay, Thakar 2001)."""
+    """Return the triangle of the hierarchical triangular mesh that holds each unit vector [axis, position] (Kunszt, Szalay, Thakar
+    2001)."""
     axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, -1]], dtype=np.float64)
     roots = np.array([[1, 5, 2], [2, 5, 3], [3, 5, 4], [4, 5, 1], [1, 0, 4], [4, 0, 3], [3, 0, 2], [2, 0, 1]])
     x, y, z = vectors

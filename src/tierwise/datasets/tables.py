@@ -34,21 +34,21 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in order."""
+        """Return the names of the columns, in order."""
         return list(self.types)
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of the Parquet file that holds the table."""
+        """Return the schema of the Parquet file that holds the table."""
         return pa.schema([pa.field(name, arrow_type(kind), nullable=name in self.nullable) for name, kind in self.types.items()])
 
     def ddl(self) -> str:
-        """CREATE TABLE with the primary key. Names are not quoted: in the server they are lower-case."""
+        """Return the CREATE TABLE with the primary key. Names are not quoted: in the server they are lower-case."""
         columns = [f"    {name} {kind}{'' if name in self.nullable else ' NOT NULL'}" for name, kind in self.types.items()]
         body = ",\n".join([*columns, f"    PRIMARY KEY ({', '.join(self.key)})"])
         return f"CREATE TABLE {self.name} (\n{body}\n)"
 
     def indexes(self) -> dict[str, str]:
-        """CREATE INDEX for each of `indexed`, by the index's name: ``table_column_column``, in lower case."""
+        """Return a CREATE INDEX for each of `indexed`, by the index's name: ``table_column_column``, in lower case."""
         names = {"_".join((self.name, *columns)).lower(): columns for columns in self.indexed}
         return {name: f"CREATE INDEX {name} ON {self.name} ({', '.join(columns)})" for name, columns in names.items()}

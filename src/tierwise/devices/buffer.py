@@ -42,7 +42,7 @@ class Buffer:
         return segment
 
     def written(self, address: int, end: int) -> None:
-        """What was held from `address` to `end` is stale: of a segment the part before it stays."""
+        """Forget what was held from `address` to `end`, which is stale: of a segment the part before it stays."""
         for segment in [held for held in self._held if held.start < end and address < held.end]:
             if segment.start < address:
                 segment.end = address

@@ -13,7 +13,7 @@ SOURCE = "calibration of this machine's disk"
 
 
 def calibrated_flash(figures: Mapping[str, float]) -> SsdSpec:
-    """Flash with the figures of `tiers.directory.Calibration`; what it does with writes is not modelled, and takes no time."""
+    """Return flash with the figures of `tiers.directory.Calibration`; what it does with writes is not modelled, and takes no time."""
     rate = figures["sequential_read_bytes_per_s"]
     latency_s = max(0.0, figures["random_read_latency_s"] - READ_BYTES / rate)
 

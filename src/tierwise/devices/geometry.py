@@ -148,11 +148,11 @@ class Zoned:
         return turns + 1 / band.sectors, cylinder
 
     def track(self, address_bytes: int) -> tuple[int, int]:
-        """First address of the track on which `address_bytes` lies, and the first behind it."""
+        """Return the first address of the track on which `address_bytes` lies, and the first behind it."""
         return self._around(address_bytes, 1)
 
     def cylinder(self, address_bytes: int) -> tuple[int, int]:
-        """First address of the cylinder on which `address_bytes` lies, and the first behind it."""
+        """Return the first address of the cylinder on which `address_bytes` lies, and the first behind it."""
         return self._around(address_bytes, self._surfaces)
 
     def _around(self, address_bytes: int, tracks: int) -> tuple[int, int]:

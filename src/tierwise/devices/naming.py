@@ -34,7 +34,7 @@ class Named:
 
     @property
     def provider(self) -> str:
-        """The maker: what the file's name begins with."""
+        """Return the maker, with which the file's name begins."""
         return self.stem.partition("-")[0]
 
 

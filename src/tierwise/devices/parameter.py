@@ -79,13 +79,13 @@ class Parameter(Sourced):
 
     @property
     def band(self) -> tuple[float, float]:
-        """The bounds of the value, (lower, upper) in the unit of `base`; without a band the value itself, twice."""
+        """Return the bounds of the value, (lower, upper) in the unit of `base`, which are both the value where it has no band."""
         worth = UNITS[self.unit][1]
         return (self.value if self.low is None else self.low) * worth, (self.value if self.high is None else self.high) * worth
 
     @property
     def base(self) -> float:
-        """The value in seconds, bytes, bytes per second, requests per second, turns per second or pieces."""
+        """Return the value in seconds, bytes, bytes per second, requests per second, turns per second or pieces."""
         return self.value * UNITS[self.unit][1]
 
 
@@ -130,7 +130,7 @@ def assumed(value: float, unit: str) -> Parameter:
 
 
 def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
-    """(``limits.iops``, parameter) of everything in `spec` that has a source."""
+    """Yield (``limits.iops``, parameter) of everything in `spec` that has a source."""
     for name in type(spec).model_fields:
         inner = getattr(spec, name)
         if isinstance(inner, Sourced):
@@ -140,5 +140,8 @@ def sourced(spec: BaseModel, place: str = "") -> Iterator[tuple[str, Sourced]]:
 
 
 def older_than_a_year(spec: BaseModel, on: dt.date) -> dict[str, str]:
-    """Parameter -> date, of what in `spec` was read of a day more than a year before `on`; a month or a year counts from its first day."""
+    """Return parameter -> date, of what in `spec` was read of a day more than a year before `on`.
+
+    A month or a year counts from its first day.
+    """
     return {place: one.date for place, one in sourced(spec) if one.date and is_stale(one.date, on)}

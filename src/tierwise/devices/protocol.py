@@ -30,7 +30,7 @@ class DeviceModel(Protocol):
         """Return when something will happen next; `math.inf` when idle. Not every event completes a request."""
 
     def advance(self, now_s: float) -> list[tuple[int, float]]:
-        """(tag, completion in seconds) of what completed up to `now_s`, in time order."""
+        """Return (tag, completion in seconds) of what completed up to `now_s`, in time order."""
 
     def reset(self) -> None:
-        """Stand as after `build` again; outstanding requests are forgotten."""
+        """Bring the device to where it stood after `build`; outstanding requests are forgotten."""

@@ -42,7 +42,7 @@ class HddSpec(Strict):
 
     @property
     def curve_s(self) -> tuple[float, float, float]:
-        """(a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
+        """Return (a, b, c) of ``seek(x) = a + b sqrt(x) + c x``, x the share of the full stroke.
 
         Between two uniform random places E[sqrt x] = 8/15 and E[x] = 1/3, so the three times give a, b and c exactly.
         """

@@ -47,13 +47,13 @@ class VolumeLimits(Strict):
     baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
 
     def iops_of(self, size_bytes: float) -> Limit:
-        """Most requests a second that a volume of `size_bytes` may have."""
+        """Return the most requests a second that a volume of `size_bytes` may have."""
         floor = self.iops_floor.base if self.iops_floor else 0.0
         by_size = max(floor, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
         return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"))
 
     def rate_of(self, size_bytes: float, iops: float) -> Limit:
-        """Most bytes a second that a volume of `size_bytes` with `iops` requests a second may have."""
+        """Return the most bytes a second that a volume of `size_bytes` with `iops` requests a second may have."""
         by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else inf
         by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else inf
         of_one = Limit(self.rate.base, "throughput per volume")
@@ -89,27 +89,28 @@ class CloudSpec(Strict):
 
     @property
     def sold_iops(self) -> float:
-        """Requests a second that are provisioned and billed: never more than the provider sells on such a size."""
+        """Return the requests a second that are provisioned and billed: never more than the provider sells on such a size."""
         return min(self.max_iops.base, self.limits.iops_of(self.capacity.base).value)
 
     @property
     def sold_rate(self) -> float:
-        """Bytes a second that are provisioned and billed, likewise."""
+        """Return the bytes a second that are provisioned and billed: never more than the provider sells with such a size and such
+        requests."""
         return min(self.max_rate.base, self.limits.rate_of(self.capacity.base, self.sold_iops).value)
 
     @property
     def iops(self) -> float:
-        """Requests a second that arrive: what was sold, as far as the instance takes it."""
+        """Return the requests a second that arrive: what was sold, as far as the instance takes it."""
         return min(self.sold_iops, self.instance.max_iops.base if self.instance else inf)
 
     @property
     def rate(self) -> float:
-        """Bytes a second that arrive, likewise."""
+        """Return the bytes a second that arrive: what was sold, as far as the instance takes it."""
         return min(self.sold_rate, self.instance.max_rate.base if self.instance else inf)
 
     @property
     def sustained_rate(self) -> float:
-        """Bytes a second once all credits are spent."""
+        """Return the bytes a second that arrive once all credits are spent."""
         return min(self.rate, self.burst.baseline.base) if self.burst else self.rate
 
     def with_size(self, size_bytes: float, iops: float, rate: float) -> Self:
@@ -166,7 +167,8 @@ def _within(text: str, unit: str, asked: float, least: float, most: Limit) -> No
 
 
 def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> CloudSpec | None:
-    """The smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None`: one is not enough.
+    """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if one is not
+    enough.
 
     A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those.
     """
@@ -190,7 +192,7 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
 
 
 def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> tuple[int, CloudSpec]:
-    """(how many, each) of the fewest volumes like `spec` that share the load of `enough` between them."""
+    """Return (how many, each) of the fewest volumes like `spec` that share the load of `enough` between them."""
     count = 1
     while (each := enough(spec, size_bytes / count, iops / count, rate / count, io_bytes)) is None:
         count += 1

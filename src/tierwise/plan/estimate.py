@@ -52,7 +52,7 @@ class Line:
     why: str = ""
 
     def minutes(self, pace: float = 1.0, steal: float = 0.0) -> float | None:
-        """Minutes at the recorded pace, or on a machine of this pace and steal."""
+        """Return the minutes at the recorded pace, or on a machine of this pace and steal."""
         if self.host_s is None or self.device_s is None:
             return None
         return took_s(self.host_s, self.device_s, pace=pace, steal=steal) / 60
@@ -73,38 +73,38 @@ class Plan:
 
     @property
     def measured(self) -> list[Line]:
-        """The lines whose rows are not there yet."""
+        """Return the lines whose rows are not there yet."""
         return [line for line in self.lines if not line.rows_of]
 
     @property
     def host_s(self) -> float:
-        """Seconds that the host is busy with the whole report, as far as it is forecast, at the recorded pace."""
+        """Return the seconds that the host is busy with the whole report, as far as it is forecast, at the recorded pace."""
         return self.report_s + sum(line.host_s or 0.0 for line in self.measured)
 
     @property
     def device_s(self) -> float:
-        """Seconds that the whole report waits for devices."""
+        """Return the seconds that the whole report waits for devices."""
         return sum(line.device_s or 0.0 for line in self.measured)
 
     @property
     def minutes(self) -> float:
-        """Minutes of the whole report at the recorded pace."""
+        """Return the minutes of the whole report at the recorded pace."""
         return took_s(self.host_s, self.device_s, pace=1.0, steal=0.0) / 60
 
     @property
     def minutes_now(self) -> float:
-        """Minutes of the whole report on this machine, as it is now."""
+        """Return the minutes of the whole report on this machine, as it is now."""
         return took_s(self.host_s, self.device_s, pace=self.pace, steal=self.noise.steal) / 60
 
     @property
     def disk_gb(self) -> float:
-        """The most disk that is needed at once: a pair's data go before the next one's are loaded."""
+        """Return the most gigabytes of disk that are needed at once: a pair's data go before the next one's are loaded."""
         return max((line.disk_gb or 0.0 for line in self.measured), default=0.0)
 
 
 def make_plan(*, profile: str, tiers: str, seed: int, **sources: str) -> Plan:
-    """The plan of ``tierwise report`` with the same options, which measures what no run has yet. Nothing is measured but this machine's
-    pace and quiet, for some seconds, and nothing is written.
+    """Make the plan of ``tierwise report`` with the same options, which measures what no run has yet. Nothing is measured but this
+    machine's pace and quiet, for some seconds, and nothing is written.
 
     Raises:
         InputError: an unknown profile or pair, a file that cannot be read.
@@ -170,12 +170,13 @@ def _forecast(name: str, prospect: Prospect[Cell]) -> Forecast | None:
 
 
 def half_width(spread: float, blocks: int) -> float:
-    """Percent by which the upper end of the 95 % interval lies above the ratio, for `blocks` (two at least) whose log ratios spread so."""
+    """Return the percentage by which the upper end of the 95 % interval lies above the ratio, for `blocks` (two at least) whose log ratios
+    spread so."""
     return 100 * (exp(float(stdtrit(blocks - 1, (1 + CONFIDENCE) / 2)) * spread / sqrt(blocks)) - 1)
 
 
 def as_json(plan: Plan) -> dict[str, Any]:
-    """Everything, for programs. Minutes, disk and widths are simulated: none of them was measured in this run."""
+    """Return everything that a plan says, for programs. Minutes, disk and widths are simulated: none of them was measured in this run."""
     lines = [{**asdict(line), "minutes": line.minutes(), "minutes_now": line.minutes(plan.pace, plan.noise.steal)} for line in plan.lines]
     return {
         **asdict(plan),

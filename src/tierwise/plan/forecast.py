@@ -54,7 +54,7 @@ class Prospect(Generic[C]):
         return blocks if any(trial.replicated for trial in self.trials) else 1
 
     def real_s(self, counted_s: float, share: float) -> float:
-        """Our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
+        """Return our seconds for so many of the tiers' clock, of which one takes `share` of ours where it is counted."""
         return counted_s * (share if self.counted else 1.0)
 
 

@@ -29,22 +29,22 @@ class Binaries:
 
     @property
     def version_text(self) -> str:
-        """The version as PostgreSQL writes it, such as ``18.6``."""
+        """Return the version as PostgreSQL writes it, such as ``18.6``."""
         return ".".join(str(part) for part in self.version)
 
     @property
     def supports_direct_io(self) -> bool:
-        """``debug_io_direct`` came with 16."""
+        """Return whether the server can do direct I/O: ``debug_io_direct`` came with 16."""
         return self.version >= (16, 0)
 
     @property
     def supports_io_method(self) -> bool:
-        """``io_method`` came with 18."""
+        """Return whether the server has ways of asynchronous I/O to choose from: ``io_method`` came with 18."""
         return self.version >= (18, 0)
 
 
 def find_binaries() -> Binaries:
-    """PostgreSQL's programs, in a folder that the server's account can enter.
+    """Find PostgreSQL's programs, in a folder that the server's account can enter.
 
     Raises:
         InputError: ``PG_BIN`` names a folder without the programs, or one that the account cannot enter.

@@ -53,32 +53,32 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """The data folder of the cluster."""
+        """Return the data folder of the cluster."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
-        """What the server said, over all its starts."""
+        """Return the file of what the server said, over all its starts."""
         return self.folder / "server.log"
 
     @property
     def server_version(self) -> str:
-        """The server's version, such as ``18.6``."""
+        """Return the server's version, such as ``18.6``."""
         return self.binaries.version_text
 
     @property
     def exists(self) -> bool:
-        """Whether `create` was done, whole."""
+        """Return whether `create` was done, whole."""
         return (self.data / "PG_VERSION").exists()
 
     @property
     def running(self) -> bool:
-        """Whether any process serves the data folder."""
+        """Return whether any process serves the data folder."""
         return bool(server_processes(self.data))
 
     @property
     def down(self) -> bool:
-        """No process and no pid file: what a cold start begins with."""
+        """Return whether there is no process and no pid file, which is what a cold start begins with."""
         return not self.running and not (self.data / PID_FILE).exists()
 
     def create(self) -> None:
@@ -144,7 +144,7 @@ class Cluster:
         self._clean()
 
     def kill(self) -> None:
-        """SIGKILL to the postmaster and its children, as a power cut would do; the next start recovers."""
+        """Send SIGKILL to the postmaster and its children, as a power cut would do; the next start recovers."""
         if not wait_down(self.data, STOP_S, kill=True):
             raise self._failure("survives SIGKILL", 0)
         self._clean()

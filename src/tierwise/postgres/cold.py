@@ -1,7 +1,7 @@
 """The proof that a query was cold: what must be shown, what a plan must miss, and how to warm the catalogues alone.
 
 The order of a cold measurement: stop the server, `evict`, remount, `residency` is zero; start, a fresh session, `warm_catalogues`,
-the timed statement inside a `BlockCounter`; its misses equal `expected_pages`.
+the timed statement inside a `PageCounter`; its misses equal `expected_pages`.
 """
 
 import re
@@ -19,7 +19,7 @@ from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
 from tierwise.postgres.residency import direct_io_probe, drop_caches, evict, residency
 from tierwise.postgres.settings import Connection, applied
-from tierwise.postgres.statistics import BlockCounter
+from tierwise.postgres.statistics import PageCounter
 
 __all__ = [
     "ColdEvidence",
@@ -56,7 +56,7 @@ class ColdEvidence(Strict):
 
     @property
     def faults(self) -> list[str]:
-        """What does not hold; empty: the query was cold."""
+        """Return what does not hold, a sentence each; it is empty where the query was cold."""
         resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
         names = sorted(self.misses.keys() | self.expected.keys())
         pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
@@ -64,16 +64,16 @@ class ColdEvidence(Strict):
             *([] if self.server_was_down else ["the server was not down"]),
             *resident,
             *(["direct I/O leaves pages in the page cache"] if self.direct_io is False else []),
-            *(f"{name}: {missed} blocks missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
+            *(f"{name}: {missed} pages missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
         ]
 
     @property
     def holds(self) -> bool:
-        """Whether the label `cold` is earned."""
+        """Return whether the label `cold` is earned."""
         return not self.faults
 
     def require(self) -> None:
-        """Raises EvidenceError naming everything that does not hold."""
+        """Raise `EvidenceError`, naming everything that does not hold."""
         if self.faults:
             raise EvidenceError(f"not cold: {'; '.join(self.faults)}")
 
@@ -101,7 +101,7 @@ def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
 
 
 def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
-    """First file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
+    """Return the first file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
     rows = conn.execute(
         "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
         [list(relations), [find_relation(conn, name).oid for name in relations]],
@@ -157,9 +157,9 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
     with applied(conn, ONLY_INDEX_SCANS):
         assert_plan(planned(conn, statement), ["Aggregate", f"Index Scan using {index} on {table}"])
         conn.execute(sql.SQL(statement))
-        with BlockCounter(conn, [index]) as counter:
+        with PageCounter(conn, [index]) as counter:
             conn.execute(sql.SQL(statement))
-    return counter.blocks[index].accesses + METAPAGES
+    return counter.pages[index].accesses + METAPAGES
 
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:

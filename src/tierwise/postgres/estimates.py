@@ -37,12 +37,12 @@ class IndexScanCost:
     effective_cache_pages: float = EFFECTIVE_CACHE_PAGES
 
     def total(self, rows: float, correlation: float) -> float:
-        """Cost of the scan that fetches `rows` rows in a table whose order has this `correlation` with the index's."""
+        """Return the cost of the scan that fetches `rows` rows in a table whose order has this `correlation` with the index's."""
         uncorrelated, correlated = self.bounds(rows)
         return uncorrelated + correlation**2 * (correlated - uncorrelated)
 
     def bounds(self, rows: float) -> tuple[float, float]:
-        """Cost where the order of the rows has nothing to do with the index's, and where it is the same."""
+        """Return the cost where the order of the rows has nothing to do with the index's, and where it is the same."""
         share = rows / self.tuples
         index = math.ceil(share * self.index_pages) * RANDOM_PAGE_COST + rows * (CPU_INDEX_TUPLE_COST + CPU_OPERATOR_COST)
         apart = self._pages_fetched(rows) * RANDOM_PAGE_COST
@@ -101,7 +101,7 @@ def column_statistics(conn: Connection, table: str, column: str) -> dict[str, An
 
 @contextmanager
 def analysed(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
-    """While open, `column` has the statistics that an ANALYZE with `statistics_target` has just found; then those of before."""
+    """Give `column`, while open, the statistics that an ANALYZE with `statistics_target` has just found; then those of before."""
     with conn.transaction(force_rollback=True):
         conn.execute(f"SET LOCAL default_statistics_target = {statistics_target}")
         conn.execute(sql.SQL("ANALYZE {} ({})").format(sql.Identifier(table), sql.Identifier(column)))

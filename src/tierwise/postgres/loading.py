@@ -26,7 +26,7 @@ mark."""
 
 @contextmanager
 def loading(cluster: Cluster, tablespaces: Mapping[str, Path]) -> Iterator[Connection]:
-    """The server of `cluster`, which is down, set for loading, with `tablespaces` (name -> directory), made where absent.
+    """Start the server of `cluster`, which is down, set for loading, with `tablespaces` (name -> directory), made where absent.
 
     A CHECKPOINT and a stop at the end.
     """

@@ -10,7 +10,7 @@ from tierwise.postgres.processes import postmaster, server_processes
 
 @contextmanager
 def memory_limited(cluster: Cluster, size_bytes: int) -> Iterator[None]:
-    """While open, the running server of `cluster` and its sessions to come have `size_bytes` of memory; stop it before the end.
+    """Give the running server of `cluster` and its sessions to come `size_bytes` of memory, while open; stop it before the end.
 
     Pages of the page cache count for who reads them first, so the server's files should not be cached before.
 

@@ -42,7 +42,7 @@ END_S: Final = 600
 
 
 def relations(partitions: int = 0) -> tuple[str, ...]:
-    """Tables and indexes of the database; `partitions` of the accounts have each their own."""
+    """Return the tables and indexes of the database; `partitions` of the accounts have each their own."""
     if not partitions:
         return (*TABLES, *INDEXES)
     accounts = tuple(f"pgbench_accounts_{number}" for number in range(1, partitions + 1))
@@ -141,7 +141,7 @@ class Mix:
     strewn_by: int = 1
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
-        """Name -> (script, weight); the update is that of the script ``simple-update``."""
+        """Return name -> (script, weight); the update is that of the script ``simple-update``."""
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
         drawn = {
             Layout.STREWN: f"permute({rank}, {accounts}, {self.strewn_by})",
@@ -219,7 +219,7 @@ class Load:
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended by itself."""
+        """Return whether the load goes on, and has not ended by itself."""
         return self._process.poll() is None
 
     def _wait_for_its_clock(self) -> None:
@@ -256,7 +256,7 @@ def _handles(status: Path, number: signal.Signals) -> bool:
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:
-    """pgbench on the running `cluster` with `options`."""
+    """Return the command line of pgbench on the running `cluster` with `options`."""
     socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
     return [str(cluster.binaries.path("pgbench")), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
 

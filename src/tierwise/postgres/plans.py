@@ -23,7 +23,7 @@ class Node:
 
     @property
     def label(self) -> str:
-        """The node as EXPLAIN prints it: ``Index Scan using pob on census``."""
+        """Return the node as EXPLAIN prints it: ``Index Scan using pob on census``."""
         if self.type == "Bitmap Index Scan":
             return f"{self.type} on {self.index}"
         using = f" using {self.index}" if self.index else ""
@@ -38,7 +38,7 @@ class Plan:
 
     @property
     def labels(self) -> list[str]:
-        """The nodes as EXPLAIN prints them."""
+        """Return the nodes as EXPLAIN prints them."""
         return [node.label for node in self.nodes]
 
 

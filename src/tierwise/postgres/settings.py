@@ -65,7 +65,7 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
 
 
 def loading_settings() -> dict[str, str]:
-    """Settings for loading and for building indexes: more memory, and no more risk than usual (fsync stays on).
+    """Return the settings for loading and for building indexes: more memory, and no more risk than usual (fsync stays on).
 
     `wal_level=minimal` leaves the log out for a table that is filled in the transaction that made or emptied it.
     """
@@ -74,7 +74,7 @@ def loading_settings() -> dict[str, str]:
 
 @contextmanager
 def applied(conn: Connection, settings: Mapping[str, str]) -> Iterator[None]:
-    """While open, this session has `settings`; then what it had before."""
+    """Give this session `settings`, while open; then what it had before."""
     before = {name: _setting(conn, name) for name in settings}
     try:
         for name, value in settings.items():

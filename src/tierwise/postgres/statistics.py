@@ -11,7 +11,7 @@ from tierwise.postgres.settings import Connection
 
 
 @dataclass(frozen=True)
-class BlockCount:
+class PageCount:
     """Pages of one relation during one statement, all forks together, without its TOAST table."""
 
     relation: str
@@ -22,12 +22,12 @@ class BlockCount:
 
     @property
     def accesses(self) -> int:
-        """Pages asked for, wherever they were."""
+        """Return the pages asked for, wherever they were."""
         return self.hits + self.reads
 
 
-class BlockCounter:
-    """Counts of `relations` for what this session does inside the ``with``; `blocks` holds them by name afterwards.
+class PageCounter:
+    """Counts of `relations` for what this session does inside the ``with``; `pages` holds them by name afterwards.
 
     Exact: the session is told to flush its pending counts before each of the two readings, and the readings touch catalogues
     only. The counts are the cluster's, so nobody else may use the relations meanwhile. The session must be in autocommit and in
@@ -42,10 +42,10 @@ class BlockCounter:
 
     def __init__(self, conn: Connection, relations: Sequence[str]):
         if not conn.autocommit:
-            raise ValueError("BlockCounter needs a session in autocommit: counts are flushed between transactions only")
+            raise ValueError("PageCounter needs a session in autocommit: counts are flushed between transactions only")
         self._conn = conn
         self._relations = [find_relation(conn, name) for name in relations]
-        self.blocks: dict[str, BlockCount] = {}
+        self.pages: dict[str, PageCount] = {}
         self.storage_s = 0.0
 
     def __enter__(self) -> Self:
@@ -58,8 +58,8 @@ class BlockCounter:
             return
         after = self._read()
         self.storage_s = self._read_wait_s() - self._waited_s
-        self.blocks = {
-            relation.name: BlockCount(
+        self.pages = {
+            relation.name: PageCount(
                 relation.name,
                 relation.relation_class,
                 relation.tablespace,

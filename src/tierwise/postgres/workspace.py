@@ -58,7 +58,7 @@ class Account:
 
 
 def server_account() -> Account:
-    """Started as root: `postgres`, else `nobody`; otherwise oneself."""
+    """Return the account that servers run as: started as root `postgres`, or `nobody` without that; otherwise one's own."""
     if os.geteuid() != 0:
         return Account(getpass.getuser(), os.geteuid(), os.getegid())
     for name in ("postgres", "nobody"):

@@ -107,7 +107,7 @@ def program(server: Server, seconds: float, keep: str) -> str:
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds the first `MOST_READS` when it closes.
+    """Record every read of `server`, while open, for at most `seconds`; `reads` holds the first `MOST_READS` when it closes.
 
     Raises:
         TierwiseError: it may not trace; EvidenceError: it was killed meanwhile.
@@ -125,7 +125,8 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Like `recorded`, but the kernel only counts, by file and power of two, however many reads there are: `counts` alone is filled."""
+    """Count every read of `server` in the kernel, while open, by file and power of two, however many reads there are: `counts` alone is
+    filled."""
     before = data_files(server.data)
     with _started(program(server, seconds, KEEP_COUNT), most=MOST_COUNTS, form="json") as watcher:
         recording = Recording(lambda: watcher.ended)

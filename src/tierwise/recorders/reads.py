@@ -200,5 +200,5 @@ def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
 
 
 def counted(reads: pl.DataFrame) -> pl.DataFrame:
-    """Single reads (`READS`) as `COUNTS`."""
+    """Count single reads (`READS`), as `COUNTS` has them."""
     return reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(reads=pl.len()).cast(pl.Schema(COUNTS))

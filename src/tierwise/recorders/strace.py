@@ -66,7 +66,7 @@ def obstacle() -> str | None:
 
 @contextmanager
 def recorded(pid: int) -> Iterator[list[Transfer]]:
-    """While open, what process `pid` reads and writes by position is recorded; the list fills when it closes.
+    """Record what process `pid` reads and writes by position, while open; the list fills when it closes.
 
     Raises:
         MissingError: strace is not permitted to attach.

@@ -35,7 +35,7 @@ obstacle = strace.obstacle
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """While open, for at most `seconds`, every read of `server` is recorded; `reads` holds them when it closes.
+    """Record every read of `server`, while open, for at most `seconds`; `reads` holds them when it closes.
 
     Raises:
         MissingError: strace is not there, or may not attach.
@@ -71,7 +71,8 @@ def _children(pid: int) -> list[int]:
 
 
 def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:
-    """The reads of strace's output (``-f -y -T -ttt``) that read something, in `SEEN`'s columns; calls of several processes interlace."""
+    """Yield the reads of strace's output (``-f -y -T -ttt``) that read something, in `SEEN`'s columns; calls of several processes
+    interlace."""
     begun: dict[str, tuple[float, str]] = {}
     for line in text.splitlines():
         if started := BEGUN.match(line):

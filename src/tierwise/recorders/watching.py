@@ -26,17 +26,17 @@ class Watcher:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended, of itself or otherwise."""
+        """Return whether the program has ended, of itself or otherwise."""
         return self._process.poll() is not None
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of what the program has said so far."""
+        """Return how many bytes the program has written so far."""
         return os.fstat(self.said.fileno()).st_size
 
     @property
     def complaint(self) -> str:
-        """What it said on standard error, on one line."""
+        """Return what the program said on standard error, on one line."""
         self._complained.seek(0)
         return " ".join(self._complained.read().decode("utf-8", "replace").split())
 
@@ -79,7 +79,7 @@ class Watcher:
 
     @property
     def complained(self) -> IO[bytes]:
-        """The file of the program's standard error."""
+        """Return the file of the program's standard error."""
         return self._complained
 
 

@@ -43,7 +43,7 @@ class Arm:
 
     @property
     def differs(self) -> str:
-        """What sets it apart from the published protocol."""
+        """Return what sets the arm apart from the published protocol."""
         return VARIANTS[self.variant][1] if self.variant in VARIANTS else DASH
 
     @property
@@ -52,12 +52,14 @@ class Arm:
 
     @property
     def middle(self) -> float:
-        """Geometric mean over the cases' estimates, to sort by; infinite where nothing was estimated, or something was not seen."""
+        """Return the geometric mean over the cases' estimates, to sort by; infinite where nothing was estimated, or something was not
+        seen."""
         values = [case.estimate for case in self.cases if case.estimate]
         return geometric_mean(values) if values else float("inf")
 
     def saves(self, limit: float) -> Truth:
-        """Whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one case."""
+        """Return whether what is left of the time is at most `limit`: the whole interval, in every case that was measured; no, by one
+        case."""
         if any(case.low is not None and case.low > limit for case in self.cases):
             return Truth.FALSE
         return Truth.TRUE if all(case.high is not None and case.high <= limit for case in self.cases) else Truth.UNKNOWN

@@ -67,7 +67,7 @@ def stamp_of(run: Run, version: str) -> Stamp:
 
 
 def software() -> dict[str, str]:
-    """Author, title (a sentence) and version of the software, as ``CITATION.cff`` has them."""
+    """Return author, title (a sentence) and version of the software, as ``CITATION.cff`` has them."""
     told = yaml.safe_load((paths.home() / CITATION).read_text(encoding="utf-8"))
     author = ", ".join(one["name"] for one in told["authors"])
     return {"author": author, "title": told["title"], "version": str(told["version"])}

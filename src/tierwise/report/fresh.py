@@ -30,7 +30,7 @@ def stale(notebooks: Sequence[Path], run: Path, executed: Path) -> list[Path]:
 
 
 def keep(notebook: Path, run: Path, executed: Path) -> None:
-    """`notebook` was executed with the inputs of now; its copy is in `executed`."""
+    """Keep in mind that `notebook` was executed with the inputs of now; its copy is in `executed`."""
     _keep(executed, notebook.stem, _digest([inputs(run).encode(), _content(notebook)]))
 
 
@@ -44,7 +44,7 @@ def built(run: Path, engine: str) -> Path | None:
 
 
 def keep_built(made: Path, run: Path, engine: str) -> None:
-    """`made` was built with the inputs of now."""
+    """Keep in mind that `made` was built with the inputs of now."""
     _keep(paths.site(), made.name, _version_digest(run, engine, made.name))
 
 

@@ -38,8 +38,8 @@ class Made:
 
 
 def made(cells: Sequence[NotebookNode], shown: NotebookNode) -> Made:
-    """How the cell `shown` among the executed code `cells` came to its figure or table: by the cells left out of the page whose names it
-    uses. Where those asked nothing its queries are its own.
+    """Find how the cell `shown` among the executed code `cells` came to its figure or table: by the cells left out of the page whose names
+    it uses. Where those asked nothing its queries are its own.
     """
     imports = {name: whole for cell in cells for name, whole in _imports(ast.parse(cell.source))}
     needed, used = _names(shown, ast.Load), [shown]

@@ -55,8 +55,8 @@ def newest_answer() -> str:
 
 
 def answer_lines(folder: Path) -> tuple[str, ...]:
-    """Five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that ship
-    with it where manifest and inputs are."""
+    """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
+    ship with it where manifest and inputs are."""
     place = paths.site().with_name("_build") / "answers" / f"{folder.name}.json"
     inputs = fresh.inputs(folder)
     for there, made_of in ((place, inputs), (folder / SHIPPED, fresh.given(folder))):

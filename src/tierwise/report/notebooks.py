@@ -161,7 +161,7 @@ def _chart(part: Shown, folder: Path, stamp: Stamp) -> str:
 
 
 def inert(spec: dict[str, Any], image: str) -> str:
-    """HTML that does nothing until the page's script draws `spec` into it; `image` stands there where no script runs."""
+    """Return HTML that does nothing until the page's script draws `spec` into it; `image` stands there where no script runs."""
     text = json.dumps(spec, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
     label = html.escape(spec["description"], quote=True)
     script = f'<script type="application/json">{text}</script>'

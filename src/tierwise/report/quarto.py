@@ -41,7 +41,7 @@ def version() -> str | None:
 
 
 def usable() -> bool:
-    """Is a Quarto there, and new enough?"""
+    """Return whether a Quarto is there, and new enough."""
     found = version()
     return found is not None and tuple(int(part) for part in re.findall(r"\d+", found)[:3]) >= OLDEST
 
@@ -58,13 +58,13 @@ class QuartoEngine:
         self.name = f"Quarto {version()}"
 
     def build(self, book: Book, site: Path) -> None:
-        """All formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
+        """Build all formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
         pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
         shutil.move(_made(book, f"{ANNEX}.pdf"), site)
         search_from_files(site)
 
     def typeset(self, paper: Book, site: Path) -> None:
-        """A project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
+        """Typeset the paper as a project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
         pandoc(paper, "typst", "--to=typst")
         shutil.move(_made(paper, f"{PAPER}.pdf") / f"{PAPER}.pdf", site)
 

@@ -31,7 +31,7 @@ class Both(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the verdicts do, whatever their reasons and conditions."""
+        """Return whether the two verdicts differ, whatever their reasons and conditions."""
         return self.ours.verdict is not self.theirs.verdict
 
     def as_json(self) -> dict[str, Any]:
@@ -50,17 +50,17 @@ class Beside:
 
     @property
     def same_size(self) -> bool:
-        """Whether both are of one profile, so that their times are of the same amount of data."""
+        """Return whether both are of one profile, so that their times are of the same amount of data."""
         return self.run.manifest.profile.get("fraction") == self.reference.manifest.profile.get("fraction")
 
     @property
     def differing(self) -> Sequence[Both]:
-        """The claims with other verdicts."""
+        """Return the claims on which the two runs have other verdicts."""
         return [claim for claim in self.claims if claim.differs]
 
     @property
     def caution(self) -> str:
-        """What is to be borne in mind when the two are compared."""
+        """Return what is to be borne in mind when the two are compared."""
         if not self.same_size:
             here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
             return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."

@@ -47,7 +47,7 @@ class Run:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """The store, by which whatever is asked is noted (`report.queries`)."""
+        """Return the store, by which whatever is asked is noted (`report.queries`)."""
         return cast("duckdb.DuckDBPyConnection", queries.Noting(self.store, self._note))
 
     @property
@@ -56,28 +56,29 @@ class Run:
 
     @property
     def is_reference(self) -> bool:
-        """Whether it is the run that ships with the checkout."""
+        """Return whether it is the run that ships with the checkout."""
         return (paths.reference() / self.run_id).is_dir()
 
     @property
     def folder(self) -> Path:
-        """The run's folder, below ``data/raw`` or ``data/reference``."""
+        """Return the run's folder, below ``data/raw`` or ``data/reference``."""
         return (paths.reference() if self.is_reference else paths.raw()) / self.run_id
 
     @property
     def origin(self) -> str:
-        """When and on which machine its rows came to be."""
+        """Return when and on which machine the run's rows came to be."""
         host = self.manifest.host
         return f"{self.manifest.started_at:%Y-%m-%d}, {host.cpu}, {count(host.cores)} cores"
 
     @property
     def name(self) -> str:
-        """What a caption calls it: by its id, and the reference run by its origin too, so that nobody takes it for the reader's own."""
+        """Return what a caption calls the run: its id, and the reference run by its origin too, so that nobody takes it for the reader's
+        own."""
         return f"reference run `{self.run_id}` ({self.origin})" if self.is_reference else f"run `{self.run_id}`"
 
     @property
     def stamp(self) -> str:
-        """The same, where a sentence begins."""
+        """Return what a caption calls the run where a sentence begins."""
         return self.name[0].upper() + self.name[1:]
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> pl.DataFrame:

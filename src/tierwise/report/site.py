@@ -79,5 +79,5 @@ def code_version() -> str:
 
 
 def quarto_program() -> str | None:
-    """Quarto on PATH, else the one that ``make quarto`` put into this environment."""
+    """Find Quarto on PATH, else the one that ``make quarto`` put into this environment."""
     return shutil.which("quarto") or shutil.which("quarto", path=str(Path(sys.executable).parent))

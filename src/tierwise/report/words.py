@@ -50,7 +50,8 @@ def cell_words(cell: str) -> str:
 
 
 def case_name(case: str) -> str:
-    """``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto Rico``; other cases stay."""
+    """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto
+    Rico``; other cases stay."""
     for mark, phrase in (("->", "{1} after {0}"), ("/", "{0} over {1}")):
         if mark in case:
             return phrase.format(*(CASES.get(part, part) for part in case.split(mark)))
@@ -107,7 +108,7 @@ def quoted(claim: ClaimVerdict) -> str:
 
 
 def flipped(claim: ClaimVerdict) -> str:
-    """Whether the verdict is another by assumed bounds that are moved by half, and by which; a dash where there is nothing to move."""
+    """Say whether the verdict is another by assumed bounds that are moved by half, and by which; a dash where there is nothing to move."""
     if claim.flip is None:
         return DASH
     others = [moved for moved in (claim.flip.nearer, claim.flip.farther) if moved.verdict is not claim.verdict]

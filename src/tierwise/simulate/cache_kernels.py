@@ -7,7 +7,7 @@ from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch
 
 @inlined
 def touch(table: Table, page: int) -> int:
-    """Is `page` resident? If so, take down that it was used; if not (`MISS`), nothing changes."""
+    """Take down that `page` was used, if it is resident; if it is not (`MISS`), nothing changes."""
     if not is_resident(table, page):
         return MISS
     policy, found = table[POLICY], HIT

@@ -15,9 +15,9 @@ MOST_USES: Final = 5
 def shared_buffers(
     trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: tuple[int, int], pages: int, buffers: int
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five times
-    at most. And which page must be written to make room, or -1: one that was `updated` and not written since; before the accesses with
-    the numbers `clean` all are written."""
+    """Find which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five
+    times at most. And which page must be written to make room, or -1: one that was `updated` and not written since; before the accesses
+    with the numbers `clean` all are written."""
     place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
     dirty = np.zeros(buffers, np.bool_)
     missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)

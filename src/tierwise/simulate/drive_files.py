@@ -27,7 +27,7 @@ class RealMechanics(Mechanics):
 
 
 def read_drive(model: Path, seek: Path | None = None) -> RealMechanics:
-    """Geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`; without these, as `model` says they are.
+    """Read geometry, seeks and rotation of the drive in `model`, with the seek times of `seek`; without these, as `model` says they are.
 
     A change of track within the cylinder takes the head switch time or what the track skew allows for it, whichever is longer:
     extracted head switch times are what is left after the skew. The order of tracks within a cylinder (mapping scheme) makes no

@@ -66,7 +66,7 @@ def _request(line: str, where: str, capacity_bytes: int) -> Request:
 
 
 def predict(requests: Sequence[Request], mechanics: RealMechanics, electronics: Electronics | DriveSpecs, *, seed: int = 0) -> list[float]:
-    """Service time in seconds of each request; measured ones are not looked at.
+    """Predict the service time of each request, in seconds; measured ones are not looked at.
 
     A request is issued when the one before it has completed in the model and the recorded idle time has passed.
     """

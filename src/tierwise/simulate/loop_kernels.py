@@ -170,7 +170,7 @@ def _serve(now_s: float, pages: int, busy_s: Floats, times_s: tuple[float, float
 
 @compiled
 def deliver(loop: Loop, reader: int, done_s: float) -> None:
-    """The device has done the read that `reader` asked for: whoever waits for it goes on."""
+    """Hand over the read that `reader` asked for, which the device has done: whoever waits for it goes on."""
     loop.clock[reader, DUE] = done_s
     for thread in range(len(loop.clock)):
         if loop.reads[thread, AWAITS] == reader:

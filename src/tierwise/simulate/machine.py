@@ -18,7 +18,7 @@ class Machine(Strict):
 
     @property
     def costs(self) -> Costs:
-        """The machine's costs in seconds, as `run_threads` takes them."""
+        """Return the machine's costs in seconds, as `run_threads` takes them."""
         return Costs(self.hit.base, self.fault.base)
 
 
@@ -27,7 +27,7 @@ class _StandIn(Strict):
 
 
 def stand_in() -> Machine:
-    """The machine whose processors the published benchmark is simulated with where no pair is named (``data/machines/zipf.toml``)."""
+    """Read the machine whose processors the published benchmark is simulated with where no pair is named (``data/machines/zipf.toml``)."""
     return load_machine(read_toml(input_file("machines", "zipf"), _StandIn).processors)
 
 

@@ -73,7 +73,7 @@ class PageCache:
         self.table[[cache_table.SLOTS, cache_table.NOW, cache_table.OLDEST]] = slots, BITS, BITS
 
     def __len__(self) -> int:
-        """Pages that are resident."""
+        """Return how many pages are resident."""
         return int(self.table[cache_table.RESIDENT])
 
     def __contains__(self, page: int) -> bool:
@@ -95,7 +95,7 @@ class CacheResult:
 
     @property
     def hit_ratio(self) -> float:
-        """Share of the requests that found their page."""
+        """Return the share of the requests that found their page."""
         return 1 - self.misses / self.requests
 
 

@@ -15,7 +15,7 @@ class PageNumbers:
         self._count, self._slots = 0, np.full((2**16, 2), _FREE)
 
     def __len__(self) -> int:
-        """Pages met so far."""
+        """Return how many pages were met so far."""
         return self._count
 
     def of(self, pages: Ints) -> Ints:

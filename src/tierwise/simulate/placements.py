@@ -60,8 +60,8 @@ def rates_by_type(recorded: Recorded, devices: Devices, seed: int) -> dict[str, 
 
 
 def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TABLE,)) -> Recorded:
-    """The same requests with each of `relations` cut into `parts` partitions of consecutive pages, those that aged rows went to with those
-    that they come from."""
+    """Return the same requests with each of `relations` cut into `parts` partitions of consecutive pages, those that aged rows went to with
+    those that they come from."""
     pages = {name: -(-recorded.sizes_bytes[name] // PAGE_BYTES // parts) for name in relations}
 
     def part_of(access: Access) -> Access:
@@ -78,7 +78,7 @@ def partitioned(recorded: Recorded, parts: int, relations: Collection[str] = (TA
 
 
 def by_heat(recorded: Recorded, budget_bytes: int) -> dict[str, str]:
-    """Relation -> tier: those with most reads for their size on ssd, as long as `budget_bytes` last."""
+    """Return relation -> tier: those with most reads for their size on ssd, as long as `budget_bytes` last."""
     sizes = {name: size for name, size in recorded.sizes_bytes.items() if name != WAL}
     reads = dict.fromkeys(sizes, 0)
     for access in recorded.trace.accesses:
@@ -105,7 +105,8 @@ def rate_hot(recorded: Recorded, devices: Devices, seed: int, *, parts: int) -> 
 
 
 def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCachePolicy, *, budget_bytes: int) -> float:
-    """Transactions a second with everything on hdd and an SSD of `budget_bytes` before it as a cache, which has seen the reads before."""
+    """Simulate transactions a second with everything on hdd and an SSD of `budget_bytes` before it as a cache, which has seen the reads
+    before."""
     own = devices(seed)
     cached = SsdCache(own[HDD], own[SSD], policy, cache_bytes=max(budget_bytes, policy.block_bytes))
     laid = addresses(recorded, BY_TYPE["all_hdd"])

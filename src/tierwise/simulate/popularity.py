@@ -55,7 +55,7 @@ def merged_zipfian(items: int, items_per_page: int, scale: int, windows: tuple[i
 
 
 def drawn_pages(popularity: Floats, *, seed: int, chunk: int = 2**16) -> Iterator[Ints]:
-    """Chunks, without end, of independent requests; equal seeds give equal pages. By Walker's alias method, in Vose's form."""
+    """Yield chunks, without end, of independent requests; equal seeds give equal pages. By Walker's alias method, in Vose's form."""
     chances, others = _alias(popularity / popularity.sum())
     chance = np.random.default_rng(seed)
     while True:

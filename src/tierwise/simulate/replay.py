@@ -56,7 +56,7 @@ class TierUse:
     busy_since_s: float = 0.0
 
     def issued(self, access: Access, now_s: float) -> None:
-        """One more request is out."""
+        """Note that one more request is out."""
         self.requests += 1
         if access.operation is Operation.READ:
             self.reads += 1
@@ -86,7 +86,7 @@ class Replayed:
 
 
 def lay_out(sizes_bytes: Mapping[str, int]) -> dict[str, list[int]]:
-    """Addresses of each relation's extents on a device that holds these: one after the other, the largest (the table) first."""
+    """Return the addresses of each relation's extents on a device that holds these: one after the other, the largest (the table) first."""
     addresses: dict[str, list[int]] = {}
     given = 0
     for relation, size_bytes in sorted(sizes_bytes.items(), key=lambda item: (-item[1], item[0])):

@@ -40,7 +40,7 @@ class Segments:
         return self._new(Held(address, address))
 
     def grow(self, held: Held, end: int) -> None:
-        """`held` reaches to `end` at least; a segment keeps its last bytes."""
+        """Let `held` reach to `end` at least; a segment keeps its last bytes."""
         held.end = max(held.end, end)
         held.start = max(held.start, held.end - self.segment_bytes)
 

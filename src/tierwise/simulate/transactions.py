@@ -56,7 +56,7 @@ class Rows:
 
     @property
     def table_pages(self) -> int:
-        """Pages of the table."""
+        """Return how many pages the table has."""
         return aged_pages(self.rows)
 
 
@@ -95,7 +95,7 @@ class Recorded:
 
     @property
     def reads(self) -> dict[str, int]:
-        """Reads of the table and of the index."""
+        """Return the reads of the table and of the index."""
         names = [access.relation for access in self.trace.accesses if access.operation is Operation.READ]
         return {name: names.count(name) for name in (TABLE, INDEX)}
 

@@ -33,7 +33,7 @@ _LINUX_PAGES_PER_GIB = 2**18
 
 @inlined
 def use(table: Table, page: int) -> None:
-    """The second use on the inactive list activates; further ones change nothing."""
+    """Note that `page` is used: the second use on the inactive list activates, further ones change nothing."""
     state = HEAD + 2 * page
     if table[state] == UNUSED:
         table[state] = USED

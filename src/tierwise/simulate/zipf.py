@@ -97,7 +97,7 @@ class Benchmark:
 
     @property
     def read_around(self) -> int:
-        """Pages that the kernel reads around a fault."""
+        """Return how many pages the kernel reads around a fault."""
         if self.window_pages is not None:
             return self.window_pages
         return WINDOW_PAGES if is_rotational(self.device) else 1
@@ -137,7 +137,7 @@ def is_rotational(device: DeviceSpec) -> bool:
 
 
 def usable_bytes(device: DeviceSpec) -> int:
-    """Capacity that holds data."""
+    """Return the capacity that holds data, in bytes."""
     return build(device).capacity_bytes
 
 

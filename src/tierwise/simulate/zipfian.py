@@ -68,7 +68,7 @@ def chance_below(rank: int) -> float:
 
 @compiled
 def fnv_of(number: int) -> int:
-    """YCSB's hash of a number of zero or more: 63 bits."""
+    """Return YCSB's hash of a number of zero or more: 63 bits."""
     rest, value = np.uint64(number), _OFFSET_BASIS
     for _ in range(8):
         value = (value ^ (rest & np.uint64(255))) * _PRIME
@@ -78,7 +78,8 @@ def fnv_of(number: int) -> int:
 
 @compiled
 def mix_of(number: int) -> int:
-    """63 well mixed bits: the finaliser of splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number generators)."""
+    """Return 63 well mixed bits of a number, by the finaliser of splitmix64 (Steele, Lea and Flood, Fast splittable pseudorandom number
+    generators)."""
     value = np.uint64(number) + np.uint64(0x9E3779B97F4A7C15)
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -104,7 +105,7 @@ def scrambled(chances: NDArray[np.float64], items: int, scale: int = 1) -> NDArr
 
 
 def zipfian_pages(items: int, *, seed: int, items_per_page: int = 1, scale: int = 1, chunk: int = 2**16) -> Iterator[NDArray[np.int64]]:
-    """Chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
+    """Yield chunks, without end, of the pages that scrambled Zipfian reads of `items` items touch; equal seeds give equal pages.
 
     With `scale` the items are so many times fewer than those of the data set for which they stand.
     """

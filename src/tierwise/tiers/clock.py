@@ -27,16 +27,16 @@ class Clock(Protocol):
     kind: ClockKind
 
     def now(self) -> float:
-        """Seconds; never less than before."""
+        """Return the time in seconds, never less than before."""
 
     def meet(self, pid: int) -> None:
-        """A request of the process `pid` has come."""
+        """Take note that a request of the process `pid` has come."""
 
     def blocked(self, drain: Drain) -> bool:
         """Return whether nobody is left who could run, so that the clock may jump."""
 
     def jump(self, to_s: float) -> None:
-        """Have it be `to_s` at least."""
+        """Have the clock be `to_s` at least."""
 
     def parts(self) -> dict[str, float]:
         """Return `now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
@@ -91,7 +91,7 @@ class CountedOne:
         self._strangers += pid != self._pid
 
     def crowded(self) -> None:
-        """Several requests are outstanding at once."""
+        """Take note that several requests are outstanding at once."""
         self._strangers += 1
 
     def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - who waits for an answer asks nothing else
@@ -144,7 +144,7 @@ class CountedSeveral:
         """Do nothing: all sessions are counted."""
 
     def close(self) -> None:
-        """Look at nobody any more."""
+        """Look at no process any more."""
         self._sessions.close()
 
     def hold(self, held: bool) -> None:

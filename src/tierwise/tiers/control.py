@@ -52,7 +52,7 @@ class ControlServer:
         self.descriptor = self._epoll.fileno()
 
     def serve(self) -> None:
-        """Answer what has come."""
+        """Answer what clients have asked for so far."""
         for descriptor, _ in self._epoll.poll(0):
             if descriptor == self._listener.fileno():
                 caller, _ = self._listener.accept()
@@ -111,7 +111,7 @@ class Control:
     """The caller's end of the control channel of a daemon."""
 
     def __init__(self, path: Path, *, timeout_s: float = 30.0):
-        """Raises `OSError` where nobody listens."""
+        """Connect to the daemon that listens at `path`; `OSError` where nobody does."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout_s)
         try:
@@ -123,7 +123,7 @@ class Control:
         self._answers = self._socket.makefile("rb")
 
     def call(self, do: str, **arguments: Any) -> Any:
-        """Have the daemon do something; its answer."""
+        """Have the daemon do something, and return its answer."""
         try:
             self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
             answer = json.loads(self._answers.readline() or '{"error": "it ended"}')

@@ -35,10 +35,10 @@ class ClockParts:
 
 
 class Daemon:
-    """A process that serves mounts, by one clock. `state` is the folder of its control channel, record, log and lists of requests."""
+    """A process that serves mounts, by one clock. `folder` is that of its control channel, record, log and lists of requests."""
 
-    def __init__(self, state: Path):
-        self.state = state
+    def __init__(self, folder: Path):
+        self.folder = folder
         self.clock = ClockKind.WAITED
         self._mounted: set[str] = set()
         self._process: subprocess.Popen[bytes] | None = None
@@ -46,17 +46,17 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """The id of the daemon's process, while it serves."""
+        """Return the id of the daemon's process, while it serves."""
         return self._process.pid if self._process else None
 
     def call(self, do: str, **arguments: object) -> Any:
-        """Have it do something; its answer."""
+        """Have the daemon do something, and return its answer."""
         if self._control is None:
-            raise TierwiseError(f"no daemon serves {self.state}. Remedy: start the tier first")
+            raise TierwiseError(f"no daemon serves {self.folder}. Remedy: start the tier first")
         return self._control.call(do, **arguments)
 
     def mount(self, tier: str, **arguments: object) -> None:
-        """Have it mount one more; a daemon that has none yet is started."""
+        """Have the daemon mount one more tier; a daemon that has none yet is started."""
         if self._process is None:
             self._start()
         try:
@@ -68,7 +68,7 @@ class Daemon:
         self._mounted.add(tier)
 
     def unmounted(self, tier: str) -> None:
-        """`tier` was unmounted; with the last one the daemon ends."""
+        """Take note that `tier` was unmounted; with the last one the daemon ends."""
         self._mounted.discard(tier)
         if not self._mounted:
             self.wait()
@@ -77,7 +77,7 @@ class Daemon:
                 self.call("drop", tier=tier)
 
     def end(self) -> None:
-        """Have it unmount what it serves and end."""
+        """Have the daemon unmount what it serves and end."""
         if self._process is not None:
             self._process.terminate()
             self.wait()
@@ -96,7 +96,7 @@ class Daemon:
 
     def said(self) -> str:
         """Return what it wrote to its log."""
-        return (self.state / "daemon.log").read_text(encoding="utf-8").strip()
+        return (self.folder / "daemon.log").read_text(encoding="utf-8").strip()
 
     # Its clock
 
@@ -122,7 +122,7 @@ class Daemon:
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
         """Let its clock, which counts several, go, until it has gained so many seconds; `hold`: it then stands until it is let go."""
-        with Sleeper(self.state) as sleeper:
+        with Sleeper(self.folder) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
     def hear_sleeps(self, descriptor: int) -> None:
@@ -130,8 +130,9 @@ class Daemon:
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:
-        """The clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in order."""
-        path = self.state / "history"
+        """Return the clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in
+        order."""
+        path = self.folder / "history"
         try:
             self.call("history", path=str(path))
             return np.fromfile(path, dtype=np.float64).reshape(-1, 2)
@@ -143,11 +144,11 @@ class Daemon:
         self.call("hold", held=held)
 
     def _start(self) -> None:
-        self.state.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         package = str(Path(tierwise.__file__).parents[1])
-        with (self.state / "daemon.log").open("w") as log:
+        with (self.folder / "daemon.log").open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tierwise.tiers.server", str(self.state)],
+                [sys.executable, "-m", "tierwise.tiers.server", str(self.folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -157,7 +158,7 @@ class Daemon:
         deadline_s = time.monotonic() + START_S
         while self._process.poll() is None and time.monotonic() < deadline_s:
             with suppress(OSError, TierwiseError):
-                self._control = Control(Record.control(self.state))
+                self._control = Control(Record.control(self.folder))
                 self._control.call("ping")
                 return
             time.sleep(0.005)
@@ -166,10 +167,10 @@ class Daemon:
 
 
 class Sleeper:
-    """Somebody who sleeps by the clock of the daemon of the folder `state`, in whatever process he is."""
+    """Somebody who sleeps by the clock of the daemon in `folder`, in whatever process he is."""
 
-    def __init__(self, state: Path):
-        self._control = Control(Record.control(state), timeout_s=SLEEP_MOST_S)
+    def __init__(self, folder: Path):
+        self._control = Control(Record.control(folder), timeout_s=SLEEP_MOST_S)
 
     def __enter__(self) -> Self:
         return self

@@ -39,11 +39,11 @@ class Mount:
 
     @property
     def path_s(self) -> float:
-        """The time of the way to the daemon and back, by a waited clock; a counted one knows of none."""
+        """Return the seconds that a request is on its way to the daemon and back, by a waited clock; a counted one knows of none."""
         return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.WAITED else 0.0
 
     def start(self, *, cache: bool) -> None:
-        """Mount, delays off; `cache` lets the kernel keep pages."""
+        """Mount the tier, delays off; `cache` lets the kernel keep pages."""
         load_device(self._device)  # a bad file is told here, not in the daemon's words
         require_fuse()
         if mounts_below(self._mountpoint):
@@ -65,7 +65,7 @@ class Mount:
         self.call("delays", on=on, slowdown=slowdown)
 
     def stop(self) -> None:
-        """Unmount; `InputError` where somebody still uses the mount."""
+        """Unmount the tier; `InputError` where somebody still uses the mount."""
         if not self._mounted:
             return
         with suppress(OSError):  # it is no mount (any more)
@@ -83,7 +83,7 @@ class Mount:
             unmount(self._mountpoint, lazily=True)
 
     def call(self, do: str, **arguments: bool | float | str) -> Any:
-        """Have the daemon do something with this mount; its answer."""
+        """Have the daemon do something with this mount, and return its answer."""
         if not self._mounted:
             raise TierwiseError(f"{self._mountpoint} is not mounted. Remedy: start the tier first")
         return self.daemon.call(do, tier=self._name, **arguments)
@@ -94,7 +94,7 @@ class Mount:
         Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.
         """
-        raw = self.daemon.state / f"requests-{self._name}"
+        raw = self.daemon.folder / f"requests-{self._name}"
         try:
             told = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
@@ -199,17 +199,17 @@ class Emulated:
 
     @property
     def path_s(self) -> float:
-        """What a request needs on its way besides the device: its `time_s` in the log is dated back by this."""
+        """Return the seconds that a request needs on its way besides the device: its `time_s` in the log is dated back by this."""
         return self._mount.path_s
 
     @property
     def daemon(self) -> Daemon:
-        """The process that serves the mount, and its clock."""
+        """Return the process that serves the mount, and its clock."""
         return self._mount.daemon
 
     @property
     def daemon_pid(self) -> int | None:
-        """The id of the process that serves the mount."""
+        """Return the id of the process that serves the mount."""
         return self._mount.daemon.pid
 
 
@@ -228,8 +228,8 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
 
     for number in (signal.SIGTERM, signal.SIGINT):  # of these a shell lets its background jobs ignore the second
         signal.signal(number, interrupt)
-    with tempfile.TemporaryDirectory(prefix="tierwise-") as state:
-        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(state)), stretch=stretch, seed=0)
+    with tempfile.TemporaryDirectory(prefix="tierwise-") as place:
+        mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(place)), stretch=stretch, seed=0)
         try:
             mount.start(cache=cache)
             mount.delays(True, 1.0)

@@ -45,7 +45,7 @@ class Extents:
         self._log = self._path.open("a", encoding="ascii", buffering=1)
 
     def address(self, inode: int, offset_bytes: int) -> int:
-        """Address on the device of `offset_bytes` in the file `inode`.
+        """Return the address on the device of `offset_bytes` in the file `inode`.
 
         Raises:
             OSError: the device is full.
@@ -57,7 +57,7 @@ class Extents:
             return self._grow(inode, number) * EXTENT_BYTES + rest
 
     def free(self, inode: int) -> None:
-        """The file `inode` is gone."""
+        """Free what the file `inode` had, which is gone."""
         if extents := self._files.pop(inode, None):
             self._used.difference_update(extents.values())
             self._log.write(f"{inode} - -\n")

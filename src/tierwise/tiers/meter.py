@@ -40,7 +40,7 @@ class Counters:
         self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
 
     def count(self, operation: Operation, size_bytes: int, intended_s: float, actual_s: float) -> None:
-        """One more request; a flush counts neither as a read nor as a write, but its time does."""
+        """Count one more request; a flush counts neither as a read nor as a write, but its time does."""
         self.used = True
         if operation is Operation.READ:
             self.reads += 1

@@ -80,7 +80,7 @@ def unmount(mountpoint: Path, *, lazily: bool = False) -> None:
 
 
 def mounts_below(folder: Path) -> list[Path]:
-    """Mountpoints of this study's kind at or below `folder`, innermost first."""
+    """Return the mountpoints of emulated tiers at or below `folder`, innermost first."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines():
         fields, _, kind = line.partition(" - ")

@@ -67,7 +67,7 @@ class Nodes:
         return f"{self.where(parent)}/{node.name}"
 
     def stat(self, node: Node) -> os.stat_result:
-        """Attributes of `node`, of a symbolic link those of the link."""
+        """Return the attributes of `node`, of a symbolic link those of the link."""
         if node.descriptor >= 0:
             return os.fstat(node.descriptor)
         return os.fstat(next(iter(node.handles))) if node.handles else os.lstat(self.where(node))
@@ -92,7 +92,7 @@ class Nodes:
         return node, found
 
     def forget(self, number: int, count: int) -> None:
-        """The kernel gives `count` lookups back."""
+        """Take back `count` lookups, which the kernel gives up."""
         node = self.by_id[number]
         node.lookups -= count
         if node.lookups > 0 or node is self.root:
@@ -107,7 +107,8 @@ class Nodes:
         del self.by_id[number]
 
     def lost_name(self, gone: os.stat_result) -> None:
-        """A name of `gone` (as it was) was removed; with the last one its inode may be used again, once nobody has it open."""
+        """Take note that a name of `gone` (as it was) was removed; with the last one its inode may be used again, once nobody has it
+        open."""
         if gone.st_nlink > 1 and not stat.S_ISDIR(gone.st_mode):
             return
         node = self.by_inode.pop(gone.st_ino, None)
@@ -117,14 +118,14 @@ class Nodes:
             self.extents.free(gone.st_ino)
 
     def closed(self, node: Node, handle: int) -> None:
-        """An open file of `node` was closed."""
+        """Take note that an open file of `node` was closed."""
         node.handles.remove(handle)
         os.close(handle)
         if node.unlinked and not node.handles:
             self.extents.free(node.inode)
 
     def used(self) -> list[tuple[int, str, Counters]]:
-        """(id, path, counters) of every node with a request since the last reset, forgotten ones included."""
+        """Return (id, path, counters) of every node with a request since the last reset, forgotten ones included."""
         living = [(node.id, self.path_of(node), node.io) for node in self.by_id.values() if node.io.used]
         return [*living, *((number, path, io) for number, (path, io) in self.retired.items())]
 

@@ -18,7 +18,7 @@ _PR_SET_TIMERSLACK: Final = 29
 
 
 def real_time(wanted: bool) -> None:
-    """This thread goes before ordinary ones, with exact timers, or no more; nothing where that is not permitted."""
+    """Have this thread go before ordinary ones, with exact timers, or no more; where that is not permitted nothing happens."""
     CDLL(None).prctl(_PR_SET_TIMERSLACK, int(wanted), 0, 0, 0)  # nanoseconds; 0 is the default
     with suppress(PermissionError):  # ordinary ones keep 5 % of each processor, says the kernel
         os.sched_setscheduler(0, os.SCHED_RR if wanted else os.SCHED_OTHER, os.sched_param(int(wanted)))
@@ -44,7 +44,7 @@ class Turns:
                 self._before[each] = usual
 
     def end(self) -> None:
-        """Both run where they could before."""
+        """Let both run where they could before."""
         while self._before:
             with suppress(OSError):  # the process is gone
                 os.sched_setaffinity(*self._before.popitem())

@@ -22,11 +22,11 @@ def reclaim(work: Path) -> list[str]:
     """
     work = work.resolve()
     said = []
-    for state, record in Record.all_below(work).items():
+    for folder, record in Record.all_below(work).items():
         if process := record.process():
             _end(process)
             said.append(f"emulated mount's daemon {record.pid} ended")
-        Record.forget(state)
+        Record.forget(folder)
     for mountpoint in mounts_below(work):
         try:
             unmount(mountpoint)

@@ -26,28 +26,28 @@ class Record(Strict):
 
     @staticmethod
     def all_below(folder: Path) -> dict[Path, "Record"]:
-        """Folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
+        """Return folder -> record, of every daemon that runs or was killed below `folder`; follows no mount and no link."""
         found = {}
-        for state, folders, files in os.walk(folder):
+        for inner, folders, files in os.walk(folder):
             folders[:] = [name for name in folders if name not in {"backing", "mount"}]
             if _NAME in files:
                 with suppress(FileNotFoundError):  # it has just ended by itself
-                    found[Path(state)] = Record.model_validate_json(Path(state, _NAME).read_text(encoding="utf-8"))
+                    found[Path(inner)] = Record.model_validate_json(Path(inner, _NAME).read_text(encoding="utf-8"))
         return found
 
     @staticmethod
-    def control(state: Path) -> Path:
+    def control(folder: Path) -> Path:
         """Return where the control channel of the daemon with this folder listens."""
-        return state / "control"
+        return folder / "control"
 
     @staticmethod
-    def forget(state: Path) -> None:
+    def forget(folder: Path) -> None:
         """Remove the record and the control channel."""
-        (state / _NAME).unlink(missing_ok=True)
-        Record.control(state).unlink(missing_ok=True)
+        (folder / _NAME).unlink(missing_ok=True)
+        Record.control(folder).unlink(missing_ok=True)
 
-    def save(self, state: Path) -> None:
-        write_whole(state / _NAME, self.model_dump_json() + "\n")
+    def save(self, folder: Path) -> None:
+        write_whole(folder / _NAME, self.model_dump_json() + "\n")
 
     def process(self) -> psutil.Process | None:
         """Return the daemon, if it still runs."""

@@ -320,17 +320,17 @@ class Server:
 def main() -> int:
     """Serve until there is nothing to serve; an error is one line on standard error."""
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
-    parser.add_argument("state", type=Path, help="folder for the control channel and the record of this process")
+    parser.add_argument("folder", type=Path, help="for the control channel and the record of this process")
     asked = parser.parse_args()
     try:
         server = Server()
-        Record.mine().save(asked.state)
-        control = ControlServer(Record.control(asked.state), server.commands)
+        Record.mine().save(asked.folder)
+        control = ControlServer(Record.control(asked.folder), server.commands)
         try:
             server.serve(control)
         finally:
             control.close()
-            Record.forget(asked.state)
+            Record.forget(asked.folder)
     except (TierwiseError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

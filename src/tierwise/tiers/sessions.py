@@ -111,7 +111,7 @@ def look_at(clocks: list[int]) -> None:
 
 
 def used_s_of(cpu_stat: bytes) -> float:
-    """Processor time that the text of a file ``cpu.stat`` tells."""
+    """Return the seconds of processor time that the text of a file ``cpu.stat`` tells."""
     for line in cpu_stat.splitlines():
         name, _, value = line.partition(b" ")
         if name == b"usage_usec":
@@ -193,7 +193,7 @@ class TaskStates:
         self._request: tuple[int, bytes] = (-1, b"")
 
     def of(self, folder: int) -> tuple[int, int]:
-        """(tasks in a state that is counted, of them running or runnable) of the group whose directory is open as `folder`."""
+        """Return (tasks in a state that is counted, of them running or runnable) of the group whose directory is open as `folder`."""
         if self._request[0] != folder:
             self._request = folder, self._message(self._family, _CGROUPSTATS_GET, _attribute(_CGROUP_FD, folder.to_bytes(4, "little")))
         self._socket.send(self._request[1])

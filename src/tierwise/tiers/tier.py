@@ -29,17 +29,17 @@ class Tier(Protocol):
     def substrate(self) -> Substrate: ...
     @property
     def device(self) -> str | None:
-        """The device file that the tier emulates; None for a real directory."""
+        """Return the name of the device that the tier emulates; it is None for a real directory."""
 
     @property
     def directory(self) -> Path:
-        """Where files go; exists once started, and belongs to the server's account."""
+        """Return the folder where files go, which exists once the tier is started, and belongs to the server's account."""
 
     def start(self) -> None:
         """Make the tier ready, delays off; nothing where it is."""
 
     def stop(self) -> None:
-        """Unmount; nothing where it is not started.
+        """Unmount the tier; nothing happens where it is not started.
 
         Raises:
             InputError: somebody still uses it; says who and what.
@@ -59,7 +59,7 @@ class Tier(Protocol):
         """Have an emulated device forget what its own buffer holds, and nothing else; nothing on a directory."""
 
     def io(self) -> dict[str, FileIo] | None:
-        """Requests since the last reset by path relative to `directory`; None where nothing counts them."""
+        """Return the requests since the last reset by path relative to `directory`; None where nothing counts them."""
 
     def reset_io(self) -> None:
         """Let every file's counts of requests begin at zero again."""

@@ -114,7 +114,7 @@ class Transfers:
 
     @property
     def outstanding(self) -> int:
-        """Requests at the device."""
+        """Return how many requests are at the device."""
         return len(self._out)
 
     def go_by(self, clock: AnyClock) -> None:
@@ -226,7 +226,7 @@ class Transfers:
     # What the control channel asks
 
     def delays(self, *, on: bool, slowdown: float = 1.0) -> None:
-        """Requests from now on wait for the device, which is then as new and slowed by a factor, or do not."""
+        """Let requests from now on wait for the device, which is then as new and slowed by a factor, or not wait."""
         if on and not self.delayed and not self._out:
             self.forget()
         self._model.slow(self._clock.now(), slowdown)
@@ -234,11 +234,12 @@ class Transfers:
         self.delayed = on
 
     def path(self, *, seconds: float, outside: float) -> None:
-        """What a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the answer."""
+        """Set what a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the
+        answer."""
         self._path_s, self._way_s = seconds, outside
 
     def forget(self) -> None:
-        """The device holds nothing in its own buffers any more; not while it has requests."""
+        """Forget what the device holds in its own buffers; not while it has requests."""
         if self._out:
             raise ValueError(f"{len(self._out)} requests are under way")
         self._model.reset()
@@ -250,7 +251,7 @@ class Transfers:
         self._nodes.reset_io()
 
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Counters by path below the mount."""
+        """Return the counters by path below the mount."""
         total: dict[str, Counters] = {}
         for _, path, io in self._nodes.used():
             total.setdefault(path, Counters()).add(io)

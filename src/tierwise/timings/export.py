@@ -68,7 +68,8 @@ def whole(manifest: Manifest) -> Manifest:
 
 
 def tables(run: Path) -> dict[str, dict[Path, Path]]:
-    """What lies beside the raw rows of `run`, with those that it takes from others: ``<table>/<study>`` -> place in the run -> file."""
+    """Return what lies beside the raw rows of `run`, with those that it takes from others: ``<table>/<study>`` -> place in the run ->
+    file."""
     found: dict[str, dict[Path, Path]] = {}
     for folder in sorted(run.glob("*/*/")):
         if folder.parent.name not in NO_TABLES:

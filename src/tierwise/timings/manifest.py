@@ -57,7 +57,7 @@ class Fingerprint(Strict):
 
     @property
     def sha256(self) -> str:
-        """The digest of the whole fingerprint, inputs and code, in hexadecimal."""
+        """Return the digest of the whole fingerprint, inputs and code, in hexadecimal."""
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
@@ -162,7 +162,7 @@ class Manifest(Strict):
 
     @property
     def conditions(self) -> Conditions | None:
-        """The conditions over all stages but those of added blocks; `None` of a run that recorded none."""
+        """Return the conditions over all stages but those of added blocks; it is `None` of a run that recorded none."""
         own = [stage for stage in self.stages if not stage.name.startswith(RETRIED)]
         took_s = sum(stage.took_s for stage in own)
         if not took_s:
@@ -172,7 +172,7 @@ class Manifest(Strict):
 
     @property
     def todays_pair(self) -> str | None:
-        """The pair of today that the profile asked for, else the reader's own where that is one; `None`: there is none."""
+        """Return the pair of today that the profile asked for, else the reader's own where that is one; `None`: there is none."""
         named = self.profile.get("today") or self.reader_pair
         return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
 
@@ -199,7 +199,7 @@ class Manifest(Strict):
         return tuple(merged.values())
 
     def blocks_added(self, study: str, pair: str) -> int:
-        """Blocks beyond the profile's."""
+        """Return how many blocks the run has beyond the profile's."""
         return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path) -> None:

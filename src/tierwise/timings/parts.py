@@ -106,7 +106,8 @@ def merge_parts(run_folder: Path) -> Path:
 
 
 def read_rows(run_folder: Path) -> pl.DataFrame:
-    """The validated rows of a merged run, with those that it takes from others; `InputError` where there are none or one breaks a rule."""
+    """Read the validated rows of a merged run, with those that it takes from others; `InputError` where there are none or one breaks a
+    rule."""
     own = run_folder / TIMINGS
     others = list(_taken_rows(run_folder))
     if not others:

@@ -41,7 +41,8 @@ FOLDER: Final = "reads"
 
 
 def buckets(latencies_s: pl.Expr) -> pl.Expr:
-    """The power of two of nanoseconds at or below each latency: 18 stands for 262,144 up to 524,288 ns, as DTrace's quantize() counts."""
+    """Return the power of two of nanoseconds at or below each latency: 18 stands for 262,144 up to 524,288 ns, as DTrace's quantize()
+    counts."""
     return (latencies_s * 1e9).round().clip(1).log(2).add(1e-12).floor().cast(pl.Int32)
 
 

@@ -64,7 +64,7 @@ def places(run_folder: Path, study: str, pair: str, block: int = 0) -> Iterator[
 
 
 def copied(run_folder: Path) -> dict[str, str]:
-    """Study -> the run that measured its rows, where they were copied into this run to make it whole."""
+    """Return study -> the run that measured its rows, where they were copied into this run to make it whole."""
     return {study: str(run_id) for study, run_id in _field(run_folder, "copied").items()}
 
 

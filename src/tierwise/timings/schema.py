@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from tierwise.core.words import CacheState, ClockKind, IoArm, Substrate
+from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
 
 SCHEMA_VERSION: Final = 3
 
@@ -121,7 +121,7 @@ class Timing:
     """One observation as a study yields it; the bench adds run, study, pair, trial, block and order."""
 
     cell: Mapping[str, str | int | float]
-    cache: CacheState
+    cache: Cache
     operation: str
     started_at: datetime
     elapsed_s: float

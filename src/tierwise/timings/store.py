@@ -51,7 +51,7 @@ def manifests(raw: Path) -> dict[str, Manifest]:
 
 
 def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
-    """A DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
+    """Open a DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
     has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (`RUN_COLUMNS`).
 
     `runs` has every run below `raw`, `timings` the rows of those that are complete, or partial; where `run_id` is named, both hold that

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.words import CacheState, ClockKind, IoArm, RelationClass, Substrate
+from tierwise.core.words import Cache, ClockKind, IoArm, RelationClass, Substrate
 from tierwise.timings.schema import PARTS_SINCE, SCHEMA, SCHEMA_VERSION
 
 KEY: Final = ("run_id", "study", "pair", "trial", "block", "step")
@@ -93,7 +93,7 @@ RULES: Final = (
     *(Rule(column, pl.col(column) == "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
     _words("substrate", Substrate, but={Substrate.PUBLISHED}),
     _words("arm", IoArm),
-    _words("cache", CacheState),
+    _words("cache", Cache),
     _words("clock", ClockKind),
     *(Rule(column, pl.col(column) < 0, "must be at least 0") for column in ("block", "step", "sequence", "result_rows", *PARTS)),
     Rule("elapsed_s", ~((pl.col("elapsed_s") > 0) & pl.col("elapsed_s").is_finite()), "must be more than 0 and finite"),

@@ -40,7 +40,7 @@ def apportion(total: int, weights: npt.ArrayLike) -> Ints:
 
 
 def mean_size(facts: Facts) -> float:
-    """Persons in a household, those in group quarters counted as one each."""
+    """Return the mean number of persons in a household, those in group quarters counted as one each."""
     shape = facts.households
     quarters = shape["group_quarters_per_household"]
     return (1 + shape["partnered"] + shape["more"] * (1 + shape["further_mean"]) + quarters) / (1 + quarters)

@@ -16,15 +16,15 @@ class Bank:
 
     @property
     def name(self) -> str:
-        """What a manifest calls it."""
+        """Return what a manifest calls the database."""
         return f"{NAME} {self.size}"
 
     @property
     def sha256(self) -> None:
-        """There is no file: the rows are in the server alone."""
+        """Return no digest, because there is no file: the rows are in the server alone."""
         return
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Where the rows come from."""
+        """Return where the rows come from."""
         return {"source": "pgbench", "what": "accounts, as pgbench --initialize makes them", "scale": self.scale, "rows": self.rows}

@@ -45,7 +45,7 @@ def cell_densities(density: Density) -> Floats:
 
 
 def cell_areas_deg2() -> Floats:
-    """Square degrees of the cells of each bin."""
+    """Return the area of a cell of each bin, in square degrees."""
     edges = np.radians(np.linspace(-90, 90, BINS + 1))
     areas: Floats = np.diff(np.sin(edges)) * 180 / np.pi * 360 / CELLS
     return areas

@@ -102,7 +102,7 @@ class Counted(Strict):
 
     @cached_property
     def shares(self) -> npt.NDArray[np.float64]:
-        """The share of each value."""
+        """Return the share of each value."""
         return np.array(self.counts) / sum(self.counts)
 
 

@@ -56,7 +56,8 @@ def tiles(seed: int) -> Tiles:
 
 
 def scatter(counts: npt.NDArray[np.int64], first_bin: int, first_cell: int, rng: np.random.Generator) -> tuple[Floats, Floats, Ints]:
-    """Right ascension, declination, and the index into `counts` of as many sources as this holds: [cell in the file's order, bin within].
+    """Draw right ascension, declination, and the index into `counts` of as many sources as this holds: [cell in the file's order, bin
+    within].
 
     The cells are successive ones; `first_bin` is the first one's lowest bin. In each cell sources stand in order of right ascension, and
     so in each bin of the file.

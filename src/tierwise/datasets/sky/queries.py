@@ -25,12 +25,12 @@ class Clause(Strict):
 
     @property
     def published_rows(self) -> int:
-        """How many sources of the whole catalog it would find."""
+        """Return how many sources of the whole catalog the condition would find."""
         return round(self.share * ROWS)
 
     @property
     def statement(self) -> str:
-        """The query in SQL, all columns of what its condition finds."""
+        """Return the query in SQL, which gives all columns of what its condition finds."""
         return f"SELECT * FROM {PSC.name} WHERE {self.where}"
 
 

@@ -39,7 +39,7 @@ class Region(Strict):
 
     @property
     def name(self) -> str:
-        """The region's bounds as they are typed, in degrees, with commas between them."""
+        """Return the region's bounds as they are typed, in degrees, with commas between them."""
         return ",".join(f"{bound:.10g}" for bound in (self.ra_min_deg, self.ra_max_deg, self.dec_min_deg, self.dec_max_deg))
 
 
@@ -72,7 +72,7 @@ class Release(Strict):
 
     @property
     def names(self) -> list[str]:
-        """The files, in the catalog's order."""
+        """Return the names of the files, in the catalog's order."""
         letters = ["".join(ends) for ends in product(ascii_lowercase, repeat=2)]
         south = [f"psc_a{end}" for end in letters if end <= self.last_south[-2:]]
         return south + [f"psc_b{end}" for end in letters if end <= self.last_north[-2:]]

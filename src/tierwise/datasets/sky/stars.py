@@ -47,7 +47,7 @@ def _tables() -> _Tables:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """Uniform in [0, `RESOLUTION`)."""
+    """Draw a rank for each of `rows`, uniform in [0, `RESOLUTION`)."""
     drawn: Ints = rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
     return drawn
 

@@ -40,11 +40,11 @@ class Sky:
 
     @property
     def joined(self) -> int:
-        """Bins of the release that make one of this file."""
+        """Return how many bins of the release make one of this file."""
         return int(self.counts.shape[2])
 
     def slices(self) -> Iterator[tuple[int, int, int]]:
-        """First and last cell (exclusive, in the file's order) of each batch, and the rows before it."""
+        """Yield the first and the last cell (exclusive, in the file's order) of each batch, and the rows before it."""
         until = np.cumsum(self.counts.sum(axis=2).ravel())
         begin, before = 0, 0
         while begin < len(until):

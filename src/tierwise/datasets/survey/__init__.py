@@ -12,8 +12,8 @@ __all__ = ["NAMES", "SOURCES", "acquire", "load_tables"]
 
 
 def acquire(*, fraction: float, seed: int, folder: Path) -> dict[str, Dataset]:
-    """Each table as one Parquet file in `folder`, by its name, in the order of `NAMES`; what is there, whole and of the same request is
-    used again.
+    """Make each table as one Parquet file in `folder`, and return them by name, in the order of `NAMES`; what is there, whole and of the
+    same request is used again.
 
     `fraction` of `SOURCES` are observed, with `seed`.
 

@@ -53,7 +53,7 @@ class Frames:
 
     @property
     def ids(self) -> Ints:
-        """The multiframeID of each."""
+        """Return the multiframeID of each exposure, as an array."""
         identifiers: Ints = 1_000_001 + np.arange(len(self.field), dtype=np.int64)
         return identifiers
 
@@ -124,18 +124,18 @@ class Field:
 
     @property
     def source_ids(self) -> Ints:
-        """The sourceID of each."""
+        """Return the sourceID of each source, as an array."""
         identifiers: Ints = 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
         return identifiers
 
     @property
     def ext_num(self) -> Ints:
-        """The detector of each source, which is the same in every exposure."""
+        """Return the detector of each source, which is the same in every exposure."""
         return ext_num(self.x, self.y)
 
     @property
     def detected(self) -> Bools:
-        """Whether each exposure detected each source, as an array [source, exposure]."""
+        """Return whether each exposure detected each source, as an array [source, exposure]."""
         found: Bools = self.seq_num != NO_INTEGER
         return found
 
@@ -165,7 +165,7 @@ def place(field: int, x: Floats, y: Floats) -> Place:
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:
-    """Field `number`, whose first source is the survey's `first_source`."""
+    """Return field `number` as its exposures observe it, whose first source is the survey's `first_source`."""
     rng = np.random.default_rng([seed, 1, number])
     x, y = rng.random(sources), rng.random(sources)
     order = np.lexsort((x, y, ext_num(x, y)))

@@ -70,7 +70,7 @@ def both_positions(at: Place) -> dict[str, Any]:
 
 
 def flux(magnitude: Floats) -> Floats:
-    """Counts, with a zero point of 25 mag."""
+    """Return the counts of a magnitude, with a zero point of 25 mag."""
     counts: Floats = 10 ** (-0.4 * (magnitude - 25))
     return counts
 
@@ -220,7 +220,7 @@ def best_match(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def variability(field: Field, frames: Frames) -> pa.RecordBatch:
-    """Statistics of each source's light curve in each band, of what was detected."""
+    """Return the statistics of each source's light curve in each band, of what was detected."""
     rows = len(field.x)
     values: dict[str, Any] = {
         "sourceID": field.source_ids,

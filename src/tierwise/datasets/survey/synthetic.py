@@ -51,12 +51,12 @@ class Survey:
 
     @cached_property
     def frames(self) -> Frames:
-        """All exposures of the survey, in the order of their time."""
+        """Return all exposures of the survey, in the order of their time."""
         return schedule(self.field_count, self.seed)
 
     @cached_property
     def fields(self) -> list[Field]:
-        """Every field, with what its exposures found: nine bytes a source and exposure."""
+        """Return every field, with what its exposures found: nine bytes a source and exposure."""
         bounds = [self.sources * number // self.field_count for number in range(self.field_count + 1)]
         return [
             observe(number, bounds[number], bounds[number + 1] - bounds[number], self.frames, self.seed)

@@ -54,12 +54,12 @@ class Advised:
 
     @property
     def service_s(self) -> ServiceTimes:
-        """Service times of the seed that the advice is for."""
+        """Return the service times of the seed that the advice is for."""
         return self.by_seed[SEED]
 
     @property
     def sentence(self) -> Sentence:
-        """What stands in place of a table where the run has nothing to advise on, or too little."""
+        """Return what stands in place of a table where the run has nothing to advise on, or too little."""
         return Sentence(f"No advice from this run: {self.missing}. {told_rejected(self.run, self.study, self.pair)}")
 
     def predicted_s(self, placement: Mapping[str, str]) -> float | None:
@@ -154,7 +154,7 @@ def _advice_row(advice: Advice) -> list[str]:
 
 
 def relations(found: Advised) -> Table | Sentence:
-    """Size, heat, and time on either tier of each relation."""
+    """Tabulate size, heat, and time on either tier of each relation."""
     if not found.advice:
         return found.sentence
     rows = [
@@ -210,7 +210,7 @@ def check_words(found: Advised) -> str:
 
 
 def check_errors(found: Advised) -> dict[str, float]:
-    """Predicted over seen, less one, by placement, but for the one that the requests are from."""
+    """Return the predicted time over the seen one, less one, by placement, but for the one that the requests are from."""
     errors = {}
     for name, measured in found.workload.measured.items() if found.workload else ():
         predicted_s, seen_s = found.predicted_s(measured.placement), measured.estimate.value
@@ -242,7 +242,7 @@ def _agrees(advice: Advice, measured: Mapping[str, str]) -> bool:
 
 
 def moves(found: Advised) -> Table | Sentence:
-    """Copying to the SSD for a job and back, in both ways of copying."""
+    """Tabulate what copying to the SSD for a job and back takes, in both ways of copying."""
     if found.workload is None:
         return found.sentence
     plans = {

@@ -62,18 +62,19 @@ class Compared:
 
     @property
     def table(self) -> Gain | None:
-        """The better of the placements that have tables on the SSD and no index."""
+        """Return the better of the placements that have tables on the SSD and no index."""
         tables = [gain for gain in self.gains if gain.placement not in {INDEXES, EVERYTHING}]
         return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
 
     @property
     def indexes(self) -> Gain | None:
-        """All indexes on the SSD."""
+        """Return the gain of all indexes on the SSD; `None` where that was not measured."""
         return next((gain for gain in self.gains if gain.placement == INDEXES), None)
 
     @property
     def tables_first(self) -> Verdict:
-        """Confirmed where the whole interval of table over indexes lies below 1, contradicted where it lies above."""
+        """Return whether a table saves more: confirmed where the whole interval of table over indexes lies below 1, contradicted where it
+        lies above."""
         if self.table is None or self.indexes is None:
             return Verdict.NOT_MEASURED
         ratio = geometric_estimate(paired_ratios(self.table.ratios, self.indexes.ratios))
@@ -115,7 +116,8 @@ def answer(run: Run) -> Sentence:
 
 
 def told(run: Run) -> dict[str, list[str]]:
-    """What the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as Markdown."""
+    """Return what the answer says of what was found, what to do, what it costs, and how far to trust it, sentence by sentence, as
+    Markdown."""
     found = gather(run)
     every = compared(found)
     return {
@@ -157,7 +159,7 @@ def shares(run: Run, asked: pl.DataFrame) -> pl.DataFrame:
 
 
 def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
-    """What each placement leaves of a job's time, by workload, from the rows of `shares`: those of `run`, or of the reference run."""
+    """Draw what each placement leaves of a job's time, by workload, from the rows of `shares`: those of `run`, or of the reference run."""
     if rows.is_empty():
         return Sentence("")
     every = [

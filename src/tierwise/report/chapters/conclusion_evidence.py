@@ -25,7 +25,7 @@ from tierwise.report.words import NOTHING
 
 
 def places() -> dict[str, str]:
-    """Name of a strategy -> what a reader calls it."""
+    """Return name of a strategy -> what a reader calls it."""
     return {**NAMES, **{name: words for module in rooms.modules("strategies") for name, words in module.PLACES.items()}}
 
 
@@ -39,7 +39,8 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Placements of each workload, and what the studies' rooms add of data that lie on one tier as a whole; the quickest first."""
+        """Return the placements of each workload, and what the studies' rooms add of data that lie on one tier as a whole; the quickest
+        first."""
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
         whole = (module.strategies(self.run.connection, book) for module in rooms.modules("strategies"))
@@ -47,13 +48,13 @@ class Found:
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
-        """The service times by the name of the workload."""
+        """Return the service times by the name of the workload."""
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
 def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = None) -> Found:
-    """Every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`: the
-    rows of `heat.every`."""
+    """Gather every workload of `run` whose relations can be placed, on its source's pair or the reader's, or on the pair `only`; `asked`:
+    the rows of `heat.every`."""
     every = run.query(heat.every()) if asked is None else asked
     todays = run.manifest.profile.get("today")
     every = every.filter(~pl.col("pair").eq_missing(pl.lit(todays)) if only is None else pl.col("pair") == only)
@@ -81,7 +82,7 @@ def shares_of_requests(found: Found) -> str:
 
 
 def tables_over_indexes(found: Found) -> str:
-    """Time of a job with tables on SSD over that with indexes there, of the same block each."""
+    """Tell the time of a job with tables on SSD over that with indexes there, of the same block each."""
     told = []
     for workload in found.workloads:
         tables, indexes = workload.measured.get("tables ssd"), workload.measured.get("indexes ssd")
@@ -128,7 +129,8 @@ TELLING: Final[Mapping[str, Callable[[Found], str]]] = {
 
 
 def evidence() -> dict[str, Callable[[Found], str]]:
-    """What can be told of a topic, by the name that ``questions.toml`` uses: from all rows together, and from one study by its room."""
+    """Return what can be told of a topic, by the name that ``questions.toml`` uses: from all rows together, and from one study by its
+    room."""
     return {**TELLING, **{told.__name__: partial(_of_run, told) for module in rooms.modules("evidence") for told in module.TELLING}}
 
 
@@ -137,7 +139,8 @@ def _of_run(told: Callable[[Run], str], found: Found) -> str:
 
 
 def name_of(workload: Workload) -> str:
-    """The workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its room, and the pair."""
+    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its room, and the
+    pair."""
     for source in load_claims().sources.values():
         if source.pair == workload.pair:
             return f"{source.name[0].upper()}{source.name[1:]}'{'' if source.name.endswith('s') else 's'} {workload.name}"

@@ -119,7 +119,8 @@ def host(run: Run) -> Table:
 
 
 def data(run: Run) -> Table | Sentence:
-    """Every data set of the run: where its rows come from, how many they are, and the digest of their file, where they lie in one."""
+    """Tabulate every data set of the run: where its rows come from, how many they are, and the digest of their file, where they lie in
+    one."""
     manifest = run.manifest
     if not manifest.datasets:
         return Sentence("No study of this run used a data set.")
@@ -194,7 +195,7 @@ def parameters(run: Run) -> Table | Sentence:
 
 
 def calibrations(run: Run) -> Table | Sentence:
-    """Figures of the real disks that the run used."""
+    """Tabulate the figures of the real disks that the run used."""
     found = run.manifest.calibrations
     if not found:
         return Sentence("No tier of this run is a real disk, so none was calibrated.")
@@ -209,7 +210,7 @@ def calibrations(run: Run) -> Table | Sentence:
 
 
 def overshoot(run: Run) -> Table:
-    """Asked and real time of the emulated requests, and how many observations were flagged for it."""
+    """Tabulate asked and real time of the emulated requests, and how many observations were flagged for it."""
     rows = run.query((files("tierwise") / OVERSHOOT).read_text(encoding="utf-8")).rows(named=True)
     cells = [
         [

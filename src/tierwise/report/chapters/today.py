@@ -41,18 +41,18 @@ class Now:
 
     @cached_property
     def workloads(self) -> list[Workload]:
-        """The workloads that have five clean repeats of some placement."""
+        """Return the workloads that have five clean repeats of some placement."""
         return list(gather(self.run, only=self.pair).workloads)
 
     @property
     def devices(self) -> dict[str, str]:
-        """Tier -> device, of the slow and the fast one."""
+        """Return tier -> device, of the slow and the fast one."""
         tiers: Mapping[str, Mapping[str, Any]] = self.run.manifest.pairs[self.pair]["tiers"]
         return {tier: str(tiers[tier]["device"]) for tier in (SLOW, FAST) if "device" in tiers.get(tier, {})}
 
     @property
     def banded(self) -> dict[str, dict[str, str]]:
-        """Device -> parameter -> the ends of its band, of what no page states."""
+        """Return device -> parameter -> the ends of its band, of what no page states."""
         return {
             name: {
                 place: tied(f"{low:g} to {high:g} {unit_of({'unit': unit})}".removesuffix(" 1"))
@@ -63,7 +63,7 @@ class Now:
 
     @cached_property
     def priced(self) -> bool:
-        """Whether both tiers are devices that have a price on the run's day."""
+        """Return whether both tiers are devices that have a price on the run's day."""
         try:
             return len(self.devices) == len(TIERS) and all(
                 room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()

@@ -20,7 +20,7 @@ def load() -> dict[str, Any]:
 
 
 def accuracy() -> Table:
-    """fio on the mount beside the model that replays the emulator's own arrivals."""
+    """Tabulate fio on the mount beside the model that replays the emulator's own arrivals."""
     return Table(
         ["Device", "Requests", "Outstanding", "Emulated", "Model alone", "Difference", "Bound"],
         [_held(line) for line in load()["rows"] if line["part"] in HELD and line["expected"] is not None],

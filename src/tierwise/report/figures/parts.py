@@ -23,17 +23,17 @@ SMALL_STEPS: Final = (1, 2, 5)
 
 
 def label_px(rows: Iterable[str]) -> int:
-    """Width that the longest of `rows` needs beside a plot."""
+    """Return the width in pixels that the longest of `rows` needs beside a plot."""
     return 14 + round(6.1 * max(map(len, rows)))
 
 
 def labels(width_px: int) -> alt.Axis:
-    """Row labels of one width in every panel, so that the plots stand under each other."""
+    """Return row labels of one width in every panel, so that the plots stand under each other."""
     return alt.Axis(minExtent=width_px, maxExtent=width_px, labelLimit=width_px - 8)
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times the powers of ten within [low, high]; the powers alone where that would be many."""
+    """Return 1, 2 and 5 times the powers of ten within [low, high]; the powers alone where that would be many."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = [step * 10.0**power for power in decades for step in SMALL_STEPS if low <= step * 10.0**power <= high]
     powers = [tick for tick in ticks if math.isclose(tick, 10.0 ** round(math.log10(tick)))]
@@ -56,7 +56,7 @@ def ratio_panel(
     bounds: Mapping[str, Bounds],
     width_px: int,
 ) -> alt.LayerChart:
-    """Ratios by ``row``: every repeat (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
+    """Draw ratios by ``row``: every repeat (``ratio``, ``block``), geometric mean with its interval, published `bounds` by row.
 
     Each row of the panel needs enough repeats, as `analysis.statistics.estimable` leaves them.
     """
@@ -91,7 +91,7 @@ def medians(rows: pl.DataFrame, keys: Sequence[str], value: str, clean: pl.Expr)
 
 
 def top_of(values: Iterable[float], *, least: float, room: float) -> float:
-    """Upper end of a ratio axis: beyond the largest of `values` by `room`, which the number beside it needs."""
+    """Return the upper end of a ratio axis: beyond the largest of `values` by `room`, which the number beside it needs."""
     return max(least, *values) * room
 
 

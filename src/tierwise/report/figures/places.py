@@ -37,7 +37,7 @@ class Shown:
 
     @property
     def query(self) -> str:
-        """Path of the study's SQL in the package."""
+        """Return the path of the study's SQL in the package."""
         return studies.path(self.study, ROWS)
 
     def published_seconds(self) -> dict[tuple[str, str], float]:
@@ -122,14 +122,14 @@ def medians(run: Run, pair: str, shown: Shown, value: str) -> Mapping[tuple[str,
 
 
 def arm_of(run: Run, pair: str, shown: Shown) -> str:
-    """Direct I/O where it was measured."""
+    """Return the way of I/O that is shown: direct where it was measured."""
     found = set(run.query(f"select distinct arm from {shown.study} where pair = ?", [pair])["arm"])
     return next((arm for arm in ARMS if arm in found), "direct")
 
 
 def simulated_ways(run: Run, pair: str, study: str, query: str, form: str = ONLY_FORM) -> list[dict[str, Any]]:
-    """What the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry a way of reading of which
-    enough seeds were simulated on each place; empty where there is none."""
+    """Return what the manifest keeps of `query` in `form` as `study` simulated it at the published size: one entry a way of reading of
+    which enough seeds were simulated on each place; empty where there is none."""
     record = run.record(study, pair)
     known = (way for way in (record.facts.get(query, []) if record else []) if way["form"] == form and way["seconds"])
     return [way for way in known if all(enough(len(seeds)) for seeds in way["seconds"].values())]

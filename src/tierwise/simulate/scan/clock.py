@@ -51,7 +51,7 @@ class Clock:
         event.waiting.clear()
 
     def run(self, until: Event) -> float:
-        """Go on until the event has happened; when that was."""
+        """Go on until the event has happened, and return when that was."""
         while not until.happened:
             device_s = self._device.next_event_s()
             if self._ready and self._ready[0][0] <= device_s:

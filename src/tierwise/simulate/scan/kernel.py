@@ -61,7 +61,7 @@ class Relation:
         by.end = sum(run)
 
     def arrived(self, run: Run) -> Process:
-        """Waits until all of `run` is in the kernel's cache."""
+        """Wait until all of `run` is in the kernel's cache."""
         for page in range(run.first, sum(run)):
             if arriving := self.arriving.get(page):
                 yield arriving

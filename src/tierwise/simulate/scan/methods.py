@@ -35,14 +35,15 @@ class Server:
     processor: Processor
 
     def reads(self) -> Reads:
-        """What asking for a read, handing it on and waking up cost the processor, in seconds, and how the server reads: for a stream."""
+        """Return for a stream what asking for a read, handing it on and waking up cost the processor, in seconds, and how the server
+        reads."""
         reading, speed = self.processor.reading, self.processor.speed.value
         costs_s = (cost.base / speed for cost in (reading.ask, reading.hand, reading.wake))
         return Reads(self.io_method, self.io_workers, self.effective_io_concurrency, *costs_s)
 
     def kernel(self, *, fresh: bool) -> KernelCosts:
-        """What the kernel's part of reading a file costs, in seconds; a large sequential scan has a few shared buffers that it uses again,
-        whatever else reads takes `fresh` ones."""
+        """Return what the kernel's part of reading a file costs, in seconds; a large sequential scan has a few shared buffers that it uses
+        again, whatever else reads takes `fresh` ones."""
         reading, speed = self.processor.reading, self.processor.speed.value
         copy_s = reading.copying.base + (reading.fresh.base if fresh else 0.0)
         return KernelCosts(
@@ -68,7 +69,8 @@ def page_s(table: Table, method: ScanMethod, processor: Processor) -> float:
 
 
 def warm_s(table: Table, method: ScanMethod, processor: Processor, pages: Ints) -> float:
-    """Seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the column."""
+    """Return the seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the
+    column."""
     if method is ScanMethod.INDEX:
         return float(index_row_costs(pages, processor).sum())
     read = table.pages if method is ScanMethod.SEQUENTIAL else touched_pages(table)
@@ -95,7 +97,7 @@ class ColdScan:
 
     @property
     def waited_s(self) -> float:
-        """What of them nobody computes, because everybody waits for the device."""
+        """Return the seconds of the scan in which nobody computes, because everybody waits for the device."""
         return self._clock.waited_s
 
     def _to_the_end(self, process: Process, done: Event) -> Process:

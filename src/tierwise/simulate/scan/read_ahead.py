@@ -48,7 +48,7 @@ class CachedFile:
         return runs
 
     def cached_before(self, page: int) -> int:
-        """Cached pages just before `page`, no more than a window of them."""
+        """Count the cached pages just before `page`, no more than a window of them."""
         return next((count for count in range(MAX) if page - 1 - count not in self.cached), MAX)
 
     def missing_after(self, page: int) -> int | None:

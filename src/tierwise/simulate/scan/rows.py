@@ -41,23 +41,23 @@ class Table:
 
     @property
     def matched(self) -> int:
-        """Rows of the range, one at least unless nothing is wanted."""
+        """Return how many rows lie in the range, one at least unless nothing is wanted."""
         return min(self.rows, max(math.ceil(self.selectivity), round(self.rows * self.selectivity)))
 
     @property
     def first(self) -> int:
-        """Rank of the first of them."""
+        """Return the rank of the first row of the range."""
         return (self.rows - self.matched) // 2
 
     @property
     def jitter_rows(self) -> float:
-        """Standard deviation of the jitter, in rows; infinite where the order is random."""
+        """Return the standard deviation of the jitter, in rows; infinite where the order is random."""
         return jitter(self.correlation) * self.rows
 
 
 @cache
 def jitter(correlation: float) -> float:
-    """Standard deviation of the jitter, in shares of the table, with which ranks and places have `correlation`.
+    """Return the standard deviation of the jitter, in shares of the table, with which ranks and places have `correlation`.
 
     So that x and x + jitter have it as their rank correlation, with x uniform in 0 to 1: 0.0041 for 0.9999, 0.0422 for 0.99, 0.146 for 0.9,
     0.499 for 0.5; 0 for 1 and infinite for 0.
@@ -71,7 +71,7 @@ def jitter(correlation: float) -> float:
 
 
 def touched_pages(table: Table) -> float:
-    """Expected number of distinct pages that hold a row of the range."""
+    """Return the expected number of distinct pages that hold a row of the range."""
     if not table.matched:
         return 0.0
     if not table.jitter_rows:
@@ -135,7 +135,7 @@ def _sum_below(u: Floats) -> Floats:
 
 
 def rank_correlation(sd: float) -> float:
-    """Spearman's of x and x + jitter: 12 E[x P(x' + jitter' < x + jitter)] - 3, where the two jitters differ by sqrt(2) sd."""
+    """Return Spearman's of x and x + jitter: 12 E[x P(x' + jitter' < x + jitter)] - 3, where the two jitters differ by sqrt(2) sd."""
     width = math.sqrt(2) * sd
 
     def weighed(x: float) -> float:

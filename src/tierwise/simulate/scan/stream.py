@@ -60,7 +60,7 @@ class Readers:
                 clock.start(self._worker(relation.opened()))
 
     def begin(self, read: _Read, under_way: int) -> Process:
-        """Have somebody read it, while others are `under_way`."""
+        """Have somebody read the stream, while others are `under_way`."""
         yield self._reads.hand_s
         if self._reads.method is IoMethod.WORKER:
             self._queue.append(read)
@@ -113,7 +113,7 @@ class Stream:
         self._ungot: int | None = None
 
     def scan(self, pages: Iterator[int], page_s: float) -> Process:
-        """Read them all, and handle each."""
+        """Read all pages of the stream, and handle each."""
         while True:
             yield from self._look_ahead(pages)
             if not self._begun:

@@ -124,12 +124,12 @@ class Scene:
 
     @cached_property
     def share(self) -> float:
-        """The share of the published rows."""
+        """Return the share of the published rows that the forecast is for."""
         return self.rows / census.ROWS
 
     @cached_property
     def table_pages(self) -> int:
-        """Pages of the heap."""
+        """Return how many pages the heap has."""
         return round(self.rows * self.constants.heap_bytes_per_row / PAGE_BYTES)
 
     def trial(self, trial: Trial[study.Cell], memory_fraction: float) -> tuple[float, float]:
@@ -159,7 +159,7 @@ class Scene:
         return busy_s, device_s
 
     def pages(self, state: str, shuffled: bool) -> Pages:
-        """Heap pages that hold a row of `state`, in order."""
+        """Return the heap pages that hold a row of `state`, in order."""
         known = load_facts().states
         here = np.array([known_state.rows for known_state in known], dtype=np.float64)
         born = np.array([float(known_state.pob.get(census.STATES[state], 0)) for known_state in known])

@@ -22,7 +22,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import METAPAGES, expected_pages, relation_files, visibility_pages
@@ -79,7 +79,7 @@ class Copy:
 
 
 @dataclass
-class State:
+class Memo:
     """The census, and by schema what was found out of each copy and where its files lie now."""
 
     data: Dataset
@@ -98,7 +98,7 @@ def counting(code: int) -> str:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """{table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd.
+    """Return {table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd.
 
     On the pair of today the published protocol alone, the table on hdd, by the first way of I/O; unless the whole sweep is asked for, two
     states.
@@ -153,26 +153,26 @@ def dataset(lab: Lab) -> Dataset:
     return data
 
 
-def begin(lab: Lab) -> State:
+def begin(lab: Lab) -> Memo:
     """Return the study's notes at the beginning: the data set, and no copy of it yet."""
-    return State(dataset(lab))
+    return Memo(dataset(lab))
 
 
-def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
+def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
     """Return rows of this run over the published rows."""
-    return state.data.rows / census.ROWS
+    return memo.data.rows / census.ROWS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
+def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
     """Make the trial's copy of the table, with its index on the trial's tier."""
     table, build = trial.cell.table, variant_of(trial).build
     with lab.loading() as connection:
-        _use(connection, table, build, lab, state.data)
+        _use(connection, table, build, lab, memo.data)
         move(connection, "pob", trial.cell.index)
         schema = _schema(table, build)
-        if schema not in state.copies:
-            state.copies[schema] = _copy(connection)
-        state.files[schema] = relation_files(connection, RELATIONS)
+        if schema not in memo.copies:
+            memo.copies[schema] = _copy(connection)
+        memo.files[schema] = relation_files(connection, RELATIONS)
 
 
 def _schema(tier: str, build: str) -> str:
@@ -212,14 +212,15 @@ def relation_sizes(connection: Connection) -> dict[str, int]:
     return {name: connection.execute("SELECT pg_relation_size(%s::regclass)", [name]).fetchall()[0][0] for name in RELATIONS}
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
-    """Cold and hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms nothing."""
+def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
+    """Measure a cold and a hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms
+    nothing."""
     variant, start = variant_of(trial), trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
-    copy = state.copies[schema]
+    copy = memo.copies[schema]
     with lab.cold(
         RELATIONS,
-        state.files[schema],
+        memo.files[schema],
         statement(start),
         arm=trial.arm,
         shared_buffers_bytes=variant.memory_bytes(lab.profile.memory_fraction, copy.size_bytes),
@@ -229,9 +230,9 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
     ) as session:
         first, second = ({**trial.coordinates, "state": asked} for asked in (start, NEXT[start]))
         expected = _expected(copy.pages[start], variant)
-        cold = lab.timed(session, statement(start), cache=CacheState.COLD, cell=first, expected=expected)
-        hot = lab.timed(session, statement(start), cache=CacheState.HOT, cell=first, again=HOT_AGAIN)
-        cross = lab.timed(session, statement(NEXT[start]), cache=CacheState.CROSS, cell=second)
+        cold = lab.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
+        hot = lab.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
+        cross = lab.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
         assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
     return recorder.observed(cold, hot, cross)
 
@@ -243,7 +244,8 @@ def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
 
 
 def placement(trial: Trial[Cell]) -> Placement | None:
-    """Table with its primary key, and index; all are predicted from both on ssd, where waiting alters the host's own time least.
+    """Return where table with its primary key, and index lie; all are predicted from both on ssd, where waiting alters the host's own time
+    least.
 
     None for a variant, which is measured with the table on hdd only.
     """
@@ -254,7 +256,7 @@ def placement(trial: Trial[Cell]) -> Placement | None:
     return Placement({"census": table, "census_pkey": table, "pob": index}, reference.key)
 
 
-def describe(lab: Lab, state: State) -> dict[str, Any]:
+def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
     """Return sizes and pages of every copy on hdd, what each variant changes, and, but on the pair of today, what the planner makes of the
     published queries."""
     asked = trials(lab.profile, lab.pair)
@@ -262,9 +264,9 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:
     with lab.loading() as connection:
         builds = {}
         for build in sorted({variant_of(trial).build for trial in asked} | ({"shuffled"} if asks_planner else set())):
-            _use(connection, "hdd", build, lab, state.data)
+            _use(connection, "hdd", build, lab, memo.data)
             builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
-        planner = {"planner": _planner(connection, lab, state.data)} if asks_planner else {}
+        planner = {"planner": _planner(connection, lab, memo.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,

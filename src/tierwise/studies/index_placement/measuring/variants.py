@@ -36,7 +36,8 @@ class Variant:
     arms: tuple[IoArm, ...] = (IoArm.DIRECT,)  # in which it is asked: one factor at a time, past the page cache unless it is about that
 
     def memory_bytes(self, memory_fraction: float, size_bytes: int) -> int:
-        """Bytes of shared_buffers, for a table and index of `size_bytes`; a heap that is to stay cached has room beside the catalogues."""
+        """Return the bytes of shared_buffers, for a table and index of `size_bytes`; a heap that is to stay cached has room beside the
+        catalogues."""
         wanted_bytes = round((self.memory_fraction or memory_fraction) * size_bytes)
         return max(wanted_bytes, size_bytes + CATALOGUES_BYTES) if self.cached else wanted_bytes
 

@@ -91,7 +91,7 @@ def verdicts(run: Run) -> Sentence:
 
 
 def predictions(run: Run, pair: str) -> Table | Sentence:
-    """Cold times that one placement's recorded requests predict for all, beside what was emulated in the same block."""
+    """Tabulate the cold times that one placement's recorded requests predict for all, beside what was emulated in the same block."""
     record = run.record(STUDY, pair)
     predicted: list[dict[str, Any]] = (record.facts.get("predictions") or []) if record else []
     emulated = run.query(

@@ -106,7 +106,7 @@ def _pages(arm: Arm, state: str) -> list[str]:
 
 
 def conditions(run: Run, pair: str) -> Sentence:
-    """When the sentence of the census study is true: in the arms whose interval lies at or below its bound in every measured state."""
+    """Say when the sentence of the census study is true: in the arms whose interval lies at or below its bound in every measured state."""
     claim = claim_of(run, COLD)
     limit = claim.bounds[1] if claim.bounds else None
     everything = arms(claim)

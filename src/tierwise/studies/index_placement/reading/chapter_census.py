@@ -72,7 +72,7 @@ def counts(run: Run, pair: str) -> Table:
 
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
-    """Size of the table and its indexes beside the published ones, whole and at this scale."""
+    """Tabulate the size of the table and its indexes beside the published ones, whole and at this scale."""
     found = _facts(run, pair).get("size_bytes")
     record = _dataset(run)
     if not found or record is None:

@@ -23,7 +23,7 @@ SAMPLED: Final = ("12", "33")
 
 
 def planner(run: Run, pair: str) -> Table | Sentence:
-    """M6: what the planner estimates with the published switches and today, beside the published figures."""
+    """Tabulate for M6 what the planner estimates with the published switches and today, beside the published figures."""
     facts = _facts(run, pair)
     estimates: dict[str, dict[str, Any]] = facts.get("published_switches") or {}
     if not estimates:

@@ -54,7 +54,7 @@ def left_out(run: Run, pair: str, cache: str = "%") -> str:
 
 
 def placements(run: Run, pair: str, times: pl.DataFrame) -> Figure | Sentence:
-    """Time of each placement over that of everything on hdd, with the band published for the index alone.
+    """Draw the time of each placement over that of everything on hdd, with the band published for the index alone.
 
     `times`: a row for each clean repeat from one cache and with one way of I/O (arm, cache, state, block and the four
     placements' times in seconds, as the view ``index_placement`` names them).
@@ -152,7 +152,8 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
 
 
 def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """Index on ssd over index on hdd, the table on hdd: published band, every repeat, mean and interval, on a log axis.
+    """Draw the time with the index on ssd over that with it on hdd, the table on hdd: published band, every repeat, mean and interval, on a
+    log axis.
 
     `repeats`: arm, variant, cache, state, block and ratio of each clean repeat of one variant.
     """

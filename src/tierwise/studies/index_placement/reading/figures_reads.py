@@ -46,7 +46,7 @@ def shown_state(run: Run, pair: str) -> str:
 
 
 def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
-    """Why: pages read of table and index, the time that they take, and how far apart they lie, in each arm.
+    """Draw why: pages read of table and index, the time that they take, and how far apart they lie, in each arm.
 
     `found`: the rows of the view ``index_placement_through`` of one state, from a cold cache and with one way of I/O.
     """
@@ -182,7 +182,7 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
 
 
 def mean_distances(run_folder: Path, key: TraceKey, step: int) -> dict[str, float]:
-    """Relation -> mean distance, in its pages, from one read to the next in query `step` of a trial; 1: each reads the next page.
+    """Return relation -> mean distance, in its pages, from one read to the next in query `step` of a trial; 1: each reads the next page.
 
     A relation with a single read has no distance. Empty where nothing was recorded.
     """

@@ -38,7 +38,7 @@ class Cell(AnyCell):
 
     @property
     def places(self) -> dict[str, str]:
-        """The tier of each tablespace, by the tablespace's name."""
+        """Return the tier of each tablespace, by the tablespace's name."""
         places: dict[str, str] = {"tables": self.table, "indexes": self.index}
         if self.hot is None:
             return places
@@ -46,12 +46,12 @@ class Cell(AnyCell):
 
     @property
     def scattered(self) -> bool:
-        """Whether keys are handed out in random order."""
+        """Return whether keys are handed out in random order."""
         return self.layout is Layout.RANDOM_KEYS
 
     @property
     def database(self) -> str:
-        """Name of the prepared database that a window begins with."""
+        """Return the name of the prepared database that a window begins with."""
         parted = [] if self.partitions is None else [f"{self.partitions}-parts"]
         return "-".join([self.size, *(["scattered"] if self.scattered else []), *parted])
 

@@ -39,7 +39,7 @@ class FlipMap(Strict):
 
     @property
     def points(self) -> list[tuple[float, float, Layout, float]]:
-        """(memory, skew, layout, writes) of each; without skew there is but one layout."""
+        """Return (memory, skew, layout, writes) of each point of the map; without skew there is but one layout."""
         loads = [(skew, layout) for skew in self.skews for layout in (self.layouts if skew else (Layout.STREWN,))]
         return [(memory, skew, layout, writes) for memory, (skew, layout), writes in product(self.memories, loads, self.writes)]
 

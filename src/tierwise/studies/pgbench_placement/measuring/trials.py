@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from tierwise.bench.lab import PROCESSORS, Lab
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.study import Study, Trial, no_state
+from tierwise.bench.study import Study, Trial, no_memo
 from tierwise.bench.window import CPU_BOUND, Window, io_by_relation
 from tierwise.core import memory_group
 from tierwise.core.errors import EvidenceError, InputError
@@ -116,7 +116,7 @@ class Grid(Strict):
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def scale_of(self, size: str) -> int:
-        """pgbench's scale of one of the two sets."""
+        """Return pgbench's scale of one of the two sets."""
         return max(1, self.scale * PUBLISHED_SCALES[size] // PUBLISHED_SCALES["large"])
 
     def rows_of(self, size: str) -> int:
@@ -143,7 +143,8 @@ def banks(profile: Profile) -> list[Bank]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run on."""
+    """Return every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run
+    on."""
     absent = [name for name in TIERS if name not in pair.tiers]
     if absent:
         raise InputError(
@@ -193,14 +194,14 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
         yield Trial(cell, arm, tiers, preparation=cell.key, placed=name)  # each is put back first
 
 
-def published_share(lab: Lab, state: None) -> float:  # noqa: ARG001 - nothing was found out
+def published_share(lab: Lab, memo: None) -> float:  # noqa: ARG001 - nothing was found out
     """Return rows of this run over the published rows, the same for both sets; the manifest names them."""
     for bank in banks(lab.profile):
         lab.note_dataset(bank)
     return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: None) -> None:  # noqa: ARG001 - facts lie beside the databases
+def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 - facts lie beside the databases
     """Put the prepared database back, on the trial's tiers."""
     cell, asked = trial.cell, grid(lab.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
@@ -227,7 +228,7 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
     return round(cell.memory * PUBLISHED_MEMORY * large_bytes)
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
     """Measure one window: before its checkpoint, during it, after it."""
     cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
@@ -268,7 +269,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: None, recorder: Recorder) -> Ob
         return Observed(tuple(timings), transactions=transactions)
 
 
-def describe(lab: Lab, state: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
+def describe(lab: Lab, memo: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
     """Return sizes of the prepared databases and the shape of a window."""
     asked = grid_on(lab.profile, lab.pair)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
@@ -292,7 +293,8 @@ def _flip_map(lab: Lab, axes: FlipMap, sizes: dict[str, int]) -> list[dict[str, 
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """V5: what became of the accesses to each relation, by trial and phase, over all blocks, in the trials that claims are judged on."""
+    """Sum up for V5 what became of the accesses to each relation, by trial and phase, over all blocks, in the trials that claims are judged
+    on."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
@@ -302,7 +304,7 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window holds a whole checkpoint, and its load did something in it."""
+    """Raise `EvidenceError` unless every window holds a whole checkpoint, and its load did something in it."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")
@@ -314,7 +316,7 @@ STUDY: Final = Study(
     name="pgbench_placement",
     source="V",
     question="Which placement of tables and indexes on disks and flash gives the most transactions a second?",
-    begin=no_state,
+    begin=no_memo,
     published_share=published_share,
     trials=trials,
     prepare=prepare,

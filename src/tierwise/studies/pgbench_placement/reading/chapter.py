@@ -71,7 +71,7 @@ def verdicts(run: Run, pair: str) -> Sentence:
 
 
 def io_by_relation(run: Run, pair: str) -> Table | Sentence:
-    """V5: accesses, misses and requests of each relation for each hundred transactions, phase by phase."""
+    """Tabulate for V5 accesses, misses and requests of each relation for each hundred transactions, phase by phase."""
     rows = run.query(
         f"""
         with judged as (
@@ -131,7 +131,7 @@ def _io_cells(row: dict[str, Any]) -> list[str]:
 
 
 def background(run: Run, pair: str) -> Table | Sentence:
-    """WAL, checkpoint and evictions of the judged windows."""
+    """Tabulate WAL, checkpoint and evictions of the judged windows."""
     rows = run.query(
         f"""
         select size, placement, block, sum(transactions)::double as transactions,

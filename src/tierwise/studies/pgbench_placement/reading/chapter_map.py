@@ -2,13 +2,14 @@
 
 from typing import Any, Final
 
+from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
-from tierwise.studies.pgbench_placement.reading.figures_map import LAYOUTS, LIVE, gain_of, live_gains, points
+from tierwise.studies.pgbench_placement.reading.figures_map import LAYOUTS, LIVE, STUDY, gain_of, live_gains, points
 
 MOVED: Final = ("index_ssd", "table_ssd", "all_ssd")
 OTHER_USES: Final = {
@@ -68,7 +69,7 @@ def who_wins(run: Run, pair: str) -> Sentence:
 def spot_checks(run: Run, pair: str) -> Table | Sentence:
     """Return the points at which pgbench ran as well: both gains, and how far the simulated one is off."""
     rows, windows, errors = [], 0, []
-    live = run.query(LIVE, [pair])
+    live = run.query(studies.text(STUDY, LIVE), [pair])
     for point in points(run, pair):
         for found in live_gains(live, point):
             simulated = gain_of(point, found["placement"])

@@ -16,7 +16,7 @@ GAINED: Final = ("index_ssd", "table_ssd")
 
 
 def mechanism(run: Run, pair: str) -> Sentence:
-    """How much of the random reading is the index's, and so how much either relation can gain. Flagged windows miss the same pages."""
+    """Say how much of the random reading is the index's, and so how much either relation can gain. Flagged windows miss the same pages."""
     judged = next((row for row in _conditions(run, pair) if row["judged_here"]), None)
     if judged is None or judged["share"] is None:
         return Sentence("")
@@ -62,7 +62,8 @@ def one_cause(run: Run, pair: str) -> Sentence:
 
 
 def conditions(run: Run, pair: str) -> Table | Sentence:
-    """The indexes' share of the misses under each condition that was measured, and the gains that it predicts and that were found."""
+    """Tabulate the indexes' share of the misses under each condition that was measured, and the gains that it predicts and that were
+    found."""
     rows = _conditions(run, pair)
     if not rows:
         return Sentence(f"No window of this run is about the large set on the pair `{pair}`.")

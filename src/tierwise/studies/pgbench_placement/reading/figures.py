@@ -38,7 +38,7 @@ def nothing(run: Run, pair: str) -> Sentence:
 
 
 def panels(rows: pl.DataFrame) -> list[tuple[str, str, float]]:
-    """(size, arm, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
+    """Return (size, arm, slowdown) of every panel that `rows` need: the large set first, direct I/O first."""
     order = list(product(SIZES, ARMS))
     return sorted(rows.select("size", "arm", "slowdown").unique().rows(), key=lambda row: (order.index(row[:2]), row[2]))
 

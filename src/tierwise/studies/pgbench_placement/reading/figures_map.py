@@ -20,19 +20,8 @@ LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys":
 """Layout of popular rows -> words."""
 COORDINATES: Final = ("writes", "skew", "layout", "memory", "slowdown")
 """The coordinates by which a point of the map is found."""
-LIVE: Final = """
-select writes, skew, layout, memory::double as memory, slowdown, placement, exp(avg(ln(ratio))) as gain, count(*) as n
-from pgbench_placement
-where pair = ? and size = 'large' and arm = 'direct' and clients = '8' and not flagged and ratio is not null
-    and placement <> 'all_hdd' and script <> 'simple-update' and (partitions > 0) = (placement = 'hot_ssd')
-group by all
-having enough(ratio)
-order by all
-"""
-"""The query for gains of pgbench's unflagged windows, where there are enough, direct I/O; a script of pgbench's own counts by its updates.
-
-The accounts are partitioned for ``hot_ssd`` alone, whose gain is over partitioned ones on hdd.
-"""
+LIVE: Final = "reading/live_gains.sql"
+"""The query of the room for the gains of pgbench's own windows."""
 SHOWN: Final = {"index_ssd": theme.ORANGE, "table_ssd": theme.BLUE}
 AXIS_PX: Final = 54
 PANEL_PX: Final = 130
@@ -53,7 +42,7 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """placement, gain, n: of the rows of `LIVE`, those at `point`."""
+    """Return placement, gain and n of the rows of `LIVE`, those at `point`."""
     return live.filter(**{name: point[name] for name in COORDINATES}).rows(named=True)
 
 
@@ -84,7 +73,7 @@ def map_gains(run: Run, pair: str, measured: pl.DataFrame) -> pl.DataFrame:
 
 
 def flip(run: Run, pair: str, gains: pl.DataFrame) -> Figure | Sentence:
-    """Gains over index/memory, a panel for each skew and layout; `gains` as of `map_gains`."""
+    """Draw the gains over index/memory, a panel for each skew and layout; `gains` as of `map_gains`."""
     if gains.is_empty():
         return Sentence("")
     table = gains.drop("seeds")

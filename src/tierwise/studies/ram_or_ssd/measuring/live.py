@@ -45,7 +45,8 @@ class Observation:
     proof: Mapping[str, int | str]
 
     def requests_between(self, begin: Sample, end: Sample) -> TierIo:
-        """What reached the tier from one sample to the next; of a directory the bytes alone, as the kernel counts them for the reader."""
+        """Return what reached the tier from one sample to the next; of a directory the bytes alone, as the kernel counts them for the
+        reader."""
         if self.requests is None:
             return TierIo(self.tier.name, self.tier.substrate, self.tier.device, read_bytes=end.read_bytes - begin.read_bytes)
         met = self.requests.filter(pl.col("time_s").is_between(begin.time_s, end.time_s, closed="left"), operation="read")
@@ -74,7 +75,7 @@ class LiveLab:
 
     @property
     def hit_s(self) -> float:
-        """Seconds that one thread takes for an item in memory."""
+        """Return the seconds that one thread takes for an item in memory."""
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
     def observe(self, tier_name: str, asked: Reading, cache_bytes: int) -> Observation:
@@ -141,7 +142,7 @@ def _require(proof: Mapping[str, int | str]) -> None:
 
 @contextmanager
 def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> Iterator[LiveLab]:
-    """A lab on those tiers of `pair` that hold files; at the end the mounts and the reader are gone.
+    """Open a lab on those tiers of `pair` that hold files; at the end the mounts and the reader are gone.
 
     `calibrations` are those that the run has already (by "pair/tier"); what is missing is taken.
 

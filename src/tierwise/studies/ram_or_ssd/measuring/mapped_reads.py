@@ -63,7 +63,7 @@ class Sample:
 
 
 def write_items(path: Path, items: int) -> None:
-    """A file of so many items, in whole pages: each word holds its own number."""
+    """Write a file of so many items, in whole pages: each word holds its own number."""
     words = -(-items * ITEM_BYTES // PAGE_BYTES) * PAGE_BYTES // 8
     with path.open("wb") as file:
         for first in range(0, words, CHUNK_ITEMS * ITEM_WORDS):
@@ -73,7 +73,7 @@ def write_items(path: Path, items: int) -> None:
 
 
 def read_mapped(asked: Reading) -> list[Sample]:
-    """Read; a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
+    """Read as `asked`, with a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
     descriptor = os.open(asked.path, os.O_RDONLY)
     try:
         mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)

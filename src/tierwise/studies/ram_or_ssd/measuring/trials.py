@@ -32,7 +32,7 @@ from tierwise.core.pairs import DirectoryTier, Pair, SimulatedTier
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB
-from tierwise.core.words import CacheState, IoArm, Substrate
+from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.devices.calibrated import calibrated_flash
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate import che
@@ -131,7 +131,7 @@ def _rows(trial: Trial[Cell], benchmark: Benchmark, seed: int, device: str | Non
         end_s = INTERVAL_S * number
         yield Timing(
             cell={**trial.coordinates, "phase": "warm_up" if end_s <= WARM_UP_S else "measured", "end_s": end_s},
-            cache=CacheState.COLD,
+            cache=Cache.COLD,
             operation=OPERATION,
             started_at=started_at,
             elapsed_s=series.interval_s,
@@ -204,7 +204,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
         yield Timing(
             cell={**trial.coordinates, **phase},
-            cache=CacheState.COLD,
+            cache=Cache.COLD,
             operation=OPERATION,
             started_at=found.started_at + timedelta(seconds=begin.time_s - found.samples[0].time_s),
             elapsed_s=end.time_s - begin.time_s,
@@ -266,7 +266,8 @@ def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every series of one substrate is as long as the others; a live one lasts as long as it was read, so it may not be."""
+    """Raise `EvidenceError` unless every series of one substrate is as long as the others; a live one lasts as long as it was read, so it
+    may not be."""
     lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
     if lengths["len"].n_unique() != 1:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")

@@ -17,7 +17,7 @@ LOGGED_FALL: Final = "data/published/ram_or_ssd_means.csv"
 
 
 def sizes(run: Run, pair: str) -> Table | Sentence:
-    """Reads, misses and device reads by drive and size, beside the logs and Che's approximation."""
+    """Tabulate reads, misses and device reads by drive and size, beside the logs and Che's approximation."""
     seeds = clean_seeds(run, pair)
     if seeds.is_empty():
         return nothing(pair)
@@ -95,7 +95,7 @@ def scaled(run: Run, pair: str) -> Sentence:
 
 
 def finding(run: Run, pair: str) -> str:
-    """How many times fewer reads either drive gives once the data outgrow the RAM, as a chapter's title; empty without enough seeds."""
+    """Say how many times fewer reads either drive gives once the data outgrow the RAM, as a chapter's title; empty without enough seeds."""
     told = [f"{number(most / least)} times fewer with {words}" for words, (most, least) in _outgrown(run, pair).items()]
     return f"over data larger than the RAM, reads are {listed(told)} ({run.substrate(pair)})" if told else ""
 

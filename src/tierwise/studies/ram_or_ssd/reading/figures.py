@@ -29,7 +29,7 @@ AXIS_PX: Final = 70
 
 
 def throughput(run: Run, pair: str, seeds: pl.DataFrame, approximated: pl.DataFrame) -> Figure | Sentence:
-    """Reads per second of the measured phase by the size of the data: every seed, the author's logs, Che's approximation.
+    """Draw the reads per second of the measured phase by the size of the data: every seed, the author's logs, Che's approximation.
 
     `seeds`, `approximated`: as of `clean_seeds` and `che`.
     """
@@ -116,7 +116,8 @@ def _fill(series: pl.DataFrame, log: pl.DataFrame, title: str) -> alt.LayerChart
 
 
 def clean_seeds(run: Run, pair: str) -> pl.DataFrame:
-    """A row for each seed of the drives and sizes that have enough of them: tier, dataset_gib, reads_per_s, device_iops, miss_ratio."""
+    """Return a row for each seed of the drives and sizes that have enough of them: tier, dataset_gib, reads_per_s, device_iops,
+    miss_ratio."""
     return estimable(run.query(studies.text(STUDY, SEEDS), [pair]), ["tier", "dataset_gib"])
 
 
@@ -127,7 +128,7 @@ def published_means() -> pl.DataFrame:
 
 
 def che(run: Run, pair: str, seeds: pl.DataFrame, device: str = "") -> pl.DataFrame:
-    """Che's approximation: the mean device reads of the simulation over its miss ratio; tier, dataset_gib, reads_per_s.
+    """Return Che's approximation: the mean device reads of the simulation over its miss ratio; tier, dataset_gib, reads_per_s.
 
     `device`: a file of ``data/devices`` whose random reads a second take the place of the simulation's.
     """

@@ -53,7 +53,8 @@ TIME_LABEL: Final = (
 
 
 def priced_devices(run: Run) -> pl.DataFrame:
-    """Every device that can be priced: device, medium, per_gb and per_iops (USD over its life), priced, price (its date), iops (text)."""
+    """Return every device that can be priced: device, medium, per_gb and per_iops (USD over its life), priced, price (its date), iops
+    (text)."""
     return pl.DataFrame(
         [
             {
@@ -156,7 +157,8 @@ def delivered(run: Run, served: pl.DataFrame) -> Figure:
 
 
 def intervals(run: Run) -> pl.DataFrame:
-    """Break-even intervals as published, at prices of the Zipfian reads' day and of the run's: pair, year, interval_s, how, page, what."""
+    """Return the break-even intervals as published, at prices of the Zipfian reads' day and of the run's: pair, year, interval_s, how,
+    page, what."""
     told = [
         {
             "pair": f"{case.upper} over {case.lower}",

@@ -26,7 +26,8 @@ def judge(found: Callable[[Connection | None], Cases], claim: Claim, on: Grounds
 
 
 def replaces_memory(connection: Connection | None) -> Cases:
-    """R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory."""
+    """Return the cases of R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the
+    memory."""
     book, found = load_book(THEN), {}
     for case in cases(connection):
         if case.data_to_ram <= 1:
@@ -39,7 +40,7 @@ def replaces_memory(connection: Connection | None) -> Cases:
 
 
 def sequential(_: Connection | None) -> Cases:
-    """R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
+    """Return the cases of R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
     return {"lead in random over lead in sequential reads": (Substrate.SIMULATED, (ratio, ratio))}
 

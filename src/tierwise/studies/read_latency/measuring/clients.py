@@ -45,7 +45,7 @@ class Clients:
         self._pipe = pipe
 
     def run(self, lab: Lab, seconds: float) -> None:
-        """All of them at once, for so long by the clock of the tiers; their counts are reported then.
+        """Run all clients at once, for so long by the clock of the tiers; their counts are reported then.
 
         Raises:
             EvidenceError: one of them met what it should not have.
@@ -58,7 +58,7 @@ class Clients:
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:
-        """The process has done what it was told to."""
+        """Wait until the process has done what it was told to, `within_s` at most."""
         try:
             failed = self._pipe.recv() if self._pipe.poll(within_s) else f"no answer within {within_s:.0f} s"
         except EOFError:
@@ -69,11 +69,11 @@ class Clients:
 
 @contextmanager
 def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
-    """`clients` of the lab's server, ready to run; gone at the end."""
+    """Connect `clients` of the lab's server, ready to run; gone at the end."""
     clock = lab.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
-    state = lab.daemon.state if lab.daemon and clock is not ClockKind.WAITED else None
-    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), state), daemon=True)
+    folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
+    process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), folder), daemon=True)
     resource_tracker.ensure_running()  # else it is started with the process, in the group of the counted ones, which it would outlive
     with lab.started_by(clock):
         process.start()
@@ -88,11 +88,11 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
         process.kill()
 
 
-def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], state: Path | None) -> None:
+def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path | None) -> None:
     """The process: connect, run from "go" to "stop", and say what failed, if anything did."""
     with ExitStack() as stack:
         try:
-            threads = [_Session(cluster, client, state) for client in clients]
+            threads = [_Session(cluster, client, folder) for client in clients]
             for thread in threads:
                 stack.callback(thread.close)
             pipe.send(None)
@@ -112,14 +112,14 @@ def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], state: Path 
 
 
 class _Session(threading.Thread):
-    """One client; `state` of the daemon by whose clock it pauses."""
+    """One client; `folder` of the daemon by whose clock it pauses."""
 
-    def __init__(self, cluster: Cluster, client: Client, state: Path | None):
+    def __init__(self, cluster: Cluster, client: Client, folder: Path | None):
         super().__init__(daemon=True)
         self.stopped = threading.Event()
         self.error: Exception | None = None
         self._client, self._draw = client, random.Random(client.seed)
-        self._sleeper = Sleeper(state) if state else None
+        self._sleeper = Sleeper(folder) if folder else None
         self._connection = cluster.connect()
         self._reading = f"SELECT note FROM {client.table} WHERE id = %s"
         self._changing = f"UPDATE {client.table} SET note = upper(note) WHERE id = %s"

@@ -16,12 +16,12 @@ from tierwise.bench.recording import FILE, SEGMENT_PAGES
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
-from tierwise.core.words import CacheState, ClockKind, IoArm
+from tierwise.core.words import Cache, ClockKind, IoArm
 from tierwise.postgres import cold
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.processes import server_processes
 from tierwise.postgres.settings import Connection
-from tierwise.postgres.statistics import BlockCount, BlockCounter
+from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.recorders.choice import RECORDERS
 from tierwise.recorders.reads import find_server
 from tierwise.tiers.emulated import Emulated
@@ -64,7 +64,8 @@ def empty_caches(lab: Lab) -> None:
 
 
 def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> str:
-    """The first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a device.
+    """Return the first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a
+    device.
 
     What stands in the way of each is found out once, and noted in `obstacles`.
     """
@@ -94,10 +95,11 @@ class ReadWindow:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """The load runs inside; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or their end)."""
+        """Open the window that the load runs in; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or
+        their end)."""
         self._server()  # reads the catalogues that this needs
         watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in server_processes(self.lab.cluster.data)])
-        with self._recording(), BlockCounter(self.connection, self.relations) as counter:
+        with self._recording(), PageCounter(self.connection, self.relations) as counter:
             self.lab.go_by(self.lab.clock(alone=False))
             for tier in self.lab.tiers.values():
                 tier.delays(True)
@@ -114,7 +116,7 @@ class ReadWindow:
                 self.logs = {name: tier.requests() for name, tier in self.lab.tiers.items() if isinstance(tier, Emulated)}
                 self.reads = pl.concat([self.reads, *(_logged(name, log, epoch_s) for name, log in self.logs.items())])
         self._counted = {"reads": after[0] - before[0], "waited_s": after[1] - before[1]}
-        self._blocks: Mapping[str, BlockCount] = counter.blocks
+        self._pages: Mapping[str, PageCount] = counter.pages
         begun_s = self._started_at.timestamp()
         self.reads = self._named(self.reads.filter(pl.col("time_s").is_between(begun_s, begun_s + self._elapsed_s)))
 
@@ -136,19 +138,19 @@ class ReadWindow:
         ]
         return Timing(
             cell=cell,
-            cache=CacheState.NONE,
+            cache=Cache.NONE,
             operation=operation,
             started_at=self._started_at,
             elapsed_s=self._elapsed_s,
             result_rows=recorded,
-            relation_io=tuple(self._relation_io(count) for count in self._blocks.values()),
+            relation_io=tuple(self._relation_io(count) for count in self._pages.values()),
             tier_io=requests,
             proof={"recorder": self.recorder, "recorded": recorded, "server": self._counted, "tablespaces": histograms(ours)},
             flags=tuple(flags),
             parts=self._parts,
         )
 
-    def _relation_io(self, count: BlockCount) -> RelationIo:
+    def _relation_io(self, count: PageCount) -> RelationIo:
         waited_s = math.fsum(self.reads.filter(relation=count.relation)["latency_s"])
         basis = f"{self.recorder}: every read of this window"
         return RelationIo(count.relation, str(count.relation_class), self.tablespaces[count.tier], count.hits, count.reads, waited_s, basis)
@@ -187,7 +189,8 @@ class ReadWindow:
 
 
 def histograms(reads: pl.DataFrame) -> dict[str, Any]:
-    """Reads, their summed time, and how many fell in each bucket (power of two of nanoseconds; `timings.reads.buckets`), by tablespace."""
+    """Return the number of reads, their summed time, and how many fell in each bucket (power of two of nanoseconds;
+    `timings.reads.buckets`), by tablespace."""
     counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
     found = {}
     for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):

@@ -90,7 +90,7 @@ class Cell(AnyCell):
 
 
 @dataclass
-class State:
+class Memo:
     """Why recorders could not record here, and what the last one recorded that tells the sessions apart."""
 
     obstacles: Obstacles = field(default_factory=dict)
@@ -124,17 +124,17 @@ def pages_of(lab: Lab, tablespace: str) -> int:
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 
 
-def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
+def begin(lab: Lab) -> Memo:  # noqa: ARG001 - nothing is known yet
     """Return the study's notes at the beginning: nothing is recorded yet."""
-    return State()
+    return Memo()
 
 
-def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the grid says it
+def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the grid says it
     """Return the table on hdd over the span that is assumed of the published disks."""
     return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:  # noqa: ARG001 - nothing of it is needed later
+def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:  # noqa: ARG001 - nothing of it is needed later
     """Make a table with its index in every tablespace, and put the log on the ssd."""
     mount_for(lab, trial.arm)
     place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
@@ -145,12 +145,12 @@ def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:  # noqa: ARG001
 
 
 def table_of(tablespace: str) -> str:
-    """Name of the table in it."""
+    """Return the name of the table in a database."""
     return f"rows_{tablespace}"
 
 
 def index_of(tablespace: str) -> str:
-    """Name of that one's index."""
+    """Return the name of the index of that table."""
     return f"{table_of(tablespace)}_id"
 
 
@@ -173,7 +173,7 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
         connection.execute(sql.SQL(command).format(**names))
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
+def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
     """Return the load for the length of a window, after indexes, catalogues and the small table were read without delays."""
     spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
@@ -189,7 +189,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
             for space in spaces
             for number, session in enumerate(SESSIONS.get(space, SESSIONS[AUX]))
         ]
-        chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, state.obstacles)
+        chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, memo.obstacles)
         with connected(lab, asked) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
@@ -199,14 +199,14 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
             with window.open():
                 clients.run(lab, window_s)
         if not window.reads["pid"].is_null().all():  # by session, so that each one's reads can be replayed
-            state.reads = window.reads
+            memo.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
             timing = replace(timing, proof={**timing.proof, "arms": arms_of(lab, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 
-def describe(lab: Lab, state: State) -> dict[str, Any]:
+def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
     """Return what the source does not state and was chosen, and who recorded."""
     return {
         "assumed": {
@@ -219,13 +219,13 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:
         "log_on": LOG_ON,
         "record": {"kib": RECORD_BYTES / KIB, **RECORD_READ},
         "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
-        "elsewhere": [] if state.reads is None else elsewhere(lab, state.reads, {name: pages_of(lab, name) for name in lab.tiers}),
-        "recorders": state.obstacles,
+        "elsewhere": [] if memo.reads is None else elsewhere(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
+        "recorders": memo.obstacles,
     }
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window recorded reads, where anything can record them."""
+    """Raise `EvidenceError` unless every window recorded reads, where anything can record them."""
     if not rows.filter(pl.col("result_rows") == 0, ~pl.col("flags").list.contains("unseen")).is_empty():
         raise EvidenceError(f"{NAME}: a window without a read")
 

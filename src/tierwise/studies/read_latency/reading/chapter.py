@@ -31,7 +31,7 @@ QUANTILES: Final = (0.5, 0.95, 0.99)
 
 
 def modes(run: Run, pair: str) -> Table | Sentence:
-    """Reads, and the modes of ours and of the published histogram by one method, by tablespace."""
+    """Tabulate reads, and the modes of ours and of the published histogram by one method, by tablespace."""
     found = counted(run, pair)
     if found.is_empty():
         return nothing(run, pair)

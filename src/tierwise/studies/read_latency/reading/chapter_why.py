@@ -86,7 +86,7 @@ def spike_explained(run: Run, pair: str) -> Sentence:
 
 
 def outstanding(run: Run, pair: str) -> dict[str, float]:
-    """Tablespace -> how many of its reads were under way at once, on average: their summed time over that of the windows."""
+    """Return tablespace -> how many of its reads were under way at once, on average: their summed time over that of the windows."""
     rows = run.query(
         "select tablespace, sum(mean_us * reads) / 1e6 / sum(elapsed_s) from read_latency "
         f"join (select block, sum(elapsed_s) as elapsed_s from timings where study = '{STUDY}' and pair = $1 group by block) using (block) "

@@ -99,7 +99,7 @@ def _without_gaps(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def counted(run: Run, pair: str) -> pl.DataFrame:
-    """Reads by tablespace and bucket, all clean windows together, where there are enough of these.
+    """Return the reads by tablespace and bucket, all clean windows together, where there are enough of these.
 
     Reads that memory served are seen in all windows or in none.
     """
@@ -134,7 +134,7 @@ def bucket_text(bucket: int) -> str:
 
 
 def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
-    """Reads in the buckets from `low` to `high`, or in `low` alone."""
+    """Count the reads in the buckets from `low` to `high`, or in `low` alone."""
     return int(histogram.filter(pl.col("bucket").is_between(low, low if high is None else high))["reads"].sum())
 
 

@@ -16,7 +16,7 @@ class Constants(Measured):
     server_bytes: float = Field(gt=0, description="an empty server and its log")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
     load_row_s: float = Field(description="a row loaded and indexed, once a subsystem")
-    touched_s: float = Field(description="a statement run once to count its pages")
+    cold_pages_s: float = Field(description="a statement run once to count its pages")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
     real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by tier")
     hunt_s: float = Field(description="a request of each way of reading, simulated on every tier")
@@ -32,7 +32,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     size_bytes = rows * constants.row_bytes
     copies = len({trial.preparation for trial in prospect.trials})
     statements = len(study.queries(prospect.profile))
-    host_s = constants.open_s + prospect.labs(grid.blocks) * (copies * rows * constants.load_row_s + statements * constants.touched_s)
+    host_s = constants.open_s + prospect.labs(grid.blocks) * (copies * rows * constants.load_row_s + statements * constants.cold_pages_s)
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
     host_s += grid.hunt.requests * grid.hunt.seeds * constants.hunt_s
     device_s = 0.0

@@ -43,19 +43,19 @@ class Query:
     name: str
     form: str
     scanned: bool  # the plan reads the whole table
-    heap_blocks: float
-    index_blocks: float
+    heap_pages: float
+    index_pages: float
     rows: float
 
 
-def arms(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
-    """(name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
+def ways(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
+    """Yield (name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
     ideal = whole(table_bytes, request_bytes=IDEAL_REQUEST_BYTES, depth=IDEAL_DEPTH)
     if query.scanned:
         yield OURS, [whole(table_bytes, request_bytes=OURS_REQUEST_BYTES)]
     else:
-        index = whole(query.index_blocks * PAGE_BYTES, request_bytes=PAGE_BYTES)
-        yield OURS, [index, parts_in_order(query.heap_blocks * PAGE_BYTES, table_bytes, request_bytes=OURS_REQUEST_BYTES)]
+        index = whole(query.index_pages * PAGE_BYTES, request_bytes=PAGE_BYTES)
+        yield OURS, [index, parts_in_order(query.heap_pages * PAGE_BYTES, table_bytes, request_bytes=OURS_REQUEST_BYTES)]
     yield IDEAL, [ideal]
     for size_kib in REQUESTS_KIB:
         yield f"requests of {size_kib} KiB", [whole(table_bytes, request_bytes=size_kib * KIB, depth=IDEAL_DEPTH)]
@@ -86,7 +86,7 @@ def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_byte
     found = []
     progress = Progress("simulating the published size", len(queries))
     for query in queries:
-        for arm, readings in arms(query, table_bytes):
+        for way, readings in ways(query, table_bytes):
             seconds: dict[str, list[float]] = {}
             for tier in tiers:
                 for reading in readings:
@@ -97,8 +97,8 @@ def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_byte
                 {
                     "query": query.name,
                     "form": query.form,
-                    "arm": arm,
-                    "hunted": arm not in {OURS, IDEAL},
+                    "arm": way,
+                    "hunted": way not in {OURS, IDEAL},
                     "substrate": str(Substrate.SIMULATED),
                     "seconds": seconds,
                     "bytes": sum(reading.requests * reading.request_bytes for reading in readings),

@@ -14,7 +14,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, planned_before, relations_of, sizes_bytes, take_statistics, touched
+from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
@@ -24,7 +24,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky.queries import Form
@@ -72,12 +72,12 @@ class Cell(AnyCell):
 
 
 @dataclass
-class State:
+class Memo:
     """The catalog; by tier, the files of the copy on it; what each query reads, once that was found out."""
 
     data: Dataset
     files: dict[str, list[Path]] = field(default_factory=dict)
-    touched: dict[tuple[str, Form], Touched] = field(default_factory=dict)
+    cold_pages: dict[tuple[str, Form], ColdPages] = field(default_factory=dict)
 
 
 def grid(profile: Profile) -> Grid:
@@ -97,7 +97,8 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as printed."""
+    """Return each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as
+    printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
         raise InputError(
@@ -116,7 +117,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def queries(profile: Profile) -> list[tuple[str, Form]]:
-    """(query, form) of each statement that `profile` asks."""
+    """Return (query, form) of each statement that `profile` asks."""
     known = sky.load_queries().queries
     return [
         (name, form)
@@ -130,29 +131,29 @@ def statement(query: str, form: Form) -> str:
     return sky.load_queries().queries[query].form(form).statement
 
 
-def begin(lab: Lab) -> State:
+def begin(lab: Lab) -> Memo:
     """Return the catalog, looked up once: to see that it is whole, all of it is read."""
     data = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
     lab.note_dataset(data)
-    return State(data)
+    return Memo(data)
 
 
-def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
+def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
     """Return rows of this run over those of the whole catalog."""
-    return state.data.rows / sky.ROWS
+    return memo.data.rows / sky.ROWS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """The copy on the trial's tier, made where it is not there yet; what each query must read, found out once."""
+def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+    """Prepare the copy on the trial's tier, which is made where it is not there yet; what each query must read, found out once."""
     tier = trial.cell.tier
-    if tier not in state.files:
+    if tier not in memo.files:
         with lab.loading() as connection:
             for copy in dict.fromkeys((FIRST, tier)):
-                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
+                load_once(connection, schema_of(copy), copy, [Rows(sky.PSC, memo.data.parquet, memo.data.rows)])
             if tier != FIRST:
                 take_statistics(connection, [sky.PSC], schema_of(tier), of=schema_of(FIRST))
-            state.files[tier] = relation_files(connection, RELATIONS)
-    _find_touched(lab, state, tier)
+            memo.files[tier] = relation_files(connection, RELATIONS)
+    _find_cold_pages(lab, memo, tier)
 
 
 def schema_of(tier: str) -> str:
@@ -165,68 +166,68 @@ def setup(tier: str) -> tuple[str, ...]:
     return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
 
 
-def _find_touched(lab: Lab, state: State, tier: str) -> None:
+def _find_cold_pages(lab: Lab, memo: Memo, tier: str) -> None:
     """What each query reads, from empty caches: found out on the first tier that is asked, and the same on all."""
-    if not state.touched:
+    if not memo.cold_pages:
         asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        state.touched = {key: touched(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
+        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
 
 
-def memory_bytes(lab: Lab, state: State) -> int:
+def memory_bytes(lab: Lab, memo: Memo) -> int:
     """Return the source's RAM, shrunk as the data are, and the room that does not shrink."""
-    return round(PUBLISHED_MEMORY_BYTES * published_share(lab, state)) + ROOM_BYTES
+    return round(PUBLISHED_MEMORY_BYTES * published_share(lab, memo)) + ROOM_BYTES
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
     """Return the query, cold; its plan is looked at afterwards."""
     query, form, tier = trial.cell.query, trial.cell.form, trial.cell.tier
-    known = state.touched[query, form]
+    known = memo.cold_pages[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
     asked = statement(query, form)
     with lab.cold(
         RELATIONS,
-        state.files[tier],
+        memo.files[tier],
         asked,
         arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab, state),
+        shared_buffers_bytes=memory_bytes(lab, memo),
         setup=planned_before(setup(tier), asked),
         recorder=recorder,
     ) as session:
-        cold = lab.timed(session, asked, cache=CacheState.COLD, cell=trial.coordinates, expected=known.blocks, listing=True)
+        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
         assert_plan(planned(session.connection, asked), known.nodes)
     return recorder.observed(cold)
 
 
-def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, pages and plans of every query; by query, what the devices take at the published size."""
+def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
+    """Return sizes, pages and plans of every query; by query, what the devices take at the published size."""
     with lab.loading() as connection:
-        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, state.data.parquet, state.data.rows)])
+        load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, memo.data.parquet, memo.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
-    _find_touched(lab, state, FIRST)
-    share = published_share(lab, state)
+    _find_cold_pages(lab, memo, FIRST)
+    share = published_share(lab, memo)
     clauses = sky.load_queries().queries
     asked = [
         Query(
             name=query,
             form=form,
             scanned=found.nodes[0].startswith("Seq Scan"),
-            heap_blocks=found.blocks[TABLE] / share,
-            index_blocks=sum(count for name, count in found.blocks.items() if name != TABLE) / share,
+            heap_pages=found.pages[TABLE] / share,
+            index_pages=sum(count for name, count in found.pages.items() if name != TABLE) / share,
             rows=clauses[query].form(form).published_rows,
         )
-        for (query, form), found in state.touched.items()
+        for (query, form), found in memo.cold_pages.items()
     ]
     table_bytes = size_bytes[TABLE] / share
     simulated = published_size(lab, asked, grid(lab.profile).hunt, table_bytes=table_bytes)
     return {
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,
-        "memory_bytes": memory_bytes(lab, state),
+        "memory_bytes": memory_bytes(lab, memo),
         "touched": {
-            f"{query}, {form}": {"blocks": found.blocks, "plan": list(found.nodes)} for (query, form), found in state.touched.items()
+            f"{query}, {form}": {"blocks": found.pages, "plan": list(found.nodes)} for (query, form), found in memo.cold_pages.items()
         },
-        "row_bytes": size_bytes[TABLE] / state.data.rows,
+        "row_bytes": size_bytes[TABLE] / memo.data.rows,
         "pages": size_bytes[TABLE] // PAGE_BYTES,
         **{name: [one for one in simulated if one["query"] == name] for name in sky.NAMES},
     }

@@ -65,7 +65,7 @@ def _gains(gains: Mapping[tuple[str, str], float], query: str) -> list[str]:
 
 
 def one_or_six(run: Run, pair: str) -> Sentence:
-    """H12: how far the gain of an array of SSDs over one is from its drives, by query."""
+    """Say for H12 how far the gain of an array of SSDs over one is from its drives, by query."""
     elapsed = medians(run, pair, ARRAYS, "elapsed_s")
     found = {
         words.lower(): elapsed[query, "ssd"] / elapsed[query, "ssd_raid5"]
@@ -244,7 +244,7 @@ def _one_drive(run: Run, pair: str, bars: Mapping[str, float]) -> str:
 
 
 def furthest(way: dict[str, Any], bars: dict[str, float]) -> float:
-    """Factor, up or down, by which `way` misses the bar that it misses most."""
+    """Return the factor, up or down, by which `way` misses the bar that it misses most."""
     ratios = [fmean(values) / bars[tier] for tier, values in way["seconds"].items() if tier in bars]
     return math.exp(max(abs(math.log(ratio)) for ratio in ratios))
 

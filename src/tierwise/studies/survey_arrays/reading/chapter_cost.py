@@ -147,7 +147,7 @@ def _by_place(shown: Shown, compared: tuple[str, str], seconds: Mapping[str, flo
 
 
 def verdict(run: Run) -> Sentence:
-    """H13 by the terabyte, which is the source's measure, and by the others."""
+    """Say what H13 comes to by the terabyte, which is the source's measure, and by the others."""
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")

@@ -12,7 +12,7 @@ from tierwise.studies.survey_arrays.reading import money
 
 
 def cost_efficient(claim: Claim, on: Grounds) -> Judgement:
-    """H13, at the source's prices; beside it by other measures. The server on the survey's tiers reads past the page cache."""
+    """Judge H13 at the source's prices, and beside it by other measures. The server on the survey's tiers reads past the page cache."""
     return judge_band(claim, on.pair, money.cases(), arm=IoArm.DIRECT, others=other_measures(on), read_once=money.prices_read_once())
 
 

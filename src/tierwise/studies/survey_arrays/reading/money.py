@@ -57,12 +57,12 @@ class Priced:
 
     @property
     def per_tb(self) -> Bill:
-        """A year of a usable terabyte."""
+        """Return what a usable terabyte costs a year."""
         return self.bill * (TB / self.usable_bytes)
 
     @property
     def per_iops(self) -> Bill:
-        """A year of a random read a second."""
+        """Return what a random read a second costs a year."""
         return self.bill * (1 / self.iops)
 
     def per_query_an_hour(self, elapsed_s: float) -> Bill:
@@ -97,12 +97,12 @@ def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) ->
 
 
 def cases(_: duckdb.DuckDBPyConnection | None = None) -> Mapping[str, Band]:
-    """H13: holding the data on SSDs over on disks, at the source's prices."""
+    """Return the cases of H13: holding the data on SSDs over on disks, at the source's prices."""
     return by_size(load_book(THEN))
 
 
 def by_size(book: Book, *, now: bool = False) -> dict[str, Band]:
-    """Holding so much on SSDs over on disks."""
+    """Return the cost of holding so much on SSDs over that on disks, by size."""
     found = {}
     for size_tb in SIZES_TB:
         flash, disk = (holding(member, size_tb * TB, book, now=now) for member in ("crucial-h", "hdd-1tb"))
@@ -117,7 +117,7 @@ def prices_read_once() -> str:
 
 
 def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -> dict[str, dict[str, Band]]:
-    """H13 by other measures and at other prices: arm -> case -> band; what has no rows, or too few for an interval, is left out."""
+    """Return H13 by other measures and at other prices: arm -> case -> band; what has no rows, or too few for an interval, is left out."""
     found = {"a terabyte, today's prices": by_size(today, now=True)}
     ratios = time_ratios(connection, pair) if connection is not None else {}
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):
@@ -134,7 +134,7 @@ def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -
 
 
 def time_ratios(connection: duckdb.DuckDBPyConnection, pair: str, tier: str = JUDGED[1]) -> dict[str, tuple[Substrate, Estimate]]:
-    """Query as printed -> time on `tier` over that on the disks, of one block each; direct I/O where there is any."""
+    """Return query as printed -> time on `tier` over that on the disks, of one block each; direct I/O where there is any."""
     if not connection.execute("from information_schema.tables where table_name = 'survey_arrays'").fetchall():
         return {}
     rows = connection.execute(PAIRED, [pair, tier]).fetchall()

@@ -16,7 +16,7 @@ class Constants(Measured):
     server_bytes: float = Field(gt=0, description="an empty server and its log")
     open_s: float = Field(description="cluster made, tiers mounted, kernel started, facts at the end; once")
     load_source_s: float = Field(description="a source with all its rows, generated, loaded and indexed")
-    touched_s: float = Field(description="a statement run once to count its pages")
+    cold_pages_s: float = Field(description="a statement run once to count its pages")
     prepare_s: float = Field(description="server started and stopped for a move")
     move_byte_s: float = Field(description="a byte moved to another tier")
     trial_s: float = Field(description="server stopped, caches looked at, started; plan asked for")
@@ -38,7 +38,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     size_bytes = sources * constants.source_bytes
     placements = {trial.cell.placement for trial in prospect.trials}
     queries = {trial.cell.query for trial in prospect.trials} - {study.MOVE}
-    host_s = constants.open_s + prospect.labs(grid.blocks) * (sources * constants.load_source_s + len(queries) * constants.touched_s)
+    host_s = constants.open_s + prospect.labs(grid.blocks) * (sources * constants.load_source_s + len(queries) * constants.cold_pages_s)
     host_s += grid.blocks * len(placements) * (constants.prepare_s + size_bytes / 2 * constants.move_byte_s)
     host_s += grid.blocks * len(prospect.trials) * constants.trial_s
     device_s = 0.0

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, Touched, load_once, place, planned_before, relations_of, sizes_bytes, touched
+from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, place, planned_before, relations_of, sizes_bytes
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
@@ -24,7 +24,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import CacheState, IoArm, RelationClass, Substrate
+from tierwise.core.words import Cache, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
@@ -68,14 +68,14 @@ class Cell(AnyCell):
 
 
 @dataclass
-class State:
+class Memo:
     """The tables' data; where files lie now and how large relations are; what the queries ask for, and what each reads."""
 
     datasets: dict[str, Dataset]
     files: list[Path] = field(default_factory=list)
     size_bytes: dict[str, int] = field(default_factory=dict)
     facts: Facts | None = None
-    touched: dict[str, Touched] = field(default_factory=dict)
+    cold_pages: dict[str, ColdPages] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
         """Return the text of a query."""
@@ -134,35 +134,35 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     )
 
 
-def begin(lab: Lab) -> State:
+def begin(lab: Lab) -> Memo:
     """Return the data sets, looked up once: to see that they are whole, all of them are read."""
     data = acquire(profile=lab.profile, seed=lab.seed)
     for one in data.values():
         lab.note_dataset(one)
-    return State(data)
+    return Memo(data)
 
 
-def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - the same on every pair
-    """Detections of this run over those that the source's database is taken to have."""
-    return state.datasets["Detection"].rows / PUBLISHED_DETECTIONS
+def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
+    """Return the detections of this run over those that the source's database is taken to have."""
+    return memo.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """Every relation on its tier; what each query must read, found out once."""
+def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+    """Put every relation on its tier; what each query must read, found out once."""
     on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
     with lab.loading() as connection:
-        _load(connection, lab, state)
+        _load(connection, lab, memo)
         place(connection, {name: trial.cell.ssd if name in on_ssd else "hdd" for name in RELATIONS})
-        state.files = relation_files(connection, RELATIONS)
-    _find_touched(lab, state)
+        memo.files = relation_files(connection, RELATIONS)
+    _find_cold_pages(lab, memo)
 
 
-def _load(connection: Connection, lab: Lab, state: State) -> None:
+def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
     """The survey, loaded on the disks where it is not there yet, and what the queries ask for."""
-    tables, data = survey.load_tables(), state.datasets
+    tables, data = survey.load_tables(), memo.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    state.size_bytes = sizes_bytes(connection, RELATIONS)
-    state.facts = state.facts or _facts(connection, grid(lab.profile))
+    memo.size_bytes = sizes_bytes(connection, RELATIONS)
+    memo.facts = memo.facts or _facts(connection, grid(lab.profile))
 
 
 def _facts(connection: Connection, asked: Grid) -> Facts:
@@ -178,68 +178,69 @@ def _facts(connection: Connection, asked: Grid) -> Facts:
     )
 
 
-def _find_touched(lab: Lab, state: State) -> None:
+def _find_cold_pages(lab: Lab, memo: Memo) -> None:
     """What each query reads, from empty caches; no move changes it."""
-    if not state.touched:
-        asked = {name: state.statement(name) for name in grid(lab.profile).queries}
-        state.touched = {name: touched(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
+    if not memo.cold_pages:
+        asked = {name: memo.statement(name) for name in grid(lab.profile).queries}
+        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
 
 
-def memory_bytes(lab: Lab, state: State) -> int:
-    """Enough that a page is read once: the profile's share of the data, and room."""
-    return round(lab.profile.memory_fraction * sum(state.size_bytes.values())) + ROOM_BYTES
+def memory_bytes(lab: Lab, memo: Memo) -> int:
+    """Return enough bytes that a page is read once: the profile's share of the data, and room."""
+    return round(lab.profile.memory_fraction * sum(memo.size_bytes.values())) + ROOM_BYTES
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
     """Return the query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
     name = trial.cell.query
     if name == MOVE:
-        return _moved(trial, lab, state, recorder)
-    asked = state.statement(name)
-    setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab, state)
-    with lab.cold(RELATIONS, state.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
-        expected = state.touched[name].blocks
-        cold = lab.timed(session, asked, cache=CacheState.COLD, cell=trial.coordinates, expected=expected, listing=True)
+        return _moved(trial, lab, memo, recorder)
+    asked = memo.statement(name)
+    setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab, memo)
+    with lab.cold(RELATIONS, memo.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
+        expected = memo.cold_pages[name].pages
+        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
         assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
     return recorder.observed(cold)
 
 
-def _moved(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:
+def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
     """What the placement has on the SSDs, copied there from the disks and then back, by a server that holds none of it."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
     with lab.cold(
         RELATIONS,
-        state.files,
+        memo.files,
         "SELECT 1",
         arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab, state),
+        shared_buffers_bytes=memory_bytes(lab, memo),
         setup=FLUSHED,
         recorder=recorder,
     ) as session:
         ways = [
-            lab.timed(session, moving(kinds, tier), cache=CacheState.NONE, cell={**trial.coordinates, "way": way})
+            lab.timed(session, moving(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
             for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
         ]
-        state.files = relation_files(session.connection, RELATIONS)
+        memo.files = relation_files(session.connection, RELATIONS)
     return recorder.observed(*ways)
 
 
-def describe(lab: Lab, state: State) -> dict[str, Any]:
-    """Sizes, statements, and the pages that each query reads of each relation."""
+def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
+    """Return sizes, statements, and the pages that each query reads of each relation."""
     with lab.loading() as connection:
-        _load(connection, lab, state)
-    _find_touched(lab, state)
+        _load(connection, lab, memo)
+    _find_cold_pages(lab, memo)
     return {
-        "size_bytes": state.size_bytes,
-        "memory_bytes": memory_bytes(lab, state),
+        "size_bytes": memo.size_bytes,
+        "memory_bytes": memory_bytes(lab, memo),
         "on_ssd": {name: list(relations) for name, relations in PLACEMENTS.items()},
-        "touched": {name: {relation: count for relation, count in found.blocks.items() if count} for name, found in state.touched.items()},
-        "statements": {name: state.statement(name) for name in state.touched},
+        "touched": {name: {relation: count for relation, count in found.pages.items() if count} for name, found in memo.cold_pages.items()},
+        "statements": {name: memo.statement(name) for name in memo.cold_pages},
     }
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """Median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's time."""
+    """Return the median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's
+    time."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")

@@ -46,8 +46,8 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def finding(run: Run, pair: str) -> str:
-    """What the placement that leaves least, and the indexes, leave of the queries' time, as a chapter's title; empty without enough clean
-    repeats."""
+    """Say what the placement that leaves least, and the indexes, leave of the queries' time, as a chapter's title; empty without enough
+    clean repeats."""
     ratios = medians(run, pair, PLACEMENT, "ratio")
     left = {place: [ratio for (_, there), ratio in ratios.items() if there == place] for place in PLACEMENT.places}
     moved = {place: found for place, found in left.items() if found and place != "all_hdd"}
@@ -64,7 +64,7 @@ def verdicts(run: Run) -> Sentence:
 
 
 def seconds(run: Run, pair: str) -> Table | Sentence:
-    """Medians by query and placement, and what is left of the time, beside the inferred bars."""
+    """Tabulate medians by query and placement, and what is left of the time, beside the inferred bars."""
     elapsed, ratios = (medians(run, pair, PLACEMENT, value) for value in ("elapsed_s", "ratio"))
     if not elapsed:
         return nothing(run, PLACEMENT, pair)
@@ -152,7 +152,7 @@ def _orders(run: Run, pair: str) -> dict[str, dict[str, Any]]:
 
 
 def index_orders(run: Run, pair: str) -> Table | Sentence:
-    """H10: each query with the indexes on the SSDs over all on the disks, cold on both, and with the disks' indexes cached."""
+    """Tabulate for H10 each query with the indexes on the SSDs over all on the disks, cold on both, and with the disks' indexes cached."""
     found, bars = _orders(run, pair), _published_orders()
     if not found:
         return nothing(run, PLACEMENT, pair)
@@ -205,7 +205,7 @@ def _spared(cold: Sequence[float], published: float) -> float:
 
 
 def slower_indexes(run: Run, pair: str) -> Sentence:
-    """H10: whether indexes on SSDs made any query slower here, and what would and what would not turn the order round."""
+    """Say for H10 whether indexes on SSDs made any query slower here, and what would and what would not turn the order round."""
     found, bars = _orders(run, pair), _published_orders()
     if not found:
         return nothing(run, PLACEMENT, pair)

@@ -18,7 +18,7 @@ WAYS: Final = {Way.SERVER: "page by page", Way.BANDWIDTH: "at bandwidth"}
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """H11's verdict, and the least and the most jobs that a timed move needs."""
+    """Say H11's verdict, and the least and the most jobs that a timed move needs."""
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")

@@ -14,7 +14,7 @@ from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_
 
 
 def moves(claim: Claim, on: Grounds) -> Judgement:
-    """H11: as its comment in ``claims.toml`` has it."""
+    """Judge H11, as its comment in ``claims.toml`` has it."""
     timed = timed_of(on.rows.connection, on.pair) if on.rows else None
     if on.rows is None or timed is None:
         return on.absent()

@@ -49,7 +49,7 @@ class Moved:
 
     @property
     def both_s(self) -> float:
-        """There and back, as the run timed it."""
+        """Return the seconds of the move there and back, as the run timed it."""
         return self.there.mean_s + self.back.mean_s
 
 
@@ -77,7 +77,7 @@ def moves_of(connection: duckdb.DuckDBPyConnection, pair: str) -> list[Moved]:
 
 
 def timed_of(connection: duckdb.DuckDBPyConnection, pair: str) -> tuple[IoArm, int] | None:
-    """(how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
+    """Return (how the server of `moves_of` did I/O, how many of its moves are flagged); `None` where no move was timed."""
     ask = "select arm, count(*) filter (flagged) from survey_moves where pair = ? group by arm order by arm desc limit 1"
     return next(((IoArm(arm), flagged) for arm, flagged in connection.execute(ask, [pair]).fetchall()), None)
 
@@ -93,7 +93,8 @@ def predicted_s(connection: duckdb.DuckDBPyConnection, pair: str, moved: Moved) 
 
 
 def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str], MovePlan]:
-    """(placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block each."""
+    """Return (placement, query) -> after how many such queries the move has paid; all times as the run took them, of the same block
+    each."""
     rows = connection.execute(JOBS, [pair]).fetchall()
     jobs = {
         key: Times({row[2]: row[4] for row in rows if row[:2] == key}, Substrate.of({Substrate(row[3]) for row in rows if row[:2] == key}))
@@ -114,7 +115,8 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
 
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
-    """(placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are inferred."""
+    """Return (placement, query, way) -> at the published size: simulated copies against what a query saves by the bars, as they are
+    inferred."""
     record, bars, found = record_of(connection, pair), PLACEMENT.published_seconds(), {}
     if record is None:
         return {}

@@ -86,7 +86,7 @@ class Cell(AnyCell):
 
 
 @dataclass
-class State:
+class Memo:
     """Whether the database was seen to be there."""
 
     loaded: bool = False
@@ -124,30 +124,30 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
         yield Trial(cell, arm, frozenset({wal, DATA_ON}), preparation=f"wal={wal}", placed=wal)
 
 
-def begin(lab: Lab) -> State:  # noqa: ARG001 - nothing is known yet
+def begin(lab: Lab) -> Memo:  # noqa: ARG001 - nothing is known yet
     """Return what a run knows that has looked at nothing yet."""
-    return State()
+    return Memo()
 
 
-def published_share(lab: Lab, state: State) -> float:  # noqa: ARG001 - no source, no published size
-    """The log is as long as any: seeks are not stretched."""
+def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - no source, no published size
+    """Return 1, because the log is as long as any: seeks are not stretched."""
     return 1.0
 
 
-def prepare(trial: Trial[Cell], lab: Lab, state: State) -> None:
-    """pgbench's database on the tier of the data, made once, and the log on that of the trial."""
-    if not state.loaded:
+def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
+    """Have pgbench's database on the tier of the data, made once, and the log on that of the trial."""
+    if not memo.loaded:
         with lab.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
                 pgbench.initialise(lab.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
                 pgbench.keep(connection, ACCOUNTS)
                 pgbench.age(connection)
-        state.loaded = True
+        memo.loaded = True
     lab.down()
     place_wal(lab.cluster, lab.tiers[trial.cell.wal].directory)
 
 
-def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
+def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
     """Return one window, in which no checkpoint runs."""
     cell, asked = trial.cell, grid(lab.profile)
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
@@ -182,7 +182,7 @@ def measure(trial: Trial[Cell], lab: Lab, state: State, recorder: Recorder) -> O
         return Observed(tuple(timings), transactions=transactions)
 
 
-def describe(lab: Lab, state: State) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
+def describe(lab: Lab, memo: Memo) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
     """Return what was chosen, since no source says it."""
     asked = grid(lab.profile)
     return {
@@ -197,7 +197,7 @@ def describe(lab: Lab, state: State) -> dict[str, Any]:  # noqa: ARG001 - the gr
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Every window has commits."""
+    """Raise `EvidenceError` unless every window has commits."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")

@@ -32,7 +32,7 @@ MEDIANS: Final = """
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """When the log on the SSD pays, over disks and over disks with a cache; where too few windows are clean, why there is no answer."""
+    """Say when the log on the SSD pays, over disks and over disks with a cache; where too few windows are clean, why there is no answer."""
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 
@@ -85,7 +85,7 @@ def ratios(run: Run, pair: str) -> Table | Sentence:
 
 
 def groups(run: Run, pair: str) -> Table | Sentence:
-    """Rate, latency and how many commits share a flush, by place, clients and group commit."""
+    """Tabulate rate, latency and how many commits share a flush, by place, clients and group commit."""
     rows = _medians(run, pair)
     if not rows:
         return in_place(run, STUDY, pair)

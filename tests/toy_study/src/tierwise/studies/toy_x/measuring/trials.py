@@ -9,16 +9,16 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import Rows, load_once, planned_before, relations_of, sizes_bytes, take_statistics, touched
+from tierwise.bench.moved import Rows, cold_pages, load_once, planned_before, relations_of, sizes_bytes, take_statistics
 from tierwise.bench.recording import Observed, Recorder
-from tierwise.bench.study import Cell, Study, Trial, no_state, same_answers
+from tierwise.bench.study import Cell, Study, Trial, no_memo, same_answers
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
 from tierwise.core.units import MIB
-from tierwise.core.words import CacheState, IoArm
+from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
@@ -61,12 +61,12 @@ def catalog(lab: Lab) -> Dataset:
     return data
 
 
-def published_share(lab: Lab, state: None) -> float:
+def published_share(lab: Lab, memo: None) -> float:
     """Rows of this run over those of the whole catalog."""
     return catalog(lab).rows / sky.ROWS
 
 
-def prepare(trial: Trial[Search], lab: Lab, state: None) -> None:
+def prepare(trial: Trial[Search], lab: Lab, memo: None) -> None:
     """A copy of the catalog on the trial's tier, with the planner's statistics of the first one."""
     data, first = catalog(lab), TIERS[0]
     with lab.loading() as connection:
@@ -81,20 +81,20 @@ def schema_of(tier: str) -> str:
     return f"on_{tier}"
 
 
-def measure(trial: Trial[Search], lab: Lab, state: None, recorder: Recorder) -> Observed:
+def measure(trial: Trial[Search], lab: Lab, memo: None, recorder: Recorder) -> Observed:
     """The search, cold: it must miss the very pages that it reads where memory holds them all."""
     path = f"SET search_path = {schema_of(trial.cell.tier)}"
     with lab.loading() as connection:
         connection.execute(path)
         files = relation_files(connection, RELATIONS)
     before = planned_before((path, *SWITCHES), STATEMENT)
-    expected = touched(lab, RELATIONS, STATEMENT, before).blocks
+    expected = cold_pages(lab, RELATIONS, STATEMENT, before).pages
     cold = lab.cold(RELATIONS, files, STATEMENT, arm=trial.arm, shared_buffers_bytes=MEMORY_BYTES, setup=before, recorder=recorder)
     with cold as session:
-        return recorder.observed(lab.timed(session, STATEMENT, cache=CacheState.COLD, cell=trial.coordinates, expected=expected))
+        return recorder.observed(lab.timed(session, STATEMENT, cache=Cache.COLD, cell=trial.coordinates, expected=expected))
 
 
-def describe(lab: Lab, state: None) -> dict[str, Any]:
+def describe(lab: Lab, memo: None) -> dict[str, Any]:
     """Sizes of the relations."""
     with lab.loading() as connection:
         connection.execute(f"SET search_path = {schema_of(TIERS[0])}")
@@ -105,7 +105,7 @@ STUDY: Final = Study(
     name=NAME,
     source="X",
     question="What does a search by declination gain where the catalog lies on flash?",
-    begin=no_state,
+    begin=no_memo,
     published_share=published_share,
     trials=trials,
     prepare=prepare,
