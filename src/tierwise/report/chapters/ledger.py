@@ -1,14 +1,17 @@
 """Chapter on what would change the verdicts: for each claim its quotation, bounds, estimate, fits, and what agrees with it."""
 
+from math import exp
 from typing import Final
 
 import polars as pl
 
 from tierwise.analysis.before import verdict_before
+from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
@@ -18,7 +21,7 @@ from tierwise.report.run import Run
 from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, found, marked, quoted, tested
 
 ONE_RUN: Final = "one run"
-"""What stands for the spread between runs where there is no second run to tell it from."""
+"""What stands for the spread between runs where no other run tells it."""
 INPUT: Final = "Input: `data/published/claims.toml`."
 
 
@@ -28,6 +31,13 @@ def frame(run: Run) -> pl.DataFrame:
     return pl.DataFrame([_row(run, claim, there.get(claim.id)) for claim in run.verdicts], infer_schema_length=None)
 
 
+def _between(claim: ClaimVerdict) -> str:
+    """How far runs lie apart: the greatest geometric standard deviation of a case between the runs of the table that ships."""
+    known = load_between()
+    spread = max(known.spreads.get(claim.id, {}).values(), default=None)
+    return ONE_RUN if spread is None else f"between {count(len(known.runs))} runs of `{known.profile}` {exp(spread):.3g}-fold"
+
+
 def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
     """Return how many verdicts hang on bounds that are ours, how many rest on a fit, and on how many runs and rows all of them do."""
     moved, fitted = ledger.filter(pl.col("flips").is_not_null()), ledger.filter(pl.col("fitted").is_not_null())
@@ -35,11 +45,13 @@ def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
     hang = f"{listed(flips)} {'flips' if len(flips) == 1 else 'flip'}" if flips else "none flips"
     decided = fitted.filter(pl.col("verdict").is_in([verdict.mark for verdict in DECIDED]))["claim"].to_list()
     rest = f", and of these {listed(decided)} {'is' if len(decided) == 1 else 'are'} decided all the same" if decided else ""
+    runs = len(run.manifest.merged) or 1
     clean, observed = (int(rows[column].sum()) for column in ("clean", "observed"))
     return Sentence(
         f"Of {count(len(ledger))} statements {count(len(moved))} have an interval and bounds that are ours: moved by half, {hang}. "
-        f"{count(len(fitted))} rest on something that was fitted{rest}. All verdicts rest on one run, on {count(clean)} clean "
-        f"of {count(observed)} observations: how much another run would differ, no interval here says. {run.stamp}."
+        f"{count(len(fitted))} rest on something that was fitted{rest}. All verdicts speak of {scope_of(runs)}, from {count(clean)} clean "
+        f"of {count(observed)} observations; how far whole runs lie apart stands beside each interval, where three runs of "
+        f"`{load_between().profile}` told it. {run.stamp}."
     )
 
 
@@ -140,7 +152,7 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
         "estimate": claim.estimate,
         "low": claim.low,
         "high": claim.high,
-        "between_runs": ONE_RUN if claim.estimate is not None else None,
+        "between_runs": _between(claim) if claim.estimate is not None else None,
         "fitted": tied(fitted.parameter) if fitted else None,
         "fitted_on": tied(fitted.on) if fitted else None,
         "left": tied(fitted.left) if fitted else None,
