@@ -144,7 +144,7 @@ def test_a_pair_without_disks_is_refused(study: object) -> None:
 
 @pytest.mark.parametrize("study", [survey_arrays.STUDY, survey_placement.STUDY])
 def test_other_rows_on_another_place_are_an_error(study: Study[Any, Any]) -> None:
-    rows = pl.DataFrame({"operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
+    rows = pl.DataFrame({"block": [0, 0], "operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
     with pytest.raises(EvidenceError, match=r"different numbers of rows on different placements: \[3, 4\]"):
         study.check(rows)
     study.check(rows.head(1))
