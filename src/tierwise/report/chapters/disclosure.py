@@ -80,4 +80,4 @@ def _plain(value: Any) -> str:
         return ", ".join(f"{name} {_plain(part)}" for name, part in value.items())
     if isinstance(value, list | tuple):
         return ("; " if any(isinstance(part, Mapping) for part in value) else ", ").join(map(_plain, value))
-    return str(value)
+    return DASH if value is None else str(value)
