@@ -126,6 +126,11 @@ def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_si
     )
 
 
+def test_the_draws_of_blocks_are_told_in_one_phrase(run: Run) -> None:
+    told = with_records(run, *(record("survey Source", 500 + block, f"{block}" * 64) for block in range(5))).facts()["data"]
+    assert told == "survey Source, synthetic, 500 to 504 rows, in 5 draws"
+
+
 def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:
     study = load_study("pgbench_placement")
     assert isinstance(study, Study)

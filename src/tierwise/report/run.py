@@ -116,11 +116,10 @@ class Run:
     def facts(self) -> dict[str, str]:
         """Return what the front page says of the run."""
         substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
-        datasets = (
-            f"{record.name}, {self.manifest.source_of(record)}, {count(record.rows)} rows"
-            + (f" ({percent(record.rows / whole)} of the published)" if (whole := published_rows(record.name)) else "")
-            for record in self.manifest.datasets
-        )
+        drawn: dict[tuple[str, str], list[int]] = {}
+        for record in self.manifest.datasets:
+            drawn.setdefault((record.name, self.manifest.source_of(record)), []).append(record.rows)
+        datasets = (_drawn(name, source, rows) for (name, source), rows in drawn.items())
         ours = {"run": self.run_id, "rows": f"of {self.origin}"}
         shipped = {
             "run": f"{self.run_id} (reference run)",
@@ -128,6 +127,14 @@ class Run:
         }
         whose = shipped if self.is_reference else ours
         return {**whose, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
+
+
+def _drawn(name: str, source: str, rows: Sequence[int]) -> str:
+    """A data set with the rows of its draws: each block has one of its own."""
+    least, most = min(rows), max(rows)
+    told = f"{count(most)} rows" if least == most else f"{count(least)} to {count(most)} rows"
+    share = f" ({percent(most / whole)} of the published)" if (whole := published_rows(name)) else ""
+    return f"{name}, {source}, {told}{share}" + (f", in {count(len(rows))} draws" if len(rows) > 1 else "")
 
 
 def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, float] | None = None) -> Run:
