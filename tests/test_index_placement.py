@@ -163,6 +163,6 @@ def test_a_pair_without_the_tiers_that_the_study_compares_is_refused() -> None:
 
 
 def test_a_placement_that_counts_differently_is_no_observation() -> None:
-    rows = pl.DataFrame({"operation": ["q", "q"], "result_rows": [1, 2]})
+    rows = pl.DataFrame({"block": [0, 0], "operation": ["q", "q"], "result_rows": [1, 2]})
     with pytest.raises(EvidenceError, match=r"'q' gave different numbers of rows on different placements: \[1, 2\]"):
         index_placement.STUDY.check(rows)

@@ -158,7 +158,7 @@ def test_a_database_is_put_back_elsewhere_as_it_was(cluster18: Cluster, workspac
     with pytest.raises(ServerError, match="cannot be copied"):
         restore(prepared, here, {})
     prepared.stop()
-    first, second = workspace / "first", workspace / "second"
+    first, second = workspace / "tier-1", workspace / "tier-2"
     for tier in (first, second):
         tier.mkdir()
         here.account.own(tier)

@@ -106,7 +106,7 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(ope
 
 def test_debians_server_counts_the_reads_that_were_traced(workspace: Path, debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
-    with opened_lab(workspace / "read-latency-15", "15.0") as (lab, memo):
+    with opened_lab(workspace / "of-15" / "read-latency", "15.0") as (lab, memo):
         lab.waiting = True
         if choose_recorder(lab, [strace_reads.NAME], memo.obstacles) != strace_reads.NAME:
             pytest.skip(str(memo.obstacles[strace_reads.NAME]))

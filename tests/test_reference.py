@@ -107,7 +107,7 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     study = load_study(record.name)
     assert isinstance(study, Study)
     profile = Profile.model_validate(RUN.profile)
-    (share,) = (data.rows / whole_rows("census") for data in RUN.datasets if data.name == "census")
+    share = next(data.rows / whole_rows("census") for data in RUN.datasets if data.name == "census")
     no_server = Cluster(tmp_path, find_binaries(), server_account())
     lab = Lab(profile, load_pair(record.pair), RUN.seed, tmp_path, no_server, stretch=1 / share)
     rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, block=0)

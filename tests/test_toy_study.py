@@ -157,14 +157,15 @@ def test_it_is_measured_with_its_data_set_named(run: Manifest) -> None:
     assert run.status == "partial"
     (record,) = run.studies
     assert (record.name, record.pair, record.blocks) == (NAME, PAIR, BLOCKS)
-    (data,) = run.datasets
-    assert (data.name, data.studies, data.rows) == ("sky", (NAME,), 4_710)
+    assert {(data.name, data.studies, data.rows) for data in run.datasets} == {("sky", (NAME,), 4_710)}
+    assert len({data.sha256 for data in run.datasets}) == BLOCKS, "each block has rows of its own"
 
 
 def test_every_search_was_cold_and_found_the_same(checkout: Checkout, run: Manifest) -> None:
     sql = "select count(*), count(distinct result_rows), min(result_rows), count(*) filter (cache = 'cold') from timings"
     ((rows, answers, found, cold),) = observed(checkout, run, sql)
-    assert (rows, answers, cold) == (2 * BLOCKS, 1, 2 * BLOCKS)
+    assert (rows, cold) == (2 * BLOCKS, 2 * BLOCKS)
+    assert answers <= BLOCKS, "one for each block's rows"
     assert found > 0
 
 
