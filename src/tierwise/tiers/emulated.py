@@ -119,7 +119,8 @@ class Mount:
             self.call("delays", on=True)
             took_s = _read_in_order(probe)
             self.call("delays", on=False)
-            seen = self.requests().select(seconds=took_s - pl.col("intended_s"), outside=took_s - pl.col("actual_s"))
+            read = self.requests().filter(operation="read").head(len(took_s))  # what was written before may be put down only now
+            seen = read.select(seconds=took_s - pl.col("intended_s"), outside=took_s - pl.col("actual_s"))
         finally:
             probe.unlink(missing_ok=True)
         self.call("reset")
