@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -97,9 +97,11 @@ def book(tmp_path: Path) -> Book:
     return Book(folder)
 
 
-def measured(book: Book, *, blocks: int = BLOCKS, fails_at: int | None = None, flags: tuple[str, ...] = ()) -> list[int]:
+def measured(
+    book: Book, *, trials: Sequence[Trial[Cell]] = TRIALS, blocks: int = BLOCKS, fails_at: int | None = None, flags: tuple[str, ...] = ()
+) -> list[int]:
     """The blocks that were opened."""
-    opened = []
+    turns, opened = sorted(interleave(trials, blocks=blocks, seed=1), key=lambda turn: turn.lab), []
 
     @contextmanager
     def observing(block: int, left: Sequence[Turn]) -> Iterator[Observing]:
@@ -107,7 +109,7 @@ def measured(book: Book, *, blocks: int = BLOCKS, fails_at: int | None = None, f
         yield Observing(block, fails_at, flags)
 
     try:
-        run_trials(Asked(), PAIR, interleave(TRIALS, blocks=blocks, seed=1), book, observing, how="made up")
+        run_trials(Asked(), PAIR, turns, book, observing, how="made up")
     except KeyboardInterrupt:
         assert fails_at is not None
     return opened
@@ -131,6 +133,17 @@ def test_a_killed_run_opens_what_was_not_whole(book: Book, fails_at: int, first:
     assert record.facts["described_in"] == 0
     assert record.facts["blocks"] == [0, 1, 2]
     assert len(done_parts(book.folder)) == BLOCKS * len(TRIALS)
+
+
+@pytest.mark.parametrize("replicated", [0, 1])
+def test_what_is_not_replicated_has_every_block_in_the_first_lab_and_is_whole_with_the_last(book: Book, replicated: int) -> None:
+    trials = (*TRIALS[:replicated], *(replace(trial, replicated=False) for trial in TRIALS[replicated:]))
+    assert measured(book, trials=trials) == [0, *range(1, BLOCKS if replicated else 1)]
+    assert not load_manifest(book.folder).begun
+    (record,) = load_manifest(book.folder).studies
+    assert record.blocks == BLOCKS
+    assert set(record.not_replicated) == {trial.key for trial in TRIALS[replicated:]}
+    assert measured(book, trials=trials) == []
 
 
 def test_added_blocks_are_labs_of_their_own_and_the_facts_stay(book: Book) -> None:

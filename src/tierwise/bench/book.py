@@ -54,35 +54,35 @@ class Book:
         pair: str,
         turns: Sequence[Turn],
         *,
-        blocks: int,
+        labs: int,
         facts: Mapping[str, Any],
         settings: Mapping[str, str] | None = None,
         server_version: str = "",
         datasets: Iterable[DatasetLike] = (),
     ) -> None:
-        """Add that the first `blocks` of `turns` of `study` on `pair` were measured, in place of an older record of it.
+        """Add that the turns of the first `labs` among `turns` of `study` on `pair` were executed, in place of an older record of it.
 
-        With the last of them the study is whole.
+        With the last of them the study is whole, and has every block.
         """
         manifest = load_manifest(self.folder)
         used = [
             DatasetRecord(name=data.name, rows=data.rows, sha256=data.sha256, provenance=data.provenance, studies=(study,))
             for data in datasets
         ]
+        whole = labs >= len({turn.lab for turn in turns})
         record = StudyRecord(
             name=study,
             pair=pair,
             trials=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.waited})),
             not_replicated=tuple(sorted({turn.trial.key for turn in turns if not turn.trial.replicated})),
             waited=tuple(sorted({turn.trial.key for turn in turns if turn.trial.waited})),
-            blocks=blocks,
+            blocks=len({turn.block for turn in turns}) if whole else labs,
             settings=dict(settings or {}),
             server_version=server_version,
             facts=dict(facts),
         )
-        where = "studies" if blocks == len({turn.block for turn in turns}) else "begun"
         kept = {
             name: [known for known in getattr(manifest, name) if (known.name, known.pair) != (study, pair)] for name in ("studies", "begun")
         }
-        kept[where].append(record)
+        kept["studies" if whole else "begun"].append(record)
         update(manifest, **kept, datasets=manifest.with_data(used)).save(self.folder)

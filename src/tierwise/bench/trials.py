@@ -68,10 +68,10 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
     done = done_parts(book.folder)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
-    for blocks, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.lab), start=1):
+    for labs, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.lab), start=1):
         known = book.of(study.name, pair.name)
         missing = [turn for turn in left if turn.lab == block]
-        if known and known.blocks >= blocks and not missing:
+        if known and known.blocks >= labs and not missing:
             continue
         with opened(block, missing) as observer:
             for turn in missing:
@@ -95,7 +95,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
                 study.name,
                 pair.name,
                 turns,
-                blocks=max(blocks, known.blocks if known else 0),
+                labs=max(labs, known.blocks if known else 0),
                 facts=observer.facts(rows, known.facts if known else None),
                 settings=observer.settings,
                 server_version=observer.server_version,
