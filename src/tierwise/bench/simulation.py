@@ -99,7 +99,7 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
     if pair.source != study.source:
         return
     blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
-    turns = sorted(interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed), key=lambda turn: turn.lab)
+    turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 
     @contextmanager
