@@ -14,7 +14,7 @@ from psycopg import sql
 
 from tierwise.bench.accounting import relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
-from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s
+from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
@@ -308,6 +308,7 @@ class Lab:
         work_s = reference_s(session.connection, 1)
         begun = session.stopwatch.read()
         session.connection.execute(sql.SQL(statement)).fetchall()
+        wait_asleep(session.connection.info.backend_pid)
         return work_s, session.stopwatch.read().clock.computed_s - begun.clock.computed_s
 
     def _writes_past_the_cache(self, tier: Tier) -> bool:

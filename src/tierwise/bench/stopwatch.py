@@ -14,7 +14,7 @@ from psycopg import sql
 
 from tierwise.core.words import ClockKind
 from tierwise.tiers.daemon import ClockParts, Daemon
-from tierwise.tiers.sessions import processor_clock
+from tierwise.tiers.sessions import RUNNABLE, processor_clock, state_of
 from tierwise.timings.schema import Parts
 
 if TYPE_CHECKING:
@@ -98,12 +98,20 @@ def _gained(before: Mapping[int, float], after: Mapping[int, float]) -> float:
     return math.fsum(after[pid] - before[pid] for pid in before.keys() & after.keys())
 
 
+def wait_asleep(pid: int) -> None:
+    """Wait until the process `pid` has nothing to do: of one that has answered and still runs the kernel's account is milliseconds late."""
+    stat = Path(f"/proc/{pid}/stat")
+    while state_of(stat.read_bytes()) in RUNNABLE:
+        pass
+
+
 def reference_s(connection: "Connection", times: int = REFERENCES) -> float:
     """Measure the seconds of processor time of `REFERENCE` in the session's process just now, the median of so many `times`."""
     pid, took_s = connection.info.backend_pid, []
     for _ in range(times):
         begun_s = cpu_s(pid)
         connection.execute(sql.SQL(REFERENCE))
+        wait_asleep(pid)
         took_s.append(cpu_s(pid) - begun_s)
     return statistics.median(took_s)
 
