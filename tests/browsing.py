@@ -35,7 +35,7 @@ Scheme = Literal["light", "dark"]
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Nothing: what the browser asked for is looked at there."""
+        """Write nothing: what the browser asked for is looked at in its page."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""From a run's raw rows to the verdict on each claim of the census study."""
+"""A run's raw rows give the verdict on each claim of the census study."""
 
 import json
 from datetime import timedelta

@@ -152,7 +152,7 @@ def patterns() -> dict[str, list[Run]]:
 
 @pytest.fixture(scope="module")
 def mounted(workspace: Path) -> dict[str, list[tuple[int, int]]]:
-    """By pattern: which pages a real kernel asked a real mount for, as (first, count), in the order of the file."""
+    """Return pattern -> which pages a real kernel asked a real mount for, as (first, count), in the order of the file."""
     asked = {}
     with emulated(new_folder(workspace), cached=True) as tier:
         for name, reads in patterns().items():

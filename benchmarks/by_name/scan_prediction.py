@@ -44,7 +44,7 @@ from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 
 ROWS: Final = 20
-"""On a page."""
+"""Rows on a page."""
 CORRELATIONS: Final = (1.0, 0.99, 0.0)
 SELECTIVITIES: Final = (0.001, 0.01, 0.1, 0.5, 1.0)
 PAGES_BOUND: Final = 0.03
@@ -57,7 +57,7 @@ PROCESSORS: Final = 1 + IO_WORKERS
 CALIBRATED: Final = 0.02
 """Share of the strewn rows that the calibration finds by a bitmap: of none of the cells."""
 LEAST_US: Final = 0.01
-"""Of a cost, which must not be 0."""
+"""The least that a cost may be, which must not be 0."""
 SETTINGS: Final = {
     "shared_buffers": "256MB",
     "autovacuum": "off",
@@ -78,7 +78,7 @@ class Cell:
     pages: int
     took_s: float
     device_s: float
-    """Of that, nobody computed."""
+    """Time of it in which nobody computed."""
     session_s: float
     """Processor time of the session."""
     warm_s: float
