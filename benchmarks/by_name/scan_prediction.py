@@ -39,7 +39,7 @@ from tierwise.simulate.scan.methods import LEAF_ROWS
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
 from tierwise.simulate.scan.processor import Processor, ReadingCosts, load_processor
 from tierwise.simulate.scan.rows import Table, jitter
-from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 
@@ -165,10 +165,10 @@ def predicted(found: Measured, cell: Cell) -> Prediction:
     """What is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
     table = Table(int(pages), int(rows), correlation, selectivity)
-    scan = Scan(found.device, table, ScanMethod(cell.method), Cache.COLD, IoMethod(found.io_method), IO_WORKERS)
+    scan = Scan(found.device, table, ScanMethod(cell.method), Buffers.COLD, IoMethod(found.io_method), IO_WORKERS)
     usual = load_processor()
     usual = usual.at(1 / usual.speed.value)
-    warm = Scan(found.device, table, scan.method, Cache.WARM, scan.io_method)
+    warm = Scan(found.device, table, scan.method, Buffers.WARM, scan.io_method)
     slower = cell.warm_s / predict(warm, usual).time_s
     return predict(scan, here(usual, slower, found.reading_us))
 
