@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
-from tierwise.bench.accounting import relation_io, tier_io
+from tierwise.bench.accounting import outstanding, relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
 from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
@@ -263,7 +263,8 @@ class Lab:
         asked_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
         parts = session.stopwatch.parts(begun, ended, devices_s=taken_s, reference_s=session.reference_s)
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
-        proof: dict[str, Any] = {"cached": session.cached} if session.cached else {}
+        proof: dict[str, Any] = {"outstanding": outstanding(self.tiers, requests)}
+        proof |= {"cached": session.cached} if session.cached else {}
         if again and parts.clock is ClockKind.COUNTED_ONE and not parts.device_s:
             proof["reference_s"], proof["cpu_s"] = zip(*(self._computed_s(session, statement) for _ in range(again)), strict=True)
             paces = (cpu_s / work_s for work_s, cpu_s in zip(proof["reference_s"], proof["cpu_s"], strict=True))
