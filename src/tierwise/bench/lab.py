@@ -198,18 +198,19 @@ class Lab:
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
-        process works for itself and, but for buffered I/O, asks for one thing at a time: so it is counted alone.
+        process works for itself and, with direct I/O, asks for one thing at a time: then it is counted alone. The kernel that reads ahead,
+        and workers of the server, ask for several.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=arm is IoArm.DIRECT)
         cold.evict(files)
         for tier in self.tiers.values():
-            tier.empty_cache(cached=arm is IoArm.BUFFERED)
+            tier.empty_cache(cached=arm.cached)
         resident_pages = {
             name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
-        direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if arm is IoArm.DIRECT else None
+        direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if not arm.cached else None
         with self.serving(
             measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), clock
         ) as connection:

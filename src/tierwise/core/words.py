@@ -41,10 +41,19 @@ class Cache(StrEnum):
 
 
 class IoArm(StrEnum):
-    """How the server does I/O: past the kernel's page cache, or through it."""
+    """How the server does I/O."""
 
     DIRECT = "direct"
+    """Past the kernel's page cache, by the session itself, one request at a time."""
     BUFFERED = "buffered"
+    """Through the kernel's page cache, which reads ahead of the session."""
+    ASYNCHRONOUS = "asynchronous"
+    """Past the page cache, where a plan reads ahead by workers of the server, several requests at a time."""
+
+    @property
+    def cached(self) -> bool:
+        """Return whether the kernel's page cache takes part."""
+        return self is IoArm.BUFFERED
 
 
 class RelationClass(StrEnum):

@@ -23,13 +23,14 @@ from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky.queries import Form
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.settings import PINNED_BYTES
 from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published_size
 
 NAME: Final = "survey_arrays"
@@ -39,9 +40,9 @@ FIRST: Final = "hdd"
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
-ROOM_BYTES: Final = 16 * MIB
-"""The memory beside the share of the data, in bytes, for catalogues and what the server keeps itself, which do not shrink with the data
-(assumed)."""
+ROOM_BYTES: Final = PINNED_BYTES
+"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
+requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
 ROOTS: Final = {

@@ -23,14 +23,13 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
-from tierwise.core.units import MIB
 from tierwise.core.words import Cache, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import moving
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import PINNED_BYTES, Connection
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, Facts, QueryName
 
 NAME: Final = "survey_placement"
@@ -51,8 +50,9 @@ MOVE: Final = "move"
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s that its scan of the
 other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
-ROOM_BYTES: Final = 16 * MIB
-"""The memory beside the profile's share of the data, in bytes, for catalogues (assumed)."""
+ROOM_BYTES: Final = PINNED_BYTES
+"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
+requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
 
