@@ -44,11 +44,11 @@ class IoArm(StrEnum):
     """How the server does I/O."""
 
     DIRECT = "direct"
-    """Past the kernel's page cache, by the session itself, one request at a time."""
+    """The session itself reads past the page cache, one request at a time."""
     BUFFERED = "buffered"
-    """Through the kernel's page cache, which reads ahead of the session."""
+    """Reads pass through the kernel's page cache, which reads ahead of the session."""
     ASYNCHRONOUS = "asynchronous"
-    """Past the page cache, where a plan reads ahead by workers of the server, several requests at a time."""
+    """Where a plan reads ahead, workers of the server read past the page cache, several requests at a time."""
 
     @property
     def cached(self) -> bool:
