@@ -9,7 +9,6 @@ from tierwise.analysis.before import verdict_before
 from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
-from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
@@ -18,7 +17,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, bounds, case_name, estimated, flipped, found, marked, quoted, tested
+from tierwise.report.words import bounds, case_name, estimated, flipped, found, marked, quoted, tested, way_of
 
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where no other run tells it."""
@@ -84,7 +83,7 @@ def cases(run: Run) -> Table | Sentence:
     rows = [
         [
             claim.id,
-            case_name(case.case) + (f", {ARMS[case.arm]}" if len(claim.rests_on) > 1 else ""),
+            case_name(case.case),
             f"{estimated(case)}, n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else estimated(case),
             tested(case),
             marked(case.verdict),
@@ -166,11 +165,15 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 
 
 def _ways(claim: ClaimVerdict) -> str:
-    """The ways of I/O that the verdict rests on, and whether they agree."""
-    ways = [ARMS[arm] for arm in sorted(claim.rests_on, reverse=True)]
-    if len(ways) < 2:
-        return "".join(f"{way} alone" for way in ways)
-    return f"{listed(ways)} {'disagree' if claim.cause is Cause.DISAGREE else 'agree'}"
+    """The arm that decides, and whether the published protocol by another way of I/O says the same."""
+    if not claim.rests_on:
+        return ""
+    own = way_of(claim.decided_by)
+    others = [arm for arm in arms(claim) if arm.variant == PUBLISHED and arm.name != claim.decided_by]
+    if not others:
+        return f"{own} alone"
+    told = [f"{way_of(arm.name)} {'agrees' if arm.verdict is claim.verdict else f'disagrees: {arm.verdict.mark}'}" for arm in others]
+    return "; ".join([f"{own} decides", *told])
 
 
 def _variants(claim: ClaimVerdict) -> str:
