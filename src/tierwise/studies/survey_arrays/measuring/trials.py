@@ -35,6 +35,7 @@ from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
+PRINTED: Final[Form] = "printed"
 FIRST: Final = "hdd"
 """Every pair has it, and the planner's statistics of its copy are those of all."""
 TABLE: Final = sky.PSC.name
@@ -98,13 +99,14 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as
-    printed."""
+    """Return each query in each form on each subsystem of the pair; what is meant alike is measured once, as printed. Other ways of I/O than
+    the first are asked what is printed."""
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
         raise InputError(
             f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named {FIRST!r}"
         )
+    ways = arms(profile)
     return tuple(
         Trial(
             cell=Cell(tier, query, form, arm),
@@ -112,8 +114,9 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             tiers=frozenset({tier}),
             preparation=f"tier={tier}",
         )
-        for arm, tier in product(arms(profile), subsystems)
+        for arm, tier in product(ways, subsystems)
         for query, form in queries(profile)
+        if arm is ways[0] or form == PRINTED
     )
 
 
@@ -123,7 +126,7 @@ def queries(profile: Profile) -> list[tuple[str, Form]]:
     return [
         (name, form)
         for name, form in product(sky.NAMES, grid(profile).forms)
-        if form == "printed" or known[name].meant.where != known[name].printed.where
+        if form == PRINTED or known[name].meant.where != known[name].printed.where
     ]
 
 
