@@ -266,7 +266,7 @@ class Lab:
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
         proof: dict[str, Any] = {"outstanding": outstanding(self.tiers, requests)}
         proof |= {"cached": session.cached} if session.cached else {}
-        if again and parts.clock is ClockKind.COUNTED_ONE and not parts.device_s:
+        if again and parts.clock is not ClockKind.WAITED and not parts.device_s:
             proof["reference_s"], proof["cpu_s"] = zip(*(self._computed_s(session, statement) for _ in range(again)), strict=True)
             paces = (cpu_s / work_s for work_s, cpu_s in zip(proof["reference_s"], proof["cpu_s"], strict=True))
             elapsed_s = statistics.median(paces) * session.reference_s

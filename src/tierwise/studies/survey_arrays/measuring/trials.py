@@ -99,8 +99,10 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query in each form on each subsystem of the pair; what is meant alike is measured once, as printed. Other ways of I/O than
-    the first are asked what is printed."""
+    """Return each query in each form on each subsystem of the pair, what is meant alike once, as printed.
+
+    Other ways of I/O than the first are asked what is printed.
+    """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
         raise InputError(
