@@ -9,12 +9,12 @@ from tierwise.analysis.before import verdict_before
 from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, NBSP, count, listed, tied
+from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.words import bounds, case_name, estimated, flipped, found, marked, quoted, tested, way_of
@@ -101,6 +101,35 @@ def cases(run: Run) -> Table | Sentence:
         "alone. p: of the true value being the bound that the estimate lies beyond, 1 inside the bounds; after Holm, corrected for all "
         "cases of the statement, by which one contradicts it. A band of prices has none. "
         f"{run.stamp}, n = {count(len(rows))} cases. {INPUT}",
+        align="lllrl",
+    )
+
+
+def ways(run: Run) -> Table | Sentence:
+    """Tabulate what the ways of I/O, and the arm nearest to the source, say of the claims that have several of them."""
+    known = load_claims().sources
+    rows = []
+    for claim in run.verdicts:
+        nearest = source.arm if (source := known[claim.source].nearest) else None
+        shown = [arm for arm in arms(claim) if arm.variant == PUBLISHED or arm.name == nearest]
+        for arm in shown if len(shown) > 1 else []:
+            marks = ["decides"] * (arm.name == claim.decided_by) + ["nearest to the source"] * (arm.name == nearest)
+            at_once = [case.outstanding for case in arm.cases if case.outstanding is not None]
+            label = way_of(arm.name) + (f" ({', '.join(marks)})" if marks else "")
+            told = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in arm.cases)
+            under = (claim if arm.name == claim.decided_by else claim.arms[arm.name]).conditions
+            least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
+            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(under))])
+            rows.append([claim.id, label, f"{told}, **{arm.cases[0].substrate}**", requests, marked(arm.verdict)])
+    if not rows:
+        return Sentence("This run has one way of I/O alone.")
+    why = "; ".join(f"{source.name}: {way_of(source.nearest.arm)}, {source.nearest.why}" for source in known.values() if source.nearest)
+    return Table(
+        ["Claim", "Arm", "Found (95 % interval)", "Requests at once", "Verdict"],
+        rows,
+        "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
+        "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
+        f"Nearest to the sources: {why}. {run.stamp}, n = {count(len(rows))} arms. {INPUT}",
         align="lllrl",
     )
 
