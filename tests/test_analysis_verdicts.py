@@ -9,6 +9,8 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.before import verdict_before
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
@@ -192,6 +194,16 @@ def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_pat
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict_text, verdict.decided_by, verdict.rests_on) == ("contradicted", "published/buffered", (IoArm.BUFFERED,))
     assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published": Verdict.CONFIRMED}
+
+
+@pytest.mark.parametrize("decides", ["direct", "nearest"])
+def test_by_the_rule_of_before_ways_of_io_had_to_agree_whichever_decides_now(tmp_path: Path, decides: str) -> None:
+    claim = next(claim for claim in load_claims().claims if claim.id == "M1")
+    for name, ratios, before in (("apart", None, Verdict.UNDECIDED), ("agreed", AS_PUBLISHED, Verdict.CONFIRMED)):
+        rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, ratios=ratios), make_rows(arm=IoArm.ASYNCHRONOUS)]
+        save_run(tmp_path / name, pl.concat(rows), decides=decides)
+        with open_views(tmp_path / name) as connection:
+            assert verdict_before(connection, claim, by_id(judge(tmp_path / name))["M1"]) is before
 
 
 def test_the_nearest_arm_decides_nothing_of_which_a_case_lacks_and_the_verdict_says_so(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
     assert shown == {
         "direct I/O (decides)": DASH,
         "buffered I/O (nearest to the source)": DASH,
-        "asynchronous I/O": "1.3, not asynchronous",
+        "asynchronous I/O": "1.30, not asynchronous",
     }
 
 

@@ -140,13 +140,13 @@ def changed(run: Run) -> Table:
     for claim, told in zip(load_claims().claims, run.verdicts, strict=True):
         then = verdict_before(run.connection, claim, told)
         if claim.before or (then is not None and then is not told.verdict and told.verdict in BY_INTERVAL):
-            rule = claim.before.rule if claim.before else "each interval alone, whatever its width"
+            rule = claim.before.rule if claim.before else "each interval alone, whatever its width; direct and buffered I/O agree"
             rows.append([claim.id, rule, marked(then) if then else DASH, marked(told.verdict)])
     return Table(
         ["Claim", "Rule before", "Verdict under it", "Verdict now"],
         rows,
         "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
-        "of cases, intervals of no width) would give another verdict, judged by either on the rows of this run, whose substrates "
+        "of cases, intervals of no width, ways of I/O that had to agree) would give another verdict, judged by either on the rows of this run, whose substrates "
         f"@tbl-ledger tells: {listed(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing measured'}. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
