@@ -146,7 +146,8 @@ def changed(run: Run) -> Table:
         ["Claim", "Rule before", "Verdict under it", "Verdict now"],
         rows,
         "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
-        "of cases, intervals of no width, ways of I/O that had to agree) would give another verdict, judged by either on the rows of this run, whose substrates "
+        "of cases, intervals of no width, ways of I/O that had to agree) would give another verdict, judged by either on the rows of this "
+        "run, whose substrates "
         f"@tbl-ledger tells: {listed(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing measured'}. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
