@@ -146,7 +146,7 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 @needs_fuse
 def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
     asked = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
-    profile = small(asked, arms=tuple(IoArm)).profile.model_copy(update={"memory_fraction": 8.0})  # what is read ahead is pinned
+    profile = small(asked, arms=tuple(IoArm)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
     inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
     (pair,) = (pair for pair in asked.pairs if pair.source == "M")
     at_once, clocks = {}, {}
@@ -158,7 +158,7 @@ def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_
                 cold, _, _ = index_placement.measure(trial, lab, memo, Recorder()).timings
                 at_once[cell.arm], clocks[cell.arm] = cold.proof["outstanding"], cold.parts.clock
     assert at_once[IoArm.DIRECT] == {"hdd": pytest.approx(1.0, rel=1e-6)}
-    assert at_once[IoArm.ASYNCHRONOUS]["hdd"] > 1.05
+    assert at_once[IoArm.ASYNCHRONOUS]["hdd"] > 1.1
     assert clocks[IoArm.DIRECT] is ClockKind.COUNTED_ONE
     several = ClockKind.COUNTED_SEVERAL if inputs.counting.several else ClockKind.WAITED
     assert clocks[IoArm.BUFFERED] is clocks[IoArm.ASYNCHRONOUS] is several
