@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any, Final
 
 import duckdb
@@ -107,9 +108,10 @@ def _chosen(select: Mapping[str, str]) -> str:
 
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoArm, Series]:
     select = selected(case, variant)
+    outstanding = "outstanding" if "outstanding" in connection.table(case.study).columns else "null"
     rows = connection.execute(
         f"""
-        select arm, block, substrate, coalesce(flagged, false), {case.value}::double, {case.note or "''"}
+        select arm, block, substrate, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double
         from {case.study}
         where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
         order by arm, block
@@ -122,7 +124,7 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
     }
 
 
-def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
+def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str, float | None]]) -> Series:
     blocks = [block for block, *_ in rows]
     if len(set(blocks)) != len(blocks):
         raise EvidenceError(f"{case.study}: {select} selects several values of one block, so they cannot be paired")
@@ -130,8 +132,9 @@ def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tu
         case=case.name,
         arm=arm,
         substrates=frozenset(Substrate(substrate) for _, substrate, *_ in rows),
-        values={block: value for block, _, flagged, value, _ in rows if not flagged},
+        values={block: value for block, _, flagged, value, *_ in rows if not flagged},
         flagged=frozenset(block for block, _, flagged, *_ in rows if flagged),
-        conditions=frozenset(note for _, _, flagged, _, note in rows if note and not flagged),
-        obstacles=frozenset(note for _, _, flagged, _, note in rows if note and flagged),
+        conditions=frozenset(note for _, _, flagged, _, note, _ in rows if note and not flagged),
+        obstacles=frozenset(note for _, _, flagged, _, note, _ in rows if note and flagged),
+        outstanding=fmean(known) if (known := [told for *_, told in rows if told is not None]) else None,
     )
