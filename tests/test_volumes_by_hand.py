@@ -1,4 +1,4 @@
-"""``tierwise volumes`` against sums that were done by hand, from the providers' limits and prices as the files have them in November 2026."""
+"""``tierwise volumes`` against sums done by hand, from the limits and prices that the files have of November 2026."""
 
 import datetime as dt
 from functools import cache

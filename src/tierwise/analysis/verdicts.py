@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from tierwise.analysis import rules
@@ -13,7 +14,7 @@ from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import scope_of
-from tierwise.analysis.today import Today, today
+from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
 from tierwise.core.words import Substrate
@@ -26,6 +27,7 @@ claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 call
 `deciding_case` were `states`, `state` and `deciding_state` until 3. Since 5 a case contradicts by its `p_holm`."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
+NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
 UNBOUNDED: Final = "no bounds"
 """Stands for the published bounds of a claim that has none."""
 
@@ -56,8 +58,11 @@ class ClaimVerdict(Judgement):
     today: Today | None = None
 
 
-def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
-    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
+def judge(
+    raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge], todays: Mapping[str, Own] = NONE_OWN
+) -> list[ClaimVerdict]:
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
+    `todays`: what rooms tell of the pair of today themselves, by claim.
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
@@ -70,6 +75,7 @@ def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge])
                 rows,
                 judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows)),
                 judges[claim.kind](claim, Grounds(reader, rows, readers=True)) if reader else None,
+                today(claim, rows, todays) if rows else None,
             )
             for claim in published.claims
         ]
@@ -184,7 +190,7 @@ def _arms(judgement: Judgement) -> list[str]:
     return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
 
 
-def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None) -> ClaimVerdict:
+def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None, now: Today | None) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
         **dict(own),
@@ -194,7 +200,7 @@ def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | 
         bounds_text=_bounds_text(claim),
         fitted=claim.fitted,
         flip=flip(claim, own),
-        today=today(claim, rows) if rows else None,
+        today=now,
         run_id=rows.manifest.run_id if rows else None,
         profile=rows.manifest.profile.get("name") if rows else None,
         here=here,

@@ -49,7 +49,7 @@ def fit(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, book: Book) -> F
     if isinstance(spec, SsdSpec):
         return _pieces(name, spec, load, book)
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)
-    return _volumes(name, spec, count, each, load, book)
+    return _volumes(name, count, each, load, book)
 
 
 def relieved(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, count: int, book: Book) -> Bill | None:
@@ -61,11 +61,11 @@ def relieved(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, count: int,
         return _pieces(name, spec, load, book).bill
     each = enough(spec, load.size_bytes / count, load.iops / count, load.rate / count, load.read_bytes)
     assert each is not None, "the volumes are enough for more"
-    return _volumes(name, spec, count, each, load, book).bill
+    return _volumes(name, count, each, load, book).bill
 
 
-def _volumes(name: str, spec: CloudSpec, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
-    requests = load.iops / count * max(1.0, load.read_bytes / spec.io_size.base)
+def _volumes(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
+    requests = load.iops / count * max(1.0, load.read_bytes / each.io_size.base)
     limits = _volume_limits(each, requests, load.needed_rate / count)
     bill = _rent(name, count, (each.capacity.base, each.sold_iops, each.sold_rate), book)
     return Fit(count, each.capacity.base / GIB, each.sold_iops, each.sold_rate / MIB, limits, bill)

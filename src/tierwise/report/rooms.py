@@ -7,6 +7,7 @@ from types import ModuleType
 
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import ClaimVerdict, judge
 from tierwise.core import studies
 
@@ -27,6 +28,14 @@ def judges() -> Mapping[Kind, Judge]:
     return {**JUDGES, Kind.COST: cost}
 
 
+def todays() -> Mapping[str, Own]:
+    """Return what rooms tell themselves of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
+    found = studies.having("reading/today.py")
+    return {
+        claim: Own(study, cases) for study, module in zip(found, modules("today"), strict=True) for claim, cases in module.TODAY.items()
+    }
+
+
 def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
     """Return `analysis.verdicts.judge` with the judges of every room; without any run costs are judged from what was published."""
-    return judge(raw, run_id, judges=judges())
+    return judge(raw, run_id, judges=judges(), todays=todays())
