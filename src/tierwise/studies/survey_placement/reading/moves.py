@@ -119,7 +119,7 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
 
 
 def _of(times: Times, blocks: Collection[int]) -> Times:
-    """Those of `blocks` alone."""
+    """The same of `blocks` alone."""
     return Times({block: times.by_block[block] for block in blocks}, times.substrate)
 
 
