@@ -14,6 +14,7 @@ from tierwise.analysis.today import CaseToday, Still
 from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
+from tierwise.postgres.pgbench import ROWS_PER_SCALE
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring import flip_map, trials
@@ -189,6 +190,6 @@ def test_the_models_of_today_are_those_of_the_map_and_of_the_hunt() -> None:
     assert pgbench_today.WARMING.lookups_per_page == trials.FILL
     assert pgbench_today.WARMING.transactions == trials.WARM_TPS * 0.5
     assert trials.JUDGED["clients"] == pgbench_today.CLIENTS
-    assert pgbench_today.ROWS_PER_SCALE == 100_000 == trials.pgbench.ROWS_PER_SCALE
+    assert pgbench_today.ROWS_PER_SCALE == ROWS_PER_SCALE
     assert {size: trials.PUBLISHED_SCALES["large"] // scale for size, scale in trials.PUBLISHED_SCALES.items()} == pgbench_today.SMALLER
     assert chapter_today.REQUEST_BYTES == hunt.OURS_REQUEST_BYTES
