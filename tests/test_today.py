@@ -189,7 +189,8 @@ def test_the_column_says_whether_the_rule_still_matters_and_what_it_saves(raw: P
     assert " a TiB saves USD " in cells["M1"]
     assert cells["L1"] == cells["R1"] == cells["M6"] == "not asked"
     assert cells["V1"] == cells["H11"] == "not measured"
-    assert cells["H13"].startswith("not measured; a TiB saves USD ")
+    assert cells["H13"].startswith("**still matters**: ")
+    assert " (published); a TiB saves USD " in cells["H13"]
     table = summary.claims(run)
     assert table.header[-1] == "Today"
     assert "9 of `exos-x24-raid10-x4` and 5 of `local-nvme`" in table.caption, "the caption says which part is band"

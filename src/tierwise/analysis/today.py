@@ -1,7 +1,8 @@
 """Then and now: whether what a statement says of a placement still shows on tiers of today. It is reported, and nothing is judged by it."""
 
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Kind
@@ -36,6 +37,25 @@ class CaseToday(Strict):
     substrate: Substrate
 
 
+class Shown(NamedTuple):
+    """An estimate of one case on the pair of today, before it is said what it means."""
+
+    case: str
+    estimate: Estimate
+    substrate: Substrate
+    flagged: int = 0
+
+
+class Own(NamedTuple):
+    """What a room can tell of a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
+
+    `cases` gives it for a claim, a run and the pair.
+    """
+
+    study: str
+    cases: Callable[[Claim, Rows, str], Sequence[Shown]]
+
+
 class Today(Strict):
     """What the rows of `study` on `pair` say of the placement that a claim speaks for; no cases: nothing of it was measured there."""
 
@@ -50,31 +70,44 @@ class Today(Strict):
         return min(self.cases, key=lambda case: 0.0 if case.estimate is None else max(case.estimate, 1 / case.estimate))
 
 
-def today(claim: Claim, rows: Rows) -> Today | None:
-    """Return what the run's pair of today says of `claim`; `None` where the run has no such pair, or no placement is in question."""
+def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
+    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by what is its room's `own`;
+    `None` where the run has no such pair, or no placement is in question."""
     pair = rows.manifest.todays_pair
     if pair is None or claim.placement is None:
         return None
-    series = evidence.series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
-    found = [(one, geometric_estimate(list(one.values.values()))) for one in series]
+    shown = _measured(claim, rows, pair)
+    room = own.get(claim.id)
+    if room:
+        there = {one.case for one in shown}
+        shown += [one for one in room.cases(claim, rows, pair) if one.case not in there]
     return Today(
         pair=pair,
         placement=claim.placement,
-        study=next((case.study for case in claim.cases), None),
+        study=next((case.study for case in claim.cases), room.study if room else None),
         cases=tuple(
             CaseToday(
                 case=one.case,
-                still=still(claim, estimate),
-                estimate=estimate.value,
-                low=estimate.low,
-                high=estimate.high,
-                pairs=estimate.repeats,
-                flagged=len(one.flagged),
-                substrate=Substrate.of(set(one.substrates)),
+                still=still(claim, one.estimate),
+                estimate=one.estimate.value,
+                low=one.estimate.low,
+                high=one.estimate.high,
+                pairs=one.estimate.repeats,
+                flagged=one.flagged,
+                substrate=one.substrate,
             )
-            for one, estimate in found
+            for one in shown
         ),
     )
+
+
+def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
+    """The cases, or ratios that an order needs, of which the run has rows on `pair`."""
+    series = evidence.series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
+    return [
+        Shown(one.case, geometric_estimate(list(one.values.values())), Substrate.of(set(one.substrates)), len(one.flagged))
+        for one in series
+    ]
 
 
 def still(claim: Claim, estimate: Estimate) -> Still:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from tierwise.analysis import rules
@@ -14,7 +15,7 @@ from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows, decides_n
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import scope_of
-from tierwise.analysis.today import Today, today
+from tierwise.analysis.today import Own, Today, today
 from tierwise.analysis.views import ROWS, open_views
 from tierwise.core import studies
 from tierwise.core.words import Substrate
@@ -27,6 +28,7 @@ claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 call
 `deciding_case` were `states`, `state` and `deciding_state` until 3. Since 5 a case contradicts by its `p_holm`."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
+NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
 UNBOUNDED: Final = "no bounds"
 """Stands for the published bounds of a claim that has none."""
 
@@ -57,8 +59,16 @@ class ClaimVerdict(Judgement):
     today: Today | None = None
 
 
-def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge], reference: Path | None = None) -> list[ClaimVerdict]:
-    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
+def judge(
+    raw: Path,
+    run_id: str | None = None,
+    *,
+    judges: Mapping[Kind, Judge],
+    todays: Mapping[str, Own] = NONE_OWN,
+    reference: Path | None = None,
+) -> list[ClaimVerdict]:
+    """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
+    `todays`: what rooms tell of the pair of today themselves, by claim.
 
     Where the run in the folder `reference` is judged by the arms nearest to the sources, and this one is not, a verdict that it contradicts
     says so.
@@ -66,15 +76,15 @@ def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge],
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
     with _rows(raw, newest_run(raw) if run_id is None else run_id) as rows:
-        verdicts = _judged(rows, judges)
+        verdicts = _judged(rows, judges, todays)
     if rows is None or reference is None or decides_nearest(rows.manifest) or not decides_nearest(load_manifest(reference)):
         return verdicts
     with _rows(reference.parent, reference.name) as others:
-        theirs = {verdict.id: verdict for verdict in _judged(others, judges)}
+        theirs = {verdict.id: verdict for verdict in _judged(others, judges, todays)}
     return [_beside(verdict, theirs[verdict.id]) for verdict in verdicts]
 
 
-def _judged(rows: Rows | None, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+def _judged(rows: Rows | None, judges: Mapping[Kind, Judge], todays: Mapping[str, Own]) -> list[ClaimVerdict]:
     """The verdict on each claim from `rows`."""
     published, reader = load_claims(), rows.manifest.reader_pair if rows else None
     found = []
@@ -83,7 +93,7 @@ def _judged(rows: Rows | None, judges: Mapping[Kind, Judge]) -> list[ClaimVerdic
         nearest = source.nearest.arm if source.nearest else None
         own = judged(claim, Grounds(source.pair, rows, nearest=nearest))
         here = judged(claim, Grounds(reader, rows, readers=True, nearest=nearest)) if reader else None
-        found.append(_verdict(claim, rows, own, here))
+        found.append(_verdict(claim, rows, own, here, today(claim, rows, todays) if rows else None))
     return found
 
 
@@ -206,7 +216,7 @@ def _arms(judgement: Judgement) -> list[str]:
     return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
 
 
-def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None) -> ClaimVerdict:
+def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None, now: Today | None) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
         **dict(own),
@@ -216,7 +226,7 @@ def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | 
         bounds_text=_bounds_text(claim),
         fitted=claim.fitted,
         flip=flip(claim, own),
-        today=today(claim, rows) if rows else None,
+        today=now,
         run_id=rows.manifest.run_id if rows else None,
         profile=rows.manifest.profile.get("name") if rows else None,
         here=here,

@@ -9,7 +9,7 @@ from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import volume_bill
 from tierwise.devices.spec import SsdSpec
-from tierwise.devices.volume import CloudSpec, Limit, fewest, tightest
+from tierwise.devices.volume import CloudSpec, Limit, enough, fewest, tightest
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,23 @@ def fit(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, book: Book) -> F
     if isinstance(spec, SsdSpec):
         return _pieces(name, spec, load, book)
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)
-    requests = load.iops / count * max(1.0, load.read_bytes / spec.io_size.base)
+    return _volumes(name, count, each, load, book)
+
+
+def relieved(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, count: int, book: Book) -> Bill | None:
+    """Return a year's bill for `load` on `count` volumes, which are enough for more; disks inside a machine are as few as are enough.
+
+    Fewer volumes would include less: with a read less the bill could be higher.
+    """
+    if isinstance(spec, SsdSpec):
+        return _pieces(name, spec, load, book).bill
+    each = enough(spec, load.size_bytes / count, load.iops / count, load.rate / count, load.read_bytes)
+    assert each is not None, "the volumes are enough for more"
+    return _volumes(name, count, each, load, book).bill
+
+
+def _volumes(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Book) -> Fit:
+    requests = load.iops / count * max(1.0, load.read_bytes / each.io_size.base)
     limits = _volume_limits(each, requests, load.needed_rate / count)
     bill = _rent(name, count, (each.capacity.base, each.sold_iops, each.sold_rate), book)
     return Fit(count, each.capacity.base / GIB, each.sold_iops, each.sold_rate / MIB, limits, bill)

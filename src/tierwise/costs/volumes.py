@@ -11,7 +11,7 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import GIB, KIB, MIB
 from tierwise.costs.bill import NOTHING, Bill, remarks, total
 from tierwise.costs.book import Book
-from tierwise.costs.fitting import VolumeLoad, fit
+from tierwise.costs.fitting import VolumeLoad, fit, relieved
 from tierwise.costs.hardware import load_hardware
 from tierwise.costs.renting import Rented, cheapest, ram_gib_bill, sufficient
 from tierwise.costs.units import MONTHS_A_YEAR
@@ -24,7 +24,7 @@ READ_KIB: Final = 16
 STRIPED_MOST: Final = 16
 """Volumes or disks side by side that are still offered: assumed."""
 VCPUS: Final = 4
-"""The processors of the machines that say what a GiB of memory costs, where no machine is named."""
+"""The processors of the machines that say what a GiB of memory costs, where no machine is named or it has no twin."""
 STEPS: Final = 60
 """How many steps of bisection find the reads a second from which on memory pays."""
 INSIDE: Final = "lost when the machine stops; what machines hold such disks is not told"
@@ -170,7 +170,8 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
         limits = [*limits, *_machine_limits(machine, load)]
     limit, used = tightest(limits)
     money = None if found.bill is None else found.bill.cost(book) / MONTHS_A_YEAR
-    memory_bill = ram_gib_bill(provider, machine.instance.vcpus if machine else VCPUS, book)
+    twins = (machine.instance.vcpus, VCPUS) if machine else (VCPUS,)
+    memory_bill = next((bill for vcpus in twins if (bill := ram_gib_bill(provider, vcpus, book))), None)
     return (
         Offer(
             volume=name,
@@ -184,7 +185,7 @@ def _offer(name: str, spec: CloudSpec | SsdSpec, wanted: Wanted, book: Book) -> 
             used=used,
             machine=None if machine is None else Machine(name=machine.name, per_month=machine.bill.cost(book) / MONTHS_A_YEAR),
             latency=latency,
-            memory=_memory(memory_bill, wanted, book, lambda iops: fit(name, spec, replace(load, iops=iops), book).bill),
+            memory=_memory(memory_bill, wanted, book, lambda iops: relieved(name, spec, replace(load, iops=iops), found.count, book)),
             note=_note(spec, wanted),
         ),
         total(bill for bill in (found.bill, machine.bill if machine else None, memory_bill) if bill is not None),

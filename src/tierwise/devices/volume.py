@@ -1,7 +1,7 @@
 """Volumes over a network: what was paid for, what a provider sells at most of it, and the smallest that is enough."""
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import ceil, inf
 from typing import Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationInfo, field_validator
@@ -36,7 +36,9 @@ class VolumeLimits(Strict):
     smallest: Size
     largest: Size
     iops: Frequency = Field(description="of one volume")
-    iops_floor: Frequency | None = Field(default=None, description="included in any size, and the least that can be provisioned")
+    iops_floor: Frequency | None = Field(
+        default=None, description="the least that can be provisioned, whatever the size; whether it is included says its price"
+    )
     iops_per_gib: Density | None = None
     rate: Rate = Field(description="of one volume")
     rate_floor: Rate | None = Field(default=None, description="included in any size; absent: the rate is not provisioned, it comes along")
@@ -170,7 +172,8 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
     """Return the smallest volume like `spec` that sustains `iops` requests of `io_bytes` and `rate` bytes a second; `None` if one is not
     enough.
 
-    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those.
+    A volume grows where its IOPS or its throughput come with its size, and gets more IOPS where its throughput comes with those. GiB are
+    sold whole.
     """
     limits = spec.limits
     iops *= max(1.0, io_bytes / spec.io_size.base)
@@ -185,15 +188,21 @@ def enough(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_byte
         )
         over_floor = limits.iops_per_gib and iops > (limits.iops_floor.base if limits.iops_floor else 0.0)
         size_bytes = max(size_bytes, iops / limits.iops_per_gib.base) if limits.iops_per_gib and over_floor else size_bytes
-    size_bytes = max(size_bytes, limits.smallest.base)
+    size_bytes = _whole(max(size_bytes, limits.smallest.base) / GIB) * GIB
     if size_bytes > limits.largest.base or iops > limits.iops.base or rate > limits.rate.base:
         return None
     return spec.with_size(size_bytes, iops, rate)
 
 
+def _whole(amount: float) -> int:
+    """Round up, but for what rounding made of a whole number."""
+    return ceil(amount * (1 - 1e-12))
+
+
 def fewest(spec: CloudSpec, size_bytes: float, iops: float, rate: float, io_bytes: float) -> tuple[int, CloudSpec]:
     """Return (how many, each) of the fewest volumes like `spec` that share the load of `enough` between them."""
-    count = 1
+    limits = spec.limits
+    count = max(1, *map(_whole, (size_bytes / limits.largest.base, iops / limits.iops.base, rate / limits.rate.base)))
     while (each := enough(spec, size_bytes / count, iops / count, rate / count, io_bytes)) is None:
         count += 1
     return count, each

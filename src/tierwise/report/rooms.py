@@ -7,6 +7,7 @@ from types import ModuleType
 
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import ClaimVerdict, judge
 from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
@@ -28,8 +29,16 @@ def judges() -> Mapping[Kind, Judge]:
     return {**JUDGES, Kind.COST: cost}
 
 
+def todays() -> Mapping[str, Own]:
+    """Return what rooms tell themselves of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
+    found = studies.having("reading/today.py")
+    return {
+        claim: Own(study, cases) for study, module in zip(found, modules("today"), strict=True) for claim, cases in module.TODAY.items()
+    }
+
+
 def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
     """Return `analysis.verdicts.judge` with the judges of every room, beside the reference run; without any run costs are judged from what
     was published."""
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
-    return judge(raw, run_id, judges=judges(), reference=shipped[0].parent if shipped else None)
+    return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None)

@@ -1,6 +1,6 @@
 """The survey's files moved to the SSDs for a job and back (statement H11): the moves that a run timed, and the same moves simulated."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -37,7 +37,8 @@ where pair = ? and not flagged and arm = (select max(arm) from survey_placement 
 class Moved:
     """One placement's files, copied to the tier `ssd` and back by the server.
 
-    `device_s` is the devices' part of both ways; the rest is the host's.
+    `device_s` is the devices' part of both ways; the rest is the host's. `modelled`: nothing was timed, the devices' models copied, and
+    each of the three times is one for all blocks.
     """
 
     placement: str
@@ -46,6 +47,7 @@ class Moved:
     there: Times
     back: Times
     device_s: Times
+    modelled: bool = False
 
     @property
     def both_s(self) -> float:
@@ -104,14 +106,21 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
     for moved in moves:
         for query in dict.fromkeys(query for query, _ in jobs):
             if {(query, BASE), (query, moved.placement)} <= jobs.keys():
-                times = (moved.there, moved.back, jobs[query, BASE], jobs[query, moved.placement])
-                shared = set.intersection(*(set(one.by_block) for one in times))
+                ends = (jobs[query, BASE], jobs[query, moved.placement])
+                ways = (moved.there, moved.back)
+                shared = set.intersection(*(set(one.by_block) for one in (ends if moved.modelled else (*ways, *ends))))
                 if enough(len(shared)):
-                    there, back, slow, fast = (Times({block: one.by_block[block] for block in shared}, one.substrate) for one in times)
+                    there, back = ways if moved.modelled else (_of(one, shared) for one in ways)
+                    slow, fast = (_of(one, shared) for one in ends)
                     found[moved.placement, query] = plan_move(
                         moved.sizes_bytes, devices=(SLOW, moved.ssd), there=there, back=back, slow_job=slow, fast_job=fast
                     )
     return found
+
+
+def _of(times: Times, blocks: Collection[int]) -> Times:
+    """The same of `blocks` alone."""
+    return Times({block: times.by_block[block] for block in blocks}, times.substrate)
 
 
 def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[Moved]) -> dict[tuple[str, str, Way], MovePlan]:
@@ -131,6 +140,19 @@ def published_plans(connection: duckdb.DuckDBPyConnection, pair: str, moves: Seq
                     found[moved.placement, query, way] = plan_move(
                         sizes, devices=(SLOW, moved.ssd), there=copies[0], back=copies[1], slow_job=slow, fast_job=fast, way=way
                     )
+    return found
+
+
+def modelled(record: Record, ssd: str) -> list[Moved]:
+    """Return the moves to the tier `ssd` and back by the devices' models alone, page by page as the server copies (simulated); none where
+    a tier is a real directory."""
+    found = []
+    for placement in MOVED:
+        sizes = {name: record.facts["size_bytes"][name] for name in record.facts["on_ssd"][placement]}
+        if copies := _copies(record, sizes, ssd):
+            there, back = (times.as_one() for times in copies)
+            both = Times({0: there.mean_s + back.mean_s}, Substrate.SIMULATED)
+            found.append(Moved(placement, ssd, sizes, there, back, both, modelled=True))
     return found
 
 

@@ -1,0 +1,42 @@
+"""Large databases on the pair of today (statement H13): what a TiB costs on its fast tier over one on its slow tier."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Final
+
+from tierwise.advisor.holding import TIB
+from tierwise.advisor.workload import FAST, SLOW
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import Rows
+from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.today import Shown
+from tierwise.core.errors import MissingError
+from tierwise.core.words import Substrate
+from tierwise.costs.book import load_book
+from tierwise.costs.hardware import room_bill
+from tierwise.costs.sensitivity import ratio_over_band
+
+
+def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the room has one claim of money
+    """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the band of the prices of the run's day; none
+    where a tier has no price."""
+    tiers = rows.manifest.pairs[pair]["tiers"]
+    devices = [str(tiers[tier]["device"]) for tier in (FAST, SLOW) if "device" in tiers.get(tier, {})]
+    book = load_book(rows.manifest.started_at.date())
+    if len(devices) < 2:
+        return []
+    try:
+        on_fast, on_slow = (room_bill(device, TIB, book) for device in devices)
+        ratio = on_fast.cost(book) / on_slow.cost(book)
+    except MissingError:
+        return []
+    return [
+        Shown(
+            "a TiB on the fast tier over one on the slow",
+            Estimate(ratio, *ratio_over_band(on_fast, on_slow, book), repeats=1),
+            Substrate.PUBLISHED,
+        )
+    ]
+
+
+TODAY: Final = MappingProxyType({"H13": cases})

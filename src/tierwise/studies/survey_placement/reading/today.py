@@ -1,0 +1,36 @@
+"""The break-even of a move on the pair of today (statement H11): timed there, or where nobody timed it, copied by the devices' models."""
+
+from types import MappingProxyType
+from typing import Final
+
+from tierwise.advisor.workload import FAST
+from tierwise.analysis.claims import Claim
+from tierwise.analysis.judging import Rows
+from tierwise.analysis.statistics import Estimate
+from tierwise.analysis.today import Shown
+from tierwise.core.words import Substrate
+from tierwise.studies.survey_placement.reading.moves import MOVED, modelled, moves_of, plans_of, record_of
+
+PLACED: Final = "detection_ssd"
+"""The placement whose files are moved: the largest table, which the statement stands for."""
+
+
+def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the room has one claim of moves
+    """Return after how many of each query that ran on `pair` the move there and back has paid; without an estimate where a query saves
+    nothing by it in some repeat."""
+    record = record_of(rows.connection, pair)
+    if record is None:
+        return []
+    moves = [*moves_of(rows.connection, pair), *modelled(record, FAST)]
+    own = [moved for moved in moves if moved.placement == PLACED][:1]
+    return [
+        Shown(
+            f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} has paid",
+            Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs),
+            Substrate.of({plan.job_substrate, plan.move_substrate}),
+        )
+        for (placement, query), plan in plans_of(rows.connection, pair, own).items()
+    ]
+
+
+TODAY: Final = MappingProxyType({"H11": cases})
