@@ -87,7 +87,7 @@ def open_workspace() -> Path:
     inside = paths.data() / "work"
     if named:
         folder = Path(named).resolve()
-    elif account.can_enter(inside):
+    elif not paths.installed() and account.can_enter(inside):
         folder = inside
     else:
         folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - marked and owned
