@@ -169,7 +169,9 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
 
 def _checkout() -> Finding:
     """Say what a wheel alone can do, which has neither the notebooks nor a place for runs."""
-    cost = "report, run, plan, reference, publish, merge, diff and clean need it; trace, cost, volumes, simulate, validate and the rest work"
+    cost = (
+        "report, run, plan, reference, publish, merge, diff and clean need it; trace, cost, volumes, simulate, validate and the rest work"
+    )
     return Finding("checkout", Status.MISSING, "none: installed from a wheel, with the inputs of data/", cost, "git clone the repository")
 
 
