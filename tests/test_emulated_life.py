@@ -87,7 +87,7 @@ def test_a_daemon_told_to_end_unmounts(tmp_path: Path, number: signal.Signals) -
         os.kill(daemon_of(tier), number)
         wait_for_end(daemon_of(tier))
         assert mounts_below(tmp_path) == []
-        assert not (tmp_path / "daemon.json").exists()
+        assert not (tmp_path / "daemon" / "daemon.json").exists()
         tier.stop()
         tier.start()
 
@@ -99,7 +99,7 @@ def test_a_daemon_told_to_end_while_in_use_leaves_no_mount_either(tmp_path: Path
         os.kill(daemon_of(tier), signal.SIGTERM)
         wait_for_end(daemon_of(tier))
         assert mounts_below(tmp_path) == []
-        assert "in use by" in (tmp_path / "daemon.log").read_text(encoding="utf-8")
+        assert "in use by" in (tmp_path / "daemon" / "daemon.log").read_text(encoding="utf-8")
         file.close()
 
 
@@ -148,7 +148,7 @@ def test_reclaim_does_not_end_a_process_that_took_a_dead_daemons_number(tmp_path
         (tmp_path / "daemon.json").write_text(f'{{"pid": {bystander.pid}, "started_s": 1.0}}', encoding="utf-8")
         assert reclaim(tmp_path) == []
         assert bystander.poll() is None
-        assert not (tmp_path / "daemon.json").exists()
+        assert not (tmp_path / "daemon" / "daemon.json").exists()
     finally:
         bystander.kill()
         bystander.wait()

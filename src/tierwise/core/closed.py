@@ -14,6 +14,10 @@ _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
+class UnsafeFolderError(OSError):
+    """A folder that another user can fill or put another in the place of; `strerror` says which, and why."""
+
+
 @contextmanager
 def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
     """Open the folder `path`, made where absent, by a way that no other user can bend; yield its descriptor.
@@ -21,7 +25,7 @@ def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
     The way begins at `start`, which is trusted. Whoever owns a folder on it is trusted as well: as root one may name the folder of a user.
 
     Raises:
-        PermissionError: every user can put something else in the place of a step (no sticky bit), or a link on the way is another user's.
+        UnsafeFolderError: every user can put something else in the place of a step (no sticky bit), or a link on the way is another user's.
     """
     with ExitStack() as opened:
 
@@ -37,7 +41,7 @@ def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
             if stat.S_ISLNK(found.st_mode):
                 links += 1
                 if found.st_uid not in {0, os.geteuid()}:
-                    raise PermissionError(errno.EPERM, f"{_named(there)} is a link that another user owns")
+                    raise UnsafeFolderError(errno.EPERM, f"{_named(there)} is a link that another user owns")
                 if links > MOST_LINKS:
                     raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
                 ahead += reversed(Path(os.readlink("", dir_fd=there)).parts)  # the first part of an absolute one is /
@@ -45,7 +49,7 @@ def reached(path: Path, *, start: Path = Path("/")) -> Iterator[int]:
             if not stat.S_ISDIR(found.st_mode):
                 raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             if found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX:
-                raise PermissionError(errno.EPERM, f"every user can write in {_named(there)}, which has no sticky bit")
+                raise UnsafeFolderError(errno.EPERM, f"every user can write in {_named(there)}, which has no sticky bit")
             here = there
         yield here
 
@@ -54,14 +58,15 @@ def close_off(name: str, *, above: int, owner: tuple[int, int], mode: int = 0o70
     """Have a folder `name` in the folder whose descriptor is `above`, made where absent, that belongs to `owner` (uid, gid).
 
     Raises:
-        OSError: what has that name is a link or another thing, or belongs to neither `owner` nor the user of this process.
+        UnsafeFolderError: what has that name belongs to neither `owner` nor the user of this process.
+        NotADirectoryError: it is a link, or another thing.
     """
     with suppress(FileExistsError):
         os.mkdir(name, 0o700, dir_fd=above)
     folder = os.open(name, _FOLDER, dir_fd=above)
     try:
         if os.fstat(folder).st_uid not in {os.geteuid(), owner[0]}:
-            raise PermissionError(errno.EPERM, f"{_named(folder)} belongs to another user")
+            raise UnsafeFolderError(errno.EPERM, f"{_named(folder)} belongs to another user")
         os.fchown(folder, *owner)
         os.fchmod(folder, mode)
     finally:

@@ -54,7 +54,7 @@ def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]
     """
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile, or a link
             of = left.lstat()
             if of.st_uid == os.geteuid() and time.time() - of.st_ctime > YOUNG_S:
                 with _locking(left) as free:

@@ -66,7 +66,11 @@ class Beside:
             return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
         changed = recoded(self.run.manifest, self.reference.manifest)
         if changed is None:
-            return "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study."
+            return (
+                "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study, "
+                "and its emulated tiers may have been waited for, where those of now are counted. CHANGELOG.md, Method, says what else is not "
+                "comparable."
+            )
         if changed:
             return f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made."
         return "Both are of one profile and one measuring code."

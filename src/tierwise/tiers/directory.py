@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
-from tierwise.core.closed import close_off, reached
+from tierwise.core.closed import UnsafeFolderError, close_off, reached
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.toml import Strict
@@ -47,7 +47,7 @@ class Directory:
         try:
             with reached(above, start=self._trusted) as folder:
                 close_off(self.directory.name, above=folder, owner=self._owner)
-        except PermissionError as error:
+        except UnsafeFolderError as error:
             rule = f"must be a directory that no other user can bend or fill before ({error.strerror})"
             remedy = "name a folder of your own, or of one user whom you trust"
             raise InputError(f"tier {self.name}", field="directory", value=str(above), rule=rule, remedy=remedy) from error
