@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 MOST_LINKS: Final = 40
-"""As many links as Linux follows in one path."""
+"""Linux follows as many links in one path, and no more."""
 _STEP: Final = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

@@ -32,7 +32,7 @@ class Account:
 
     @property
     def ids(self) -> tuple[int, int]:
-        """Return (uid, gid)."""
+        """Return whom files are given to: (uid, gid)."""
         return self.uid, self.gid
 
     def run(self, command: Sequence[str | Path], *, folder: Path) -> str:
