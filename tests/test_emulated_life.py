@@ -148,7 +148,7 @@ def test_reclaim_does_not_end_a_process_that_took_a_dead_daemons_number(tmp_path
         (tmp_path / "daemon.json").write_text(f'{{"pid": {bystander.pid}, "started_s": 1.0}}', encoding="utf-8")
         assert reclaim(tmp_path) == []
         assert bystander.poll() is None
-        assert not (tmp_path / "daemon" / "daemon.json").exists()
+        assert not (tmp_path / "daemon.json").exists()
     finally:
         bystander.kill()
         bystander.wait()
