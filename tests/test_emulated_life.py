@@ -87,7 +87,7 @@ def test_a_daemon_told_to_end_unmounts(tmp_path: Path, number: signal.Signals) -
         os.kill(daemon_of(tier), number)
         wait_for_end(daemon_of(tier))
         assert mounts_below(tmp_path) == []
-        assert not (tmp_path / "daemon.json").exists()
+        assert not (tmp_path / "daemon" / "daemon.json").exists()
         tier.stop()
         tier.start()
 
@@ -99,7 +99,7 @@ def test_a_daemon_told_to_end_while_in_use_leaves_no_mount_either(tmp_path: Path
         os.kill(daemon_of(tier), signal.SIGTERM)
         wait_for_end(daemon_of(tier))
         assert mounts_below(tmp_path) == []
-        assert "in use by" in (tmp_path / "daemon.log").read_text(encoding="utf-8")
+        assert "in use by" in (tmp_path / "daemon" / "daemon.log").read_text(encoding="utf-8")
         file.close()
 
 

@@ -101,6 +101,17 @@ def test_another_users_folder_is_refused(checkout: Path, monkeypatch: pytest.Mon
 
 
 @needs_root
+def test_a_work_folder_is_not_found_by_way_of_another_users_link(checkout: Path) -> None:
+    (mine := checkout / "mine").mkdir()
+    (checkout / "data").mkdir()
+    (checkout / "data" / "work").symlink_to(mine)
+    os.lchown(checkout / "data" / "work", server_account().uid, -1)
+    with pytest.raises(InputError, match="must belong to the user who runs this"):
+        open_workspace()
+    assert list(mine.iterdir()) == []
+
+
+@needs_root
 def test_a_named_folder_that_the_account_cannot_enter_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     private = checkout / "private"
     private.mkdir(mode=0o700)

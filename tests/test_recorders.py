@@ -381,3 +381,17 @@ def test_a_histogram_is_printed_for_all_and_for_each_tablespace() -> None:
     assert [line.split() for line in lines if line.endswith(" 2")] == [["262", "@" * 27, "2"]]
     assert [line.split(":")[0] for line in lines if ": " in line] == ["all", "a", "b"]
     assert as_text(counts.clear()) == "no read was seen: the server asked nothing of the storage"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no rights to give up")
+def test_the_tracing_program_has_no_right_that_it_does_not_need(server: Cluster, recorder: str) -> None:
+    needed = {"strace": {19}, "bpftrace": {21, 24}}[recorder]  # capabilities(7): CAP_SYS_PTRACE; CAP_SYS_ADMIN, CAP_SYS_RESOURCE
+    with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60):
+        (pid,) = tracers()
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        told = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+        for kept in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            assert {bit for bit in range(64) if int(told[kept][0], 16) >> bit & 1} <= needed, kept
+        assert told["NoNewPrivs"] == ["1"]
+        account = server.account.uid if recorder == "strace" else 0
+        assert {int(uid) for uid in told["Uid"]} == {account}

@@ -71,6 +71,10 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+NEED_CHECKOUT = ("report", "run", "plan", "reference", "publish", "merge", "diff", "clean")
+"""Commands on notebooks, runs and built reports; the others work where a wheel was installed, those on a run with the one that ships."""
+
+
 @app.callback(invoke_without_command=True)
 def tierwise(
     context: typer.Context,
@@ -84,6 +88,8 @@ def tierwise(
         from tierwise.report.newest import newest_answer  # noqa: PLC0415
 
         print(newest_answer())
+    if context.invoked_subcommand in NEED_CHECKOUT:
+        paths.need_checkout(f"tierwise {context.invoked_subcommand}")
 
 
 @app.command()

@@ -19,7 +19,7 @@ import pypandoc
 from tierwise.core import profiles, quiet, session_group
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.host import fingerprint
-from tierwise.core.paths import home, short
+from tierwise.core.paths import home, installed, short
 from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.residency import direct_io_probe
@@ -61,7 +61,7 @@ def examine() -> list[Finding]:
         Finding("Python", Status.OK, platform.python_version()),
         _postgresql(),
         _fuse(),
-        *_work_folder(),
+        *([_checkout()] if installed() else _work_folder()),
         _cores(),
         _memory(),
         _quiet(),
@@ -165,6 +165,14 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
         return Finding(title, Status.OK, detail)
     status = Status.MISSING if needed else Status.OPTIONAL
     return Finding(title, status, detail, f"PROFILE={name} is refused", "make report TIERWISE_WORK=/folder/on/a/larger/disk")
+
+
+def _checkout() -> Finding:
+    """Say what a wheel alone can do, which has neither the notebooks nor a place for runs."""
+    cost = (
+        "report, run, plan, reference, publish, merge, diff and clean need it; trace, cost, volumes, simulate, validate and the rest work"
+    )
+    return Finding("checkout", Status.MISSING, "none: installed from a wheel, with the inputs of data/", cost, "git clone the repository")
 
 
 def _cores() -> Finding:

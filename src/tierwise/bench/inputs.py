@@ -67,7 +67,7 @@ def _machine_file(pair: str) -> dict[str, Any]:
 
 
 def code_version() -> str:
-    """Return ``git describe``, or the package's version outside a checkout."""
+    """Return ``git describe``, or the package's version where there is no history to describe."""
     try:
         command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty", "--tags"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()

@@ -22,6 +22,8 @@ def replacing(path: Path) -> Iterator[Path]:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    part.touch(exist_ok=False)  # new: a link of that name, which somebody planted, is not written through
     try:
         yield part
         with part.open("rb") as handle:
@@ -52,8 +54,8 @@ def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]
     """
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):
-        with suppress(FileNotFoundError):
-            of = left.stat()
+        with suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile, or a link
+            of = left.lstat()
             if of.st_uid == os.geteuid() and time.time() - of.st_ctime > YOUNG_S:
                 with _locking(left) as free:
                     if free:
@@ -65,7 +67,7 @@ def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]
 @contextmanager
 def _locking(folder: Path) -> Iterator[bool]:
     """Hold the lock of `folder`; whether it was free."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield True

@@ -1,13 +1,35 @@
-"""Where things are. Everything hangs on the checkout; a test or a reader moves it with ``TIERWISE_HOME``."""
+"""Where things are. Everything hangs on the checkout; a test or a reader moves it with ``TIERWISE_HOME``.
+
+Where a wheel was installed there is none: its inputs lie in the package, which nothing is written into.
+"""
 
 import os
 from pathlib import Path
+from typing import Final
+
+from tierwise.core.errors import MissingError
+
+_PACKAGE: Final = Path(__file__).resolve().parents[1]
+
+
+def installed() -> bool:
+    """Return whether the package stands alone, as a wheel has it, with ``data/`` inside and without a checkout."""
+    return not os.environ.get("TIERWISE_HOME") and (_PACKAGE / "data").is_dir()
 
 
 def home() -> Path:
-    """Return the checkout: the folder that holds ``data/``, ``notebooks/`` and ``report/``."""
+    """Return the checkout: the folder that holds ``data/``, ``notebooks/`` and ``report/``; of a wheel the package, which has the first."""
     named = os.environ.get("TIERWISE_HOME")
-    return Path(named).resolve() if named else Path(__file__).resolve().parents[3]
+    if named:
+        return Path(named).resolve()
+    return _PACKAGE if installed() else _PACKAGE.parents[1]
+
+
+def need_checkout(what: str) -> None:
+    """Refuse `what`, a command, with a `MissingError` where there is no checkout."""
+    if installed():
+        remedy = "work in a clone of the repository, or name one: TIERWISE_HOME=/folder/of/the/clone"
+        raise MissingError("the checkout", why=f"{what} needs its notebooks and folders, which no wheel has", remedy=remedy)
 
 
 def data() -> Path:

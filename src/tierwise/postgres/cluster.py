@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 import psutil
 import psycopg
 
+from tierwise.core.closed import closed_folder, write_new
 from tierwise.postgres.binaries import Binaries
 from tierwise.postgres.processes import (
     PID_FILE,
@@ -90,8 +91,7 @@ class Cluster:
         """
         if self.exists:
             raise ServerError(f"{self.data}: a cluster is there already")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.account.own(self.folder)
+        closed_folder(self.folder, owner=self.account.ids)
         part = self.folder / "data.part"
         shutil.rmtree(part, ignore_errors=True)  # of a run that was killed
         options = [f"--username={SUPERUSER}", "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums", "--no-sync"]
@@ -110,11 +110,11 @@ class Cluster:
             raise ServerError(f"{self.data}: a server runs there already")
         self._clean()
         socket = Path(tempfile.mkdtemp(prefix=SOCKET_PREFIX, dir=SOCKET_PARENT))
-        (self.folder / "socket").write_text(f"{socket}\n", encoding="utf-8")
+        write_new(self.folder / "socket", f"{socket}\n")
         self.account.own(socket)
         private = {"listen_addresses": "", "port": str(PORT), "unix_socket_directories": str(socket), "unix_socket_permissions": "0700"}
         lines = (f"{name} = '{_quoted(value)}'\n" for name, value in {**settings, **private}.items())
-        (self.data / SETTINGS_FILE).write_text("".join(lines), encoding="utf-8")
+        write_new(self.data / SETTINGS_FILE, "".join(lines))
         self.account.own(self.data / SETTINGS_FILE)
         begun = self.log.stat().st_size if self.log.exists() else 0
         options = ["--silent", "--no-wait", f"--log={self.log}", f"--pgdata={self.data}"]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
 
+from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError
 from tierwise.core.units import MIB
 from tierwise.postgres.cluster import Cluster
@@ -33,16 +34,10 @@ def place_wal(cluster: Cluster, directory: Path) -> None:
         before.rename(link)
     if link.is_symlink() and link.readlink() == target:
         return
-    shutil.rmtree(target, ignore_errors=True)  # of a move that was killed
-    shutil.copytree(link, target)
-    for path in (target, *target.rglob("*")):
-        cluster.account.own(path)
-        path.chmod(0o700 if path.is_dir() else 0o600)
+    _copy_tree(link, target, cluster)
     made = link.with_name(f".{WAL}")
     made.unlink(missing_ok=True)
-    made.symlink_to(target)
-    if os.geteuid() == 0:
-        os.lchown(made, cluster.account.uid, cluster.account.gid)
+    _link(made, target, cluster)
     link.rename(before)
     made.rename(link)
     if before.is_symlink():
@@ -55,8 +50,7 @@ def make_anew(cluster: Cluster, first: Cluster) -> None:
     """Make `cluster` as initdb leaves one. That takes seconds, so `first` is made so, where it is not there yet, and copied."""
     if not first.exists:
         first.create()
-    cluster.folder.mkdir(parents=True, exist_ok=True)
-    cluster.account.own(cluster.folder)
+    closed_folder(cluster.folder, owner=cluster.account.ids)
     restore(first, cluster, {})
 
 
@@ -109,11 +103,10 @@ def _copy_file(source: Path, target: Path, cluster: Cluster) -> None:
     """Copy a file in large pieces, which a mount without a page cache needs."""
     with source.open("rb", buffering=0) as there, target.open("xb", buffering=0) as here:
         shutil.copyfileobj(there, here, length=MIB)
-    target.chmod(0o600)
+        os.fchmod(here.fileno(), 0o600)
     cluster.account.own(target)
 
 
 def _link(link: Path, target: Path, cluster: Cluster) -> None:
     link.symlink_to(target)
-    if os.geteuid() == 0:
-        os.lchown(link, cluster.account.uid, cluster.account.gid)
+    cluster.account.own(link)

@@ -7,6 +7,7 @@ from typing import Final
 
 from psycopg import sql
 
+from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError
 from tierwise.core.words import RelationClass
 from tierwise.postgres.settings import Connection
@@ -47,9 +48,7 @@ def find_relation(conn: Connection, name: str) -> Relation:
 
 def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None:
     """Make the tablespace `tier_name` in `directory`, an absolute path: made where absent, and given to the server's account."""
-    directory.mkdir(parents=True, exist_ok=True)
-    server_account().own(directory)
-    directory.chmod(0o700)
+    closed_folder(directory, owner=server_account().ids)
     conn.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(sql.Identifier(tier_name), sql.Literal(str(directory))))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tierwise.core import paths
+from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.files import write_whole
 
@@ -28,6 +29,11 @@ class Account:
     name: str
     uid: int
     gid: int
+
+    @property
+    def ids(self) -> tuple[int, int]:
+        """Return whom files are given to: (uid, gid)."""
+        return self.uid, self.gid
 
     def run(self, command: Sequence[str | Path], *, folder: Path) -> str:
         """Run `command` in `folder` as this account, with a bare environment; its standard output.
@@ -49,7 +55,7 @@ class Account:
     def own(self, path: Path) -> None:
         """Give `path` to this account (only root can, and only root needs to)."""
         if os.geteuid() == 0:
-            os.chown(path, self.uid, self.gid)
+            os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def _run(self, command: Sequence[str | Path], *, folder: Path) -> subprocess.CompletedProcess[str]:
         become: dict[str, Any] = {"user": self.uid, "group": self.gid, "extra_groups": []} if os.geteuid() == 0 else {}
@@ -87,7 +93,7 @@ def open_workspace() -> Path:
     inside = paths.data() / "work"
     if named:
         folder = Path(named).resolve()
-    elif account.can_enter(inside):
+    elif not paths.installed() and account.can_enter(inside):
         folder = inside
     else:
         folder = Path("/var/tmp") / f"tierwise-{hashlib.sha256(str(paths.home()).encode()).hexdigest()[:8]}"  # noqa: S108 - marked and owned
@@ -106,11 +112,10 @@ def _claim(folder: Path) -> None:
     """Make and mark `folder`, or see that it is ours; nothing in a folder of somebody else's is ever touched."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     for parent in reversed(missing):
-        parent.mkdir(exist_ok=True)
-        parent.chmod(0o755)  # whatever the umask says, the server's account must pass
+        closed_folder(parent, mode=0o755)  # whatever the umask says, the server's account must pass
     marker, home = folder / MARKER, str(paths.home())
     remedy = "remove it or name another folder: TIERWISE_WORK=/path/to/folder"
-    if folder.stat().st_uid != os.geteuid():
+    if {folder.lstat().st_uid, folder.stat().st_uid} != {os.geteuid()}:
         raise InputError("work folder", value=str(folder), rule="it must belong to the user who runs this", remedy=remedy)
     if marker.exists():
         if marker.read_text(encoding="utf-8").strip() != home:

@@ -51,6 +51,8 @@ END { clear(@call); }
 ENTER: Final = """tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}"""
 KEEP_READ: Final = "@read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);"
 KEEP_COUNT: Final = "@read[(uint64)$inode->i_sb->s_dev, $inode->i_ino] = hist(nsecs - $call.0);"
+RIGHTS: Final = ("sys_admin", "sys_resource")
+"""What bpftrace needs of root's rights: the first looks at the kernel and mounts debugfs, the second locks memory before Linux 5.11."""
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
 """Said once every probe is attached (`BEGIN` would run before that); 0 is no process, and another map would take as much memory."""
 
@@ -140,7 +142,7 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
 def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
     """bpftrace, once its probes are attached. It looks for them in debugfs, which it gets in a mount namespace of its own."""
     mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
-    with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form]) as watcher:
+    with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form], rights=RIGHTS) as watcher:
         watcher.wait_until_ready(READY, watcher.said)
         yield watcher
 

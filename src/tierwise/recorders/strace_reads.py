@@ -27,6 +27,8 @@ RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>
 WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 LINE_BYTES: Final = 150
 """About how many bytes a line of one read takes; the file is ended where `MOST_READS` of them would be exceeded."""
+RIGHTS: Final = ("sys_ptrace",)
+"""What strace keeps of root's rights beside the server's account, because a kernel may let nobody else attach (Yama)."""
 ATTACHED: Final = b"attached"
 
 
@@ -48,7 +50,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     attach = [option for pid in pids for option in ("-p", str(pid))]
     with ExitStack() as stack:
         try:
-            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach]))
+            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach], rights=RIGHTS, account=_account(server)))
             watcher.wait_until_ready(ATTACHED, watcher.complained)
         except TierwiseError as error:
             remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
@@ -61,6 +63,15 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
         recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
         recording.counts = counted(recording.reads)
+
+
+def _account(server: Server) -> tuple[int, int]:
+    """Whom the server runs as: (uid, gid)."""
+    try:
+        process = psutil.Process(server.postmaster)
+        return process.uids().real, process.gids().real
+    except psutil.NoSuchProcess as error:
+        raise InputError("--pid", value=server.postmaster, rule="the server is gone", remedy="start it") from error
 
 
 def _children(pid: int) -> list[int]:

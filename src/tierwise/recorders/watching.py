@@ -84,11 +84,17 @@ class Watcher:
 
 
 @contextmanager
-def watching(command: Sequence[str]) -> Iterator[Watcher]:
-    """Run `command`, which gets SIGTERM when this process dies, however that comes about, and SIGINT at the end of the block."""
+def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tuple[int, int] | None = None) -> Iterator[Watcher]:
+    """Run `command`, which gets SIGTERM when this process dies, however that comes about, and SIGINT at the end of the block.
+
+    Started by root it keeps of root's rights only the capabilities `rights` (as setpriv calls them), and runs as `account` (uid, gid)
+    where one is named. Nothing that it starts can gain others.
+    """
     with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as complained:
+        if account is not None and os.geteuid() == 0:
+            os.fchown(said.fileno(), *account)  # /dev/stdout is opened anew
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", *command],
+            ["setpriv", "--pdeathsig", "TERM", "--no-new-privs", *(() if os.geteuid() else _kept(rights, account)), *command],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=complained,
@@ -100,3 +106,13 @@ def watching(command: Sequence[str]) -> Iterator[Watcher]:
             yield watcher
         finally:
             watcher.stop()
+
+
+def _kept(rights: Sequence[str], account: tuple[int, int] | None) -> list[str]:
+    """Options of setpriv that keep `rights` alone: root has what is in the bounding set, another account its ambient capabilities."""
+    kept = ",".join(["-all", *(f"+{right}" for right in rights)])
+    if account is None:
+        return [f"--bounding-set={kept}", "--inh-caps=-all"]
+    uid, gid = account
+    become = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
+    return [f"--bounding-set={kept}", f"--inh-caps={kept}", f"--ambient-caps={kept}", *become]

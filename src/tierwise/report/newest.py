@@ -43,10 +43,13 @@ def newest_answer() -> str:
     folder = find_run(newest or REFERENCE)
     profile = str(load_manifest(folder).profile.get("name")) if newest else ""
     run = f" --run {REFERENCE}" if not newest else ""
-    commands = [
+    in_checkout = [
         ("make plan", "how long a report would take here, before it begins"),
         *([NEXT[profile]] if profile in NEXT else []),
         (f"make report RUN={'latest' if newest else REFERENCE}", "the report of this run, without measuring"),
+    ]
+    commands = [
+        *([] if paths.installed() else in_checkout),
         (f"tierwise claims{run}", "each published statement with its verdict"),
         ("tierwise --help", "every command"),
     ]
@@ -57,11 +60,14 @@ def newest_answer() -> str:
 def answer_lines(folder: Path) -> tuple[str, ...]:
     """Return five lines on the run in `folder`: those of before where rows, manifest, code and inputs are what they were, or those that
     ship with it where manifest and inputs are."""
+    if lines := _kept(folder / SHIPPED, fresh.given(folder)):
+        return lines
+    if paths.installed():
+        return _lines(folder)  # nothing is written into the package
     place = paths.site().with_name("_build") / "answers" / f"{folder.name}.json"
     inputs = fresh.inputs(folder)
-    for there, made_of in ((place, inputs), (folder / SHIPPED, fresh.given(folder))):
-        if there.is_file() and (kept := Kept.model_validate_json(there.read_bytes())).inputs == made_of:
-            return kept.lines
+    if lines := _kept(place, inputs):
+        return lines
     lines = _lines(folder)
     _keep(place, inputs, lines)
     return lines
@@ -70,6 +76,13 @@ def answer_lines(folder: Path) -> tuple[str, ...]:
 def ship_answer(folder: Path) -> None:
     """Keep the lines on the reference run in `folder` with it."""
     _keep(folder / SHIPPED, fresh.given(folder), _lines(folder))
+
+
+def _kept(place: Path, inputs: str) -> tuple[str, ...]:
+    """The lines that `place` keeps, if they were made of `inputs`; else none."""
+    if place.is_file() and (kept := Kept.model_validate_json(place.read_bytes())).inputs == inputs:
+        return kept.lines
+    return ()
 
 
 def _keep(place: Path, inputs: str, lines: tuple[str, ...]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -21,6 +21,12 @@ from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
+
+UNNOTED: Final = (
+    "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study. In 0.1.0 "
+    "emulated tiers were waited for, now they are counted, and each block has data of its own: CHANGELOG.md tells it under Method."
+)
+"""Caution where the versions of two runs cannot be told apart by study."""
 
 
 class Both(NamedTuple):
@@ -66,7 +72,7 @@ class Beside:
             return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
         changed = recoded(self.run.manifest, self.reference.manifest)
         if changed is None:
-            return "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study."
+            return UNNOTED
         if changed:
             return f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made."
         return "Both are of one profile and one measuring code."

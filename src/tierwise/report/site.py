@@ -70,6 +70,8 @@ def code_of(version: str, run_id: str) -> str:
 
 def code_version() -> str:
     """Return ``git describe`` of the checkout; `UNVERSIONED` where there is no history to describe."""
+    if paths.installed():
+        return UNVERSIONED  # whatever repository the environment may lie in
     command = ["git", "-C", str(paths.home()), "describe", "--always", "--dirty"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)

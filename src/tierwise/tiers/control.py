@@ -41,9 +41,9 @@ class ControlServer:
         self._path, self._commands = path, commands
         path.unlink(missing_ok=True)
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
+        os.fchmod(self._listener.fileno(), 0o600)  # of the file that bind makes
         with _reachable(path) as address:
             self._listener.bind(address)
-        path.chmod(0o600)
         self._listener.listen()
         self._callers: dict[int, tuple[socket.socket, bytes]] = {}
         # One descriptor for all, opened early: select() takes none above 1023, and a busy mount has more files open than that.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import tierwise
+from tierwise.core.closed import closed_folder
 from tierwise.core.errors import TierwiseError
 from tierwise.core.words import ClockKind
 from tierwise.tiers.control import Control
@@ -144,7 +145,7 @@ class Daemon:
         self.call("hold", held=held)
 
     def _start(self) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
+        closed_folder(self.folder)
         package = str(Path(tierwise.__file__).parents[1])
         with (self.folder / "daemon.log").open("w") as log:
             self._process = subprocess.Popen(

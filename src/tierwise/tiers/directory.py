@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Final
 
+from tierwise.core.closed import UnsafeFolderError, close_off, reached
 from tierwise.core.errors import InputError
 from tierwise.core.files import write_whole
 from tierwise.core.toml import Strict
@@ -36,18 +37,23 @@ class Directory:
         self.name = name
         mark = hashlib.sha256(str(work.resolve()).encode()).hexdigest()[:8]  # two checkouts may name the same directory
         self.directory = work / directory / f"tierwise-{mark}"
+        self._trusted = work if self.directory.is_relative_to(work) else Path("/")
         self._record = work / PLACED
         self._owner = owner
 
     def start(self) -> None:
         write_whole(self._record, f"{self.directory}\n")
+        above = self.directory.parent
         try:
-            self.directory.mkdir(parents=True, exist_ok=True)
-            os.chown(self.directory, *self._owner)
-            self.directory.chmod(0o700)
+            with reached(above, start=self._trusted) as folder:
+                close_off(self.directory.name, above=folder, owner=self._owner)
+        except UnsafeFolderError as error:
+            rule = f"must be a directory that no other user can bend or fill before ({error.strerror})"
+            remedy = "name a folder of your own, or of one user whom you trust"
+            raise InputError(f"tier {self.name}", field="directory", value=str(above), rule=rule, remedy=remedy) from error
         except OSError as error:
             rule = f"must be a directory that can be created and given to the server's account ({error.strerror})"
-            raise InputError(f"tier {self.name}", field="directory", value=str(self.directory.parent), rule=rule) from error
+            raise InputError(f"tier {self.name}", field="directory", value=str(above), rule=rule) from error
 
     def stop(self) -> None:
         """Do nothing: the files stay for a resumed run."""

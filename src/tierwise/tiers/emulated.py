@@ -12,6 +12,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from tierwise.core.closed import closed_folder
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import ClockKind, Substrate
@@ -154,16 +155,18 @@ class Emulated:
         self.name, self.device = name, device
         self.directory = work / "mount"
         self._backing = work / "backing"
-        self._mount = Mount(name, device, self._backing, self.directory, daemon or Daemon(work), stretch=stretch, seed=seed)
+        self._mount = Mount(name, device, self._backing, self.directory, daemon or Daemon(work / "daemon"), stretch=stretch, seed=seed)
         self._owner = owner
         self._cached = self._started = self._delayed = False
 
     def start(self) -> None:
         if self._started:
             return
-        for folder in (self._backing, self.directory):
-            folder.mkdir(parents=True, exist_ok=True)
-        os.chown(self._backing, *self._owner)
+        uid, gid = self._owner
+        # Root writes beside the mount (the map of extents), so the server's account may only pass: through its group.
+        closed_folder(self._backing.parent, owner=(os.geteuid(), gid), mode=0o700 if uid == os.geteuid() else 0o710)
+        closed_folder(self._backing, owner=self._owner)
+        self.directory.mkdir(exist_ok=True)
         self._mount.start(cache=self._cached)
         self._started, self._delayed = True, False
 
