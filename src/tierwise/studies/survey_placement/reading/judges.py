@@ -8,7 +8,7 @@ from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, within
-from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, holm
+from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, holm
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
@@ -58,11 +58,9 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
 
 
 def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> CaseVerdict:
-    assert plan.low is not None, "the plan has an interval"
-    assert plan.high is not None, "the plan has an interval"
     assert bounds.lower is not None, "a number of jobs is held against the least"
     placement, query = key
-    estimate = Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs, freedom=plan.pairs - 1)
+    estimate = plan.estimate
     return CaseVerdict(
         case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
         arm=arm,
@@ -73,6 +71,7 @@ def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> C
         pairs=plan.pairs,
         flagged=0,
         freedom=estimate.freedom,
+        runs=estimate.runs,
         p_value=estimate.p_value(bounds.lower),
         verdict=within(bounds, estimate),
     )
