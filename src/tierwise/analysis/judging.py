@@ -15,6 +15,7 @@ from pydantic import Field, computed_field
 
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Kind
+from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.core.toml import Strict
@@ -96,7 +97,8 @@ class Judgement(Finding):
 
     `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
     else the one with the widest interval; `cases` has them all. The verdict rests on the ways of I/O `rests_on`,
-    and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
+    and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it. `open_map`
+    is over what the text leaves open, where that was simulated or follows from the rows.
     """
 
     pair: str
@@ -105,6 +107,7 @@ class Judgement(Finding):
     deciding_arm: IoArm | None = None
     rests_on: tuple[IoArm, ...] = ()
     arms: dict[str, ArmVerdict] = Field(default_factory=dict)
+    open_map: OpenMap | None = None
     evidence: Any = None
 
 
@@ -181,7 +184,21 @@ def judge_cases(claim: Claim, on: Grounds) -> Judgement:
     through = _through(claim, on.pair, on.rows, IoArm.DIRECT if IoArm.DIRECT in rests_on else IoArm.BUFFERED)
     found = _found(claim, on, on.rows, series, through)
     decider = rules.deciding(found.cases, rules.needed_bounds(claim))
-    return as_judgement(found, pair=on.pair, deciding_arm=decider.arm, rests_on=rests_on, arms=arms)
+    judgement = as_judgement(found, pair=on.pair, deciding_arm=decider.arm, rests_on=rests_on, arms=arms)
+    return _over_what_is_open(claim, judgement, on.rows.manifest)
+
+
+def _over_what_is_open(claim: Claim, found: Judgement, manifest: Manifest) -> Judgement:
+    """`found`, as far as it holds wherever the text may have been; where the run has no map of that, on the condition of one setting."""
+    if claim.left_open is None:
+        return found
+    mapped = map_of(claim, manifest, found.pair, found.verdict)
+    if mapped is None:
+        alone = f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open"
+        return found.model_copy(update={"conditions": (*found.conditions, alone)})
+    outcome = mapped.outcome(Outcome(found.verdict, found.cause, found.reason))
+    ruling = ruled(outcome, manifest, claim.cases[0].study, found.cases)
+    return found.model_copy(update={**dict(ruling), "open_map": mapped})
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:
