@@ -55,7 +55,7 @@ def test_a_verdict_holds_for_all_that_the_text_leaves_open_or_for_nothing(tmp_pa
     assert everywhere.verdict is Verdict.CONFIRMED
     assert everywhere.open_map is not None
     assert (everywhere.open_map.share, everywhere.open_map.substrate) == ((1.0, 1.0), Substrate.SIMULATED)
-    somewhere = open_map(tmp_path / "b", 1.42, 1.5, 2.0, 1.1)  # inside, at a bound, outside on either side
+    somewhere = open_map(tmp_path / "b", 1.42, 1.498, 2.0, 1.1)  # inside, at a bound, outside on either side
     assert (somewhere.verdict, somewhere.cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
     assert somewhere.reason.endswith("1 to 2 of 4 simulated settings agree (memory, clients)")
     assert somewhere.open_map is not None

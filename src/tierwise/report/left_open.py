@@ -5,7 +5,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, number
 from tierwise.report.run import Run
-from tierwise.report.words import marked
+from tierwise.report.words import bounds, marked
 
 
 def answer(run: Run, claim_id: str) -> Sentence:
@@ -31,7 +31,7 @@ def table(run: Run, claim_id: str, what: str, source: str) -> Table | Sentence:
     return Table(
         [*(axis.capitalize() for axis in beside), *(f"{last.capitalize()}: {column}" for column in columns)],
         [[*row, *(_cell(at.get((*row, column))) for column in columns)] for row in rows],
-        f"{what}, over what the text of {claim_id} leaves open (95 % interval; in bold what lies wholly within {claim.bounds_text}, with a "
+        f"{what}, over what the text of {claim_id} leaves open (95 % interval; in bold what lies wholly within {bounds(claim)}, with a "
         f"question mark what holds a bound): {_counted(mapped)}. {run.stamp}, pair `{claim.pair}`, **{mapped.substrate}**, "
         f"n = {count(len(mapped.points))} settings of {_repeats(mapped)} repeats each; {source}.",
         align="l" * len(beside) + "r" * len(columns),
