@@ -79,7 +79,7 @@ def test_seeks_as_the_files_lie_never_take_longer_and_flash_has_none(run: Run, b
     flash = bounds.filter(pl.col("cell").str.json_path_match("$.tier").is_in(["ssd", "ssd_raid5"]))
     assert not flash.is_empty()
     assert (flash["part"] == 0).all()
-    assert bounds["part"].max() > ledger_seeks.SHOWN
+    assert (bounds["part"] > ledger_seeks.SHOWN).any()
 
 
 def test_the_table_of_seeks_shows_what_hangs_on_them_alone(run: Run, bounds: pl.DataFrame) -> None:

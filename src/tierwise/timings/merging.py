@@ -32,8 +32,8 @@ Summarise = Callable[[str, pl.DataFrame], Facts]
 """Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
 
 
-def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - of studies whose rows speak for themselves
-    """Return no fact."""
+def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - a summary
+    """Return no fact, as of a study whose rows speak for themselves."""
     return {}
 
 
