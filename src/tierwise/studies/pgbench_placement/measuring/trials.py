@@ -35,6 +35,7 @@ from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, OpenAxes, flip_map, open_map
 from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
+from tierwise.studies.pgbench_placement.measuring.scales import Scales, by_scale
 
 TIERS: Final = ("hdd", "ssd")
 WAL_TIER: Final = "wal"
@@ -111,6 +112,7 @@ class Grid(Strict):
     today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
     flip_map: FlipMap | None = Field(default=None, description="of every other pair")
     left_open: OpenAxes | None = Field(default=None, description="of every other pair")
+    scales: Scales | None = Field(default=None, description="of every other pair")
 
     def warming_s(self, skew: float) -> float:
         """Return seconds of writing with the delays off, before, where keys have this skew."""
@@ -133,7 +135,11 @@ def grid(profile: Profile) -> Grid:
 def grid_on(profile: Profile, pair: Pair) -> Grid:
     """Return the same as it is asked on `pair`: of the one of today its own cells, and no maps."""
     asked = grid(profile)
-    return asked.model_copy(update={"cells": asked.today, "flip_map": None, "left_open": None}) if pair.name == profile.today else asked
+    return (
+        asked.model_copy(update={"cells": asked.today, "flip_map": None, "left_open": None, "scales": None})
+        if pair.name == profile.today
+        else asked
+    )
 
 
 def banks(profile: Profile) -> list[Bank]:
@@ -296,6 +302,17 @@ def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[s
         found["flip_map"] = flip_map(lab, asked.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
     if asked.left_open:
         found["left_open"] = open_map(lab, asked.left_open, rows, memory_bytes=memory, warming=warming(0.0))
+    if asked.scales:
+        found["by_scale"] = by_scale(
+            lab,
+            asked.scales,
+            rows,
+            scale=asked.scale,
+            memory_bytes=memory,
+            published=PUBLISHED_SCALES["large"],
+            clients=JUDGED["clients"],
+            warming=warming(0.0),
+        )
     return found
 
 
