@@ -16,7 +16,7 @@ from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import Fingerprint, load_manifest
 from tierwise.timings.merging import merge_runs
-from tierwise.timings.parts import read_rows
+from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.replicates import RUN_BLOCKS
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import TRANSACTIONS, read_transactions, write_transactions
@@ -73,6 +73,26 @@ def test_transactions_of_every_run_are_found_under_the_numbers_of_their_blocks(t
         write_transactions(one, KEY, 4, rows)
     merged = tmp_path / merge_runs(found, tmp_path).run_id
     assert [read_transactions(merged, KEY, block)["client"][0] for block in (4, RUN_BLOCKS + 4)] == [0, 1]
+
+
+def test_what_was_simulated_by_seed_is_joined_and_what_rows_tell_is_found_in_all(tmp_path: Path) -> None:
+    found = runs(tmp_path, 1, 2)
+    for number, one in enumerate(found):
+        manifest = load_manifest(one)
+        points = [
+            {"memory": memory, "substrate": "simulated", "blocks": [0, 1], "tps": {"hdd": [memory + number, memory + number + 0.5]}}
+            for memory in (1.0, 2.0)
+        ]
+        (record,) = manifest.studies
+        told = record.model_copy(update={"facts": {"map": points, "size_bytes": {"t": 8192 * (number + 1)}, "rows": 0}})
+        manifest.model_copy(update={"studies": (told,)}).save(one)
+    merged = merge_runs(found, tmp_path, lambda study, rows: {"rows": rows.height} if study == STUDY else {})
+    (facts,) = (record.facts for record in merged.studies)
+    assert [one["blocks"] for one in facts["map"]] == [[0, 1, RUN_BLOCKS, RUN_BLOCKS + 1]] * 2
+    assert [one["tps"]["hdd"] for one in facts["map"]] == [[1.0, 1.5, 2.0, 2.5], [2.0, 2.5, 3.0, 3.5]]
+    assert facts["size_bytes"] == {"t": 8192}, "of its data, the first run's"
+    assert facts["rows"] == sum(without_checks(read_rows(one)).height for one in found)
+    assert load_manifest(tmp_path / merged.run_id).studies[0].facts == facts
 
 
 def test_runs_that_are_no_replicates_are_refused_and_nothing_is_written(tmp_path: Path) -> None:

@@ -38,6 +38,8 @@ TINY = {
         "transactions": 100,
         "caches": True,
     },
+    "left_open": {"memories": [0.4], "clients": [1, 8], "seeds": 2, "transactions": 100},
+    "scales": {"scales": [2, 4, 6], "seeds": 2, "transactions": 100},
 }
 
 
@@ -83,6 +85,12 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
     assert plain["tps"]["all_ssd"][0] > plain["tps"]["all_hdd"][0] > 0
     assert set(plain["tps"]) == {"all_hdd", "index_ssd", "table_ssd", "all_ssd", "dm_cache", "l2arc"}
     assert set(skewed["tps"]) - set(plain["tps"]) == {"heat", "hot_ssd"}
+    one, eight = facts["left_open"]
+    assert (one["clients"], eight["clients"], one["blocks"]) == (1, 8, [0, 1])
+    assert all(more > less > 0 for more, less in zip(eight["tps"]["all_hdd"], one["tps"]["all_hdd"], strict=True)), "disks reorder requests"
+    assert all(ssd > hdd for ssd, hdd in zip(one["tps"]["index_ssd"], one["tps"]["all_hdd"], strict=True))
+    assert [(one["scale"], one["published_scale"]) for one in facts["by_scale"]] == [(2, 3000), (4, 3000), (6, 3000)]
+    assert all(ssd > hdd > 0 for one in facts["by_scale"] for ssd, hdd in zip(one["tps"]["table_ssd"], one["tps"]["all_hdd"], strict=True))
     shared_buffers = manifest.studies[0].settings["shared_buffers"]
     assert int(shared_buffers.removesuffix("kB")) * 1024 == pytest.approx(sum(sizes.values()) * 16 / 45, rel=0.01)
 

@@ -6,10 +6,13 @@ import polars as pl
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import save_run
+from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
+from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
+from tierwise.timings.manifest import StudyRecord, load_manifest
 
 
 def judged(raw: Path, *rows: pl.DataFrame) -> dict[str, ClaimVerdict]:
@@ -26,6 +29,46 @@ def test_ratios_are_to_everything_on_hdd_in_the_same_block(tmp_path: Path) -> No
     assert found["V3"].verdict is Verdict.CONFIRMED
     assert found["V4"].verdict is Verdict.NOT_MEASURED  # nothing of the small set was
     assert found["V6"].verdict is Verdict.NOT_MEASURED
+
+
+def open_map(raw: Path, *gains: float, seeds: int = 5) -> ClaimVerdict:
+    """V1 confirmed at one setting, with a map of points that gain so much."""
+    folder = save_run(raw, pgbench_rows({**LARGE, "index_ssd": 580.0}))
+    facts = [
+        {
+            "memory": 1.0,
+            "clients": clients,
+            "blocks": list(range(seeds)),
+            "tps": {"all_hdd": [100.0] * seeds, "index_ssd": [100 * gain * 1.001**seed for seed in range(seeds)]},
+        }
+        for clients, gain in enumerate(gains, start=1)
+    ]
+    record = StudyRecord(
+        name="pgbench_placement", pair="source-v", trials=(), blocks=5, settings={}, server_version="18.6", facts={"left_open": facts}
+    )
+    load_manifest(folder).model_copy(update={"studies": (record,)}).save(folder)
+    return next(claim for claim in judge_all(raw, folder.name) if claim.id == "V1")
+
+
+def test_a_verdict_holds_for_all_that_the_text_leaves_open_or_for_nothing(tmp_path: Path) -> None:
+    everywhere = open_map(tmp_path / "a", 1.42, 1.45)
+    assert everywhere.verdict is Verdict.CONFIRMED
+    assert everywhere.open_map is not None
+    assert (everywhere.open_map.share, everywhere.open_map.substrate) == ((1.0, 1.0), Substrate.SIMULATED)
+    somewhere = open_map(tmp_path / "b", 1.42, 1.498, 2.0, 1.1)  # inside, at a bound, outside on either side
+    assert (somewhere.verdict, somewhere.cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
+    assert somewhere.reason.endswith("1 to 2 of 4 simulated settings agree (memory, clients)")
+    assert somewhere.open_map is not None
+    assert (somewhere.open_map.share, somewhere.open_map.at_one) == ((0.25, 0.5), Verdict.CONFIRMED)
+    assert somewhere.flip is not None
+    assert somewhere.flip.farther.verdict is Verdict.UNDECIDED, "the map is held against the moved bounds as well"
+    assert open_map(tmp_path / "c", 2.0, 1.1).verdict is Verdict.UNDECIDED, "one setting says what no point of the map does"
+
+
+def test_a_point_of_few_seeds_is_none_and_without_a_map_one_setting_speaks(tmp_path: Path) -> None:
+    found = open_map(tmp_path, 2.0, seeds=4)
+    assert found.open_map is None
+    assert found.verdict_text == "confirmed (at one setting of memory and clients alone, which the text leaves open)"
 
 
 def test_what_the_processors_bound_is_judged_on_slower_tiers_and_says_so(tmp_path: Path) -> None:

@@ -28,11 +28,12 @@ from tierwise.timings.export import FILE_BYTES, MOST_ROWS, WHOLE_BYTES
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.parts import read_rows
 from tierwise.timings.private import check_nothing_private
-from tierwise.timings.replicates import BY_BLOCK
+from tierwise.timings.replicates import BLOCKS
 from tierwise.timings.schema import Origin, frame
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)
+TIMES = ("predicted_s", "devices_s")
 ROWS = read_rows(FOLDER)
 SIMULATED = [
     record for record in RUN.studies if set(ROWS.filter(study=record.name, pair=record.pair)["substrate"]) == {Substrate.SIMULATED}
@@ -113,11 +114,11 @@ def test_what_it_predicted_from_its_traces_comes_out_again(record: StudyRecord, 
     rows = read_rows(FOLDER).filter(study=study.name, pair=record.pair, block=0)
     found = predicted(study, study.trials(profile, lab.pair), lab, rows, FOLDER)
     again, frozen = (
-        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in BY_BLOCK} for one in told}
+        {(one["trial"], one["step"]): one | {name: one[name][:1] for name in (BLOCKS, *TIMES)} for one in told}
         for told in (found, record.facts["predictions"])
     )
     assert again.keys() == frozen.keys(), STALE
     for one, other in ((again[key], frozen[key]) for key in frozen):
         assert (one["requests"], one["blocks"]) == (other["requests"], other["blocks"]), STALE
-        for times in BY_BLOCK[1:]:
+        for times in TIMES:
             assert one[times] == pytest.approx(other[times], rel=1e-9), STALE  # sums of floats, in another order at most

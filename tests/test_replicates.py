@@ -21,7 +21,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
-from tierwise.timings.replicates import PREDICTIONS, joined
+from tierwise.timings.replicates import joined
 from tierwise.timings.schema import TierIo, Timing
 
 PAIR: Final = load_pair("source-m")
@@ -165,9 +165,9 @@ def test_predictions_of_blocks_are_put_together_by_query() -> None:
     first, second = (
         {"trial": "a", "step": 0, "requests": 3 + block, "blocks": [block], "predicted_s": [0.1], "devices_s": [0.05]} for block in (0, 1)
     )
-    (both,) = joined([first], [second])[PREDICTIONS]
+    (both,) = joined([first], [second])
     assert both == {"trial": "a", "step": 0, "requests": 3, "blocks": [0, 1], "predicted_s": [0.1, 0.1], "devices_s": [0.05, 0.05]}
-    assert joined([], []) == {}
+    assert joined([], []) == []
 
 
 def test_blocks_of_a_real_run_have_other_data_and_other_platters(smoke_home: Home, smoke: Manifest) -> None:

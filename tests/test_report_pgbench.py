@@ -14,6 +14,7 @@ from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.reading import chapter as pgbench_placement
 from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_cost
 from tierwise.studies.pgbench_placement.reading import chapter_map as pgbench_map
+from tierwise.studies.pgbench_placement.reading import chapter_scale as pgbench_scale
 from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
@@ -48,6 +49,19 @@ FACTS = {
     "size_bytes": {"large": {"pgbench_accounts": 850, "pgbench_accounts_pkey": 150}},
     "memory_share": 16 / 45,
     "flip_map": [POINT, FLIPPED],
+    "by_scale": [
+        {
+            "scale": scale,
+            "published_scale": 3000,
+            "blocks": list(range(5)),
+            "tps": {
+                "all_hdd": [100.0] * 5,
+                "index_ssd": [100 * 1.1 * scale**0.01 * 1.001**seed for seed in range(5)],
+                "table_ssd": [500.0 * 1.001**seed for seed in range(5)],
+            },
+        }
+        for scale in (12, 36, 108)
+    ],
 }
 
 
@@ -117,6 +131,17 @@ def test_the_map_says_where_the_answer_flips(run: Run) -> None:
     assert "keys at random" in text
 
 
+def test_gains_are_carried_on_to_the_published_size(run: Run) -> None:
+    shown = pgbench_scale.sizes(run, PAIR)
+    assert isinstance(shown, Table)
+    indexes, tables = shown.rows
+    assert indexes[4].startswith("1.19 (")  # 1.1 times 3000 ** 0.01
+    assert tables[4].startswith("5.01 (")
+    assert indexes[5].startswith("1.00 (")
+    assert "**simulated**" in shown.caption
+    assert "1.19 (" in pgbench_scale.answer(run, PAIR).text
+
+
 def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -> None:
     drawn = cells.drawn("pgbench_placement", run)
     assert len(drawn) == 4
@@ -154,6 +179,8 @@ def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         pgbench_map.other_uses,
         pgbench_map.who_wins,
         pgbench_cost.placements,
+        pgbench_scale.answer,
+        pgbench_scale.sizes,
     )
     assert all(isinstance(show(run, PAIR), Sentence) for show in empty)
     assert all(isinstance(shown, Sentence) for shown in cells.drawn("pgbench_placement", run).values())

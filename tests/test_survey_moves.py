@@ -7,7 +7,10 @@ import pytest
 
 from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
 from tierwise.advisor.copying import copy_s
+from tierwise.advisor.moving import Times, plan_move
+from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
+from tierwise.analysis.statistics import Scope
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
@@ -23,8 +26,10 @@ from tierwise.studies.survey_arrays.reading import chapter_cost as survey_cost
 from tierwise.studies.survey_arrays.reading.money import THEN
 from tierwise.studies.survey_arrays.reading.strategies import of_catalog
 from tierwise.studies.survey_placement.reading import chapter_moves as survey_moves
+from tierwise.studies.survey_placement.reading.judges import JOB_SIZES
 from tierwise.studies.survey_placement.reading.moves import moves_of, plans_of, predicted_s, published_plans
 from tierwise.studies.survey_placement.reading.shown import PLACEMENT
+from tierwise.timings.replicates import RUN_BLOCKS
 
 PAIR = "source-h"
 
@@ -55,10 +60,21 @@ def test_a_move_pays_after_as_many_jobs_as_its_time_holds_their_savings(tmp_path
     assert plans["detection_ssd", "light_curves"].pays is Verdict.CONTRADICTED
 
 
-def test_h11_holds_where_some_move_needs_more_than_one_job(tmp_path: Path) -> None:
+def test_h11_hangs_on_how_much_a_job_asks(tmp_path: Path) -> None:
+    """With one query a job some move needs more than one; with a thousand none does."""
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
     found = h11(tmp_path)
-    assert (found.verdict, found.substrate) == (Verdict.CONFIRMED, Substrate.EMULATED)
+    assert (found.verdict, found.cause, found.substrate) == (Verdict.UNDECIDED, Cause.LEFT_OPEN, Substrate.EMULATED)
+    assert found.open_map is not None
+    assert (found.open_map.at_one, found.open_map.substrate) == (Verdict.CONFIRMED, Substrate.EMULATED)
+    by_size = {size: [one for one in found.open_map.points if one.setting["queries a job"] == str(size)] for size in JOB_SIZES}
+    assert len({len(points) for points in by_size.values()}) == 1
+    assert all(large.estimate == pytest.approx(small.estimate / 10) for small, large in zip(by_size[1], by_size[10], strict=True)), (
+        "a job of ten queries saves ten times as much"
+    )
+    assert {one.verdict for one in by_size[1000]} == {Verdict.CONTRADICTED}
+    least, most = found.open_map.share
+    assert 0 < least <= most < 1
     assert found.low is not None
     assert found.low > 1
     assert found.deciding_case is not None
@@ -73,6 +89,25 @@ def test_h11_fails_where_no_move_needs_more_than_one_job(tmp_path: Path, factor:
     rows = [placement_rows(none), move_rows()] if not factor else [placement_rows(), move_rows(quick)]
     save_survey(tmp_path, pl.concat(rows))
     assert h11(tmp_path).verdict is Verdict.CONTRADICTED
+
+
+def test_h11_holds_where_no_job_is_large_enough(tmp_path: Path) -> None:
+    long = {placement: (there * 1e5, back * 1e5) for placement, (there, back) in MOVE_S.items()}
+    save_survey(tmp_path, pl.concat([placement_rows(), move_rows(long)]))
+    found = h11(tmp_path)
+    assert found.verdict is Verdict.CONFIRMED
+    assert found.open_map is not None
+    assert found.open_map.share == (1.0, 1.0)
+
+
+def test_a_merged_runs_move_has_the_freedom_of_its_runs() -> None:
+    def times(seconds: float) -> Times:
+        by_block = {run * RUN_BLOCKS + block: seconds * 1.01**block for run in range(3) for block in range(5)}
+        return Times(by_block, Substrate.EMULATED)
+
+    found = plan_move({"a": 1}, devices=("hdd", "ssd"), there=times(3.0), back=times(3.0), slow_job=times(2.0), fast_job=times(1.0))
+    assert (found.pairs, found.runs, found.freedom) == (15, 3, 2)
+    assert found.estimate.scope is Scope.RUNS
 
 
 def test_h11_is_open_where_moves_were_flagged_or_too_few(tmp_path: Path) -> None:

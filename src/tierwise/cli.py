@@ -264,11 +264,12 @@ def merge(
 ) -> None:
     """Make one run of several that measured the same with other seeds: from three on, verdicts speak of runs in general."""
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
+    from tierwise.bench.rooms import summary_of  # noqa: PLC0415
     from tierwise.timings.merging import merge_runs  # noqa: PLC0415
     from tierwise.timings.references import MANIFEST  # noqa: PLC0415
 
     folders = [Path(name) if (Path(name) / MANIFEST).is_file() else find_run(name) for name in runs]
-    merged = merge_runs(folders, paths.raw())
+    merged = merge_runs(folders, paths.raw(), summary_of)
     say(f"merged: {merged.run_id} has the rows of {len(folders)} runs (tierwise claims {merged.run_id})")
 
 

@@ -64,7 +64,8 @@ class MovePlan(Strict):
     """The answer.
 
     `break_even_jobs` with its interval over the repeats: the move there and back over what a job saves; `None` where a job saves
-    nothing in some repeat, or too few were clean. `pays`: whether the move pays within `jobs`; no verdict across substrates.
+    nothing in some repeat, or too few were clean. `freedom`: degrees of freedom of the interval; `runs`: how many are behind it. `pays`:
+    whether the move pays within `jobs`; no verdict across substrates.
     """
 
     relations: dict[str, int]
@@ -82,10 +83,17 @@ class MovePlan(Strict):
     low: float | None
     high: float | None
     pairs: int
+    runs: int
+    freedom: float
     jobs: int
     pays: Verdict
     reason: str = ""
     remarks: tuple[str, ...] = ()
+
+    @property
+    def estimate(self) -> Estimate:
+        """Return the break-even with its interval."""
+        return Estimate(self.break_even_jobs, self.low, self.high, self.pairs, self.runs, self.freedom)
 
     @property
     def whole_jobs(self) -> int | None:
@@ -143,6 +151,8 @@ def plan_move(
         low=estimate.low,
         high=estimate.high,
         pairs=estimate.repeats,
+        runs=estimate.runs,
+        freedom=estimate.freedom,
         jobs=jobs,
         pays=verdict,
         reason=reason,

@@ -69,7 +69,7 @@ def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair
             if not set(query.requests["tier"]) & set(devices):
                 found.append({"study": study, "trial": trial, "step": query.step, "factor": 1.0})
                 continue
-            own_s, other_s = (_device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
+            own_s, other_s = (device_s(query, tiers, record.stretch, instead) for instead in ({}, devices))
             if own_s > 0:
                 found.append({"study": study, "trial": trial, "step": query.step, "factor": other_s / own_s})
     if not found:
@@ -85,8 +85,9 @@ def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -
             raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
 
 
-def _device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
-    """Seconds of the requests of `query`, a host's time of none between them, with the devices `instead` of those of `tiers`."""
+def device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+    """Replay the requests of `query`, a host's time of none between them: seconds, seeks stretched so far, with the devices `instead` of
+    those of `tiers`."""
     requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {

@@ -1,5 +1,5 @@
-"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds and on the value of then;
-direct and buffered I/O, where both were measured, had to agree."""
+"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds, on the value and at the one
+setting of then; direct and buffered I/O, where both were measured, had to agree."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,6 +18,8 @@ ARMS: Final = (IoArm.DIRECT, IoArm.BUFFERED)
 
 def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: Judgement) -> Verdict | None:
     """Return what the rules of before say of the rows on which `found` rests; `None` where these have no interval to be judged by."""
+    if found.open_map is not None:
+        return found.open_map.at_one
     before = claim.before
     bounds = (before and before.bounds) or rules.needed_bounds(claim)
     if bounds is None or claim.kind is Kind.PRESENCE or (claim.kind is Kind.COST and before is None):

@@ -113,6 +113,17 @@ class Facts(Strict):
     key: str
 
 
+class LeftOpen(Strict):
+    """What the text does not state and the value of its claim hangs on: a fact of a study that has the value at each setting, by seed."""
+
+    axes: tuple[Name, ...] = Field(min_length=1, description="of an entry of the fact: its coordinates")
+    study: Name
+    key: str
+    value: Name = Field(description="of an entry: name -> a value for each seed")
+    greater: str = Field(description="the claim's value is this name's value")
+    than: str = Field(description="over this one's, of the same seed")
+
+
 class Claim(Strict):
     """One published statement, in our words."""
 
@@ -132,6 +143,7 @@ class Claim(Strict):
     cases: tuple[Case, ...] = ()
     orders: tuple[Order, ...] = ()
     facts: Facts | None = None
+    left_open: LeftOpen | None = None
     before: Before | None = None
 
     @property
@@ -149,6 +161,7 @@ class Claim(Strict):
             "orders": self.kind is Kind.ORDER,
             "unjudged": self.kind is Kind.SHAPE,
             "facts": self.kind is Kind.SHAPE and self.facts is not None,
+            "left_open": self.kind is Kind.RATIO and self.left_open is not None,
         }
         for field, needed in rules.items():
             if bool(getattr(self, field)) != needed:

@@ -54,4 +54,5 @@ def _moved(claim: Claim, found: Judgement, bounds: Bounds) -> Moved:
         for case in found.cases
     ]
     outcome = rules.combine(rules.corrected(held), len(claim.orders or claim.cases))
+    outcome = found.open_map.against(bounds).outcome(outcome) if found.open_map else outcome
     return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=outcome.verdict)

@@ -16,6 +16,7 @@ from pydantic import Field, computed_field
 
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Kind
+from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.open_claims import Cause, cure
 from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
 from tierwise.core.toml import Strict
@@ -97,7 +98,8 @@ class Judgement(Finding):
 
     `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
     else the one with the widest interval; `cases` has them all. The verdict is that of the arm `decided_by`, whose way of I/O is
-    `rests_on`; `arms` has every other. What is open has a `cause`, and a `cure` that would decide it.
+    `rests_on`; `arms` has every other. What is open has a `cause`, and a `cure` that would decide it. `open_map` is over what the text
+    leaves open, where that was simulated or follows from the rows.
     """
 
     pair: str
@@ -107,6 +109,7 @@ class Judgement(Finding):
     deciding_arm: IoArm | None = None
     rests_on: tuple[IoArm, ...] = ()
     arms: dict[str, ArmVerdict] = Field(default_factory=dict)
+    open_map: OpenMap | None = None
     evidence: Any = None
 
 
@@ -190,7 +193,8 @@ def judge_cases(claim: Claim, on: Grounds) -> Judgement:
     if decides_nearest(on.rows.manifest) and on.nearest not in {None, name}:
         found = found.model_copy(update={"conditions": (*found.conditions, f"by {name}: {on.nearest} was not measured")})
     decider = rules.deciding(found.cases, rules.needed_bounds(claim))
-    return as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=decider.arm, arms=arms)
+    judgement = as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=decider.arm, arms=arms)
+    return _over_what_is_open(claim, judgement, on.rows.manifest)
 
 
 def decides_nearest(manifest: Manifest) -> bool:
@@ -205,6 +209,19 @@ def _decider(claim: Claim, on: Grounds, rows: Rows, arms: Mapping[str, ArmVerdic
         return on.nearest
     published = (arm_name(evidence.PUBLISHED, arm) for arm in IoArm)
     return next((name for name in published if name in arms), None)
+
+
+def _over_what_is_open(claim: Claim, found: Judgement, manifest: Manifest) -> Judgement:
+    """`found`, as far as it holds wherever the text may have been; where the run has no map of that, on the condition of one setting."""
+    if claim.left_open is None:
+        return found
+    mapped = map_of(claim, manifest, found.pair, found.verdict)
+    if mapped is None:
+        alone = f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open"
+        return found.model_copy(update={"conditions": (*found.conditions, alone)})
+    outcome = mapped.outcome(Outcome(found.verdict, found.cause, found.reason))
+    ruling = ruled(outcome, manifest, claim.cases[0].study, found.cases)
+    return found.model_copy(update={**dict(ruling), "open_map": mapped})
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:

@@ -28,6 +28,7 @@ class Cause(StrEnum):
     PRICES = "the price band holds a bound"
     INPUT = "it is an input"
     MIXED = "the substrates are mixed"
+    LEFT_OPEN = "it hangs on what the text leaves open"
 
 
 def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911  one answer a cause
@@ -47,6 +48,8 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return "nothing: it is never tested"
         case Cause.FLAT:
             return "blocks whose data are drawn anew"
+        case Cause.LEFT_OPEN:
+            return "nothing that can be measured: the text would have to state it"
         case Cause.SOMETIMES:
             return "no more of the same measuring"
 

@@ -70,7 +70,8 @@ class OnServer:
         said = {**self._study.describe(self._lab, self._memo), "seek_stretch": self._lab.stretch} if before is None else before
         predictions = predicted(self._study, trials, self._lab, own.filter(block=self._turns[0].lab), self._traces)
         recorded = {} if self._study.keeps != "trace" else traced(self._study, trials, self._lab, self._run_folder)
-        return {**said, **self._study.summarise(own), **recorded, **joined(said.get(PREDICTIONS, ()), predictions)}
+        together = joined(said.get(PREDICTIONS, ()), predictions)
+        return {**said, **self._study.summarise(own), **recorded, **({PREDICTIONS: together} if together else {})}
 
 
 def observe(study: Study[Any, Any], turn: Turn, lab: Lab, memo: Any, run_folder: Path, *, traces: Path) -> Sequence[Timing]:

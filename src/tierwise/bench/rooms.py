@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any
 
+import polars as pl
+
 from tierwise.bench.simulation import SimulatedStudy
 from tierwise.bench.study import Study
 from tierwise.core import studies
@@ -21,6 +23,12 @@ def load_study(name: str) -> Study[Any, Any] | SimulatedStudy[Any, Any]:
     study = import_module(module).STUDY
     assert isinstance(study, Study | SimulatedStudy), f"{module}.STUDY is a {type(study).__name__}"
     return study
+
+
+def summary_of(name: str, rows: pl.DataFrame) -> dict[str, Any]:
+    """Return the facts that the study `name` finds in its complete `rows` on one pair; none of one that is simulated."""
+    study = load_study(name)
+    return study.summarise(rows) if isinstance(study, Study) else {}
 
 
 def pairs_of(study: Study[Any, Any] | SimulatedStudy[Any, Any], pairs: Iterable[Pair], reader_pair: str | None) -> list[Pair]:

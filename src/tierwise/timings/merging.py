@@ -6,7 +6,7 @@ block goes on as before, and what tells runs apart (`run_number`) needs no furth
 
 import hashlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -17,10 +17,10 @@ from tierwise.core.errors import InputError
 from tierwise.core.files import replacing
 from tierwise.core.toml import validate
 from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
-from tierwise.timings.parts import TIMINGS, rows_so_far
+from tierwise.timings.parts import TIMINGS, rows_so_far, without_checks
 from tierwise.timings.reads import FOLDER as READS
 from tierwise.timings.references import taken
-from tierwise.timings.replicates import BLOCKS, PREDICTIONS, RUN_BLOCKS, joined
+from tierwise.timings.replicates import BLOCKS, RUN_BLOCKS, Facts, by_block, joined
 from tierwise.timings.traces import FOLDER as TRACES
 from tierwise.timings.transactions import FOLDER as TRANSACTIONS
 
@@ -28,11 +28,20 @@ BY_BLOCK: Final = (READS, TRANSACTIONS)
 """Folders of a run with a file for each trial and block."""
 SEED: Final = "seed"
 
+Summarise = Callable[[str, pl.DataFrame], Facts]
+"""Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
 
-def merge_runs(folders: Sequence[Path], raw: Path) -> Manifest:
+
+def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - a summary
+    """Return no fact, as of a study whose rows speak for themselves."""
+    return {}
+
+
+def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_summary) -> Manifest:
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
-    What a study found out once is told of the first run.
+    Facts that have values by block have those of every run; what is found in rows is found in all of them, by `summarise`. What a study
+    found out once of its data (sizes, plans, pages) is told of the first run.
 
     Raises:
         InputError: they are fewer than two; one is not complete, merged already or a sample; two have one seed; or they measured something
@@ -50,9 +59,10 @@ def merge_runs(folders: Sequence[Path], raw: Path) -> Manifest:
     ]
     for number, one in enumerate(folders):
         _copy(one, folder, number)
+    every = pl.concat(rows)
     with replacing(folder / TIMINGS) as part:
-        pl.concat(rows).write_parquet(part)
-    merged = _manifest(runs, run_id, now)
+        every.write_parquet(part)
+    merged = _summarised(_manifest(runs, run_id, now), without_checks(every), summarise)
     merged.save(folder)  # last: without one, the folder is no run
     return merged
 
@@ -136,11 +146,22 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
     return validate({**first.model_dump(), **changes}, Manifest, where=f"run {run_id}")
 
 
+def _summarised(merged: Manifest, rows: pl.DataFrame, summarise: Summarise) -> Manifest:
+    """`merged` with the facts that are found in the `rows` of all runs."""
+    records = [
+        record.model_copy(update={"facts": {**record.facts, **summarise(record.name, rows.filter(study=record.name, pair=record.pair))}})
+        for record in merged.studies
+    ]
+    return merged.model_copy(update={"studies": tuple(records)})
+
+
 def _record(found: Sequence[Sequence[StudyRecord]], record: StudyRecord) -> StudyRecord:
-    """`record` of the first run, with the blocks of all and with what each predicted of its own."""
+    """`record` of the first run, with the blocks of all and with what each found out of its own."""
     same = [next(one for one in records if one.pair == record.pair) for records in found]
     facts = dict(record.facts)
     for number, one in enumerate(same[1:], start=1):
-        numbered = [{**told, BLOCKS: [block + number * RUN_BLOCKS for block in told[BLOCKS]]} for told in one.facts.get(PREDICTIONS, ())]
-        facts |= joined(facts.get(PREDICTIONS, ()), numbered)
+        for name, fact in one.facts.items():
+            if by_block(fact):
+                numbered = [{**entry, BLOCKS: [block + number * RUN_BLOCKS for block in entry[BLOCKS]]} for entry in fact]
+                facts[name] = joined(facts.get(name) or (), numbered)
     return record.model_copy(update={"blocks": sum(one.blocks for one in same), "facts": facts})

@@ -1,5 +1,6 @@
 """What tells the replicates of a run apart: blocks, each with draws of its own, and the runs that a merged one is made of."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -8,8 +9,7 @@ RUN_BLOCKS: Final = 1000
 PREDICTIONS: Final = "predictions"
 """The fact of a study that holds what was predicted of its queries."""
 BLOCKS: Final = "blocks"
-BY_BLOCK: Final = (BLOCKS, "predicted_s", "devices_s")
-"""Lists of a prediction, with an item for each block."""
+"""The key of an entry of a fact that tells the blocks, in simulation seeds, whose values the entry's other lists of that length hold."""
 
 Facts = dict[str, Any]
 
@@ -19,10 +19,45 @@ def run_number(block: int) -> int:
     return block // RUN_BLOCKS
 
 
-def joined(before: Sequence[Facts], predictions: Sequence[Facts]) -> Facts:
-    """Return the predictions of the blocks `before` with those of others, query by query; no fact where there are none."""
-    known = {(one["trial"], one["step"]): one for one in before}
-    for one in predictions:
-        key = one["trial"], one["step"]
-        known[key] = {**known[key], **{name: [*known[key][name], *one[name]] for name in BY_BLOCK}} if key in known else one
-    return {PREDICTIONS: list(known.values())} if known else {}
+def seeds_of(entry: Facts, repeats: int) -> Sequence[int]:
+    """Return which blocks the `repeats` values of an entry's lists are of; those of a run from before entries told it are of one run."""
+    return entry.get(BLOCKS) or range(repeats)
+
+
+def by_block(fact: Any) -> bool:
+    """Return whether `fact` is a list of entries with values by block."""
+    return isinstance(fact, list) and bool(fact) and all(isinstance(one, dict) and isinstance(one.get(BLOCKS), list) for one in fact)
+
+
+def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
+    """Return the entries of a fact `before` with the blocks of `others`, entry by entry.
+
+    Two entries tell the same thing of other blocks where their words are the same, and as many with these words stand before them.
+    """
+    known = _by_words(before)
+    for words, one in _by_words(others).items():
+        known[words] = _longer(known[words], one) if words in known else one
+    return list(known.values())
+
+
+def _by_words(entries: Sequence[Facts]) -> dict[tuple[tuple[str, ...], int], Facts]:
+    """Entries by their words, and by how many with the same words stand before."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    found = {}
+    for one in entries:
+        words = tuple(value for value in one.values() if isinstance(value, str))
+        found[words, seen[words]] = one
+        seen[words] += 1
+    return found
+
+
+def _longer(entry: Facts, other: Facts) -> Facts:
+    """`entry` with the blocks of `other` behind its own, also in what it tells by name."""
+    blocks = len(entry[BLOCKS])
+
+    def both(value: Any, theirs: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: both(one, theirs[name]) for name, one in value.items()}
+        return [*value, *theirs] if isinstance(value, list) and len(value) == blocks else value
+
+    return {name: both(value, other[name]) for name, value in entry.items()}

@@ -9,6 +9,8 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.studies.pgbench_placement.measuring import trials as study
 from tierwise.studies.pgbench_placement.measuring.cells import Cell
+from tierwise.studies.pgbench_placement.measuring.flip_map import COMPARED
+from tierwise.studies.pgbench_placement.measuring.scales import PLACEMENTS as SCALED
 from tierwise.studies.pgbench_placement.measuring.trials import Grid
 
 WAL_BYTES: Final = 1_000_000_000
@@ -69,6 +71,10 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
         placements = BY_TYPE + (CACHES if grid.flip_map.caches else 0)
         simulated = len(grid.flip_map.points) * grid.flip_map.seeds * grid.flip_map.transactions
         host_s += simulated * placements * constants.map_s
+    if grid.left_open:
+        host_s += len(grid.left_open.points) * grid.left_open.seeds * grid.left_open.transactions * len(COMPARED) * constants.map_s
+    if grid.scales:
+        host_s += len(grid.scales.scales) * grid.scales.seeds * grid.scales.transactions * len(SCALED) * constants.map_s
     copies_bytes = (sum(databases.values()) + max(databases.values())) * constants.row_bytes
     disk_bytes = copies_bytes + (len(databases) + 1) * constants.server_bytes + WAL_BYTES
     moved = {name for name, tiers in study.PLACEMENTS.items() if tiers in {(trial.cell.table, trial.cell.index) for trial in asked}}

@@ -33,8 +33,9 @@ from tierwise.postgres.settings import Connection, measuring_settings
 from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
-from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, flip_map
+from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, OpenAxes, flip_map, open_map
 from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
+from tierwise.studies.pgbench_placement.measuring.scales import Scales, by_scale
 
 TIERS: Final = ("hdd", "ssd")
 WAL_TIER: Final = "wal"
@@ -110,6 +111,8 @@ class Grid(Strict):
     cells: tuple[Cells, ...]
     today: tuple[Cells, ...] = Field(default=(), description="of the pair of today")
     flip_map: FlipMap | None = Field(default=None, description="of every other pair")
+    left_open: OpenAxes | None = Field(default=None, description="of every other pair")
+    scales: Scales | None = Field(default=None, description="of every other pair")
 
     def warming_s(self, skew: float) -> float:
         """Return seconds of writing with the delays off, before, where keys have this skew."""
@@ -130,9 +133,13 @@ def grid(profile: Profile) -> Grid:
 
 
 def grid_on(profile: Profile, pair: Pair) -> Grid:
-    """Return the same as it is asked on `pair`: of the one of today its own cells, and no map."""
+    """Return the same as it is asked on `pair`: of the one of today its own cells, and no maps."""
     asked = grid(profile)
-    return asked.model_copy(update={"cells": asked.today, "flip_map": None}) if pair.name == profile.today else asked
+    return (
+        asked.model_copy(update={"cells": asked.today, "flip_map": None, "left_open": None, "scales": None})
+        if pair.name == profile.today
+        else asked
+    )
 
 
 def banks(profile: Profile) -> list[Bank]:
@@ -278,17 +285,34 @@ def describe(lab: Lab, memo: None) -> dict[str, Any]:  # noqa: ARG001 - facts li
         "memory_share": PUBLISHED_MEMORY,
         "window_s": asked.window_s,
         "cpu_bound": CPU_BOUND,
-        "flip_map": _flip_map(lab, asked.flip_map, sizes["large"]) if asked.flip_map and "large" in sizes else [],
+        **(_maps(lab, asked, sizes["large"]) if "large" in sizes else {}),
     }
 
 
-def _flip_map(lab: Lab, axes: FlipMap, sizes: dict[str, int]) -> list[dict[str, Any]]:
-    rows = Rows(grid(lab.profile).rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES)
+def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+    """The simulated maps that are asked for."""
+    rows, memory = Rows(asked.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
 
     def warming(skew: float) -> Warming:
-        return Warming(FILL, round(WARM_TPS * grid(lab.profile).warming_s(skew)))
+        return Warming(FILL, round(WARM_TPS * asked.warming_s(skew)))
 
-    return flip_map(lab, axes, rows, memory_bytes=PUBLISHED_MEMORY * sum(sizes.values()), clients=JUDGED["clients"], warming=warming)
+    found = {}
+    if asked.flip_map:
+        found["flip_map"] = flip_map(lab, asked.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
+    if asked.left_open:
+        found["left_open"] = open_map(lab, asked.left_open, rows, memory_bytes=memory, warming=warming(0.0))
+    if asked.scales:
+        found["by_scale"] = by_scale(
+            lab,
+            asked.scales,
+            rows,
+            scale=asked.scale,
+            memory_bytes=memory,
+            published=PUBLISHED_SCALES["large"],
+            clients=JUDGED["clients"],
+            warming=warming(0.0),
+        )
+    return found
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:

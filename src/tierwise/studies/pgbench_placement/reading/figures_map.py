@@ -14,6 +14,7 @@ from tierwise.report.formats import count, percent
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
+from tierwise.timings.replicates import seeds_of
 
 STUDY: Final = "pgbench_placement"
 LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys": "side by side, keys at random"}
@@ -36,7 +37,8 @@ def points(run: Run, pair: str) -> list[dict[str, Any]]:
 
 def gain_of(point: dict[str, Any], name: str) -> float:
     """Return transactions a second of `name` over those of everything on hdd: geometric mean over the seeds."""
-    value = geometric_estimate([tps / base for tps, base in zip(point["tps"][name], point["tps"]["all_hdd"], strict=True)]).value
+    rates, bases = point["tps"][name], point["tps"]["all_hdd"]
+    value = geometric_estimate({seed: one / base for seed, one, base in zip(seeds_of(point, len(bases)), rates, bases, strict=True)}).value
     assert value is not None, "a point has enough seeds"
     return value
 

@@ -11,12 +11,14 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
+from tierwise.bench.order import block_seed
 from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.simulate.scans import Reading, duration_s, lookups, parts_in_order, whole
 from tierwise.tiers.open import device_model
+from tierwise.timings.replicates import BLOCKS
 
 IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
@@ -70,7 +72,7 @@ def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_byte
 
     A real disk is left out, and a device that the table does not fit on.
     """
-    seeds = range(lab.seed, lab.seed + hunt.seeds)
+    seeds = [block_seed(lab.seed, number) for number in range(hunt.seeds)]
     tiers = []
     for name, spec in lab.pair.tiers.items():
         device = device_model(spec, stretch=1.0, seed=lab.seed)
@@ -100,6 +102,7 @@ def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_byte
                     "arm": way,
                     "hunted": way not in {OURS, IDEAL},
                     "substrate": str(Substrate.SIMULATED),
+                    BLOCKS: list(range(hunt.seeds)),
                     "seconds": seconds,
                     "bytes": sum(reading.requests * reading.request_bytes for reading in readings),
                 }

@@ -1,16 +1,21 @@
-"""The verdict on statement H11, which is a break-even of moves."""
+"""The verdict on statement H11, which is a break-even of moves, over the sizes that a job may have."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from tierwise.advisor.moving import MovePlan
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
+from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, within
-from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, holm
+from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, holm
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
+
+JOB_SIZES: Final = (1, 10, 100, 1000)
+"""Queries that a job asks, one after the other; the text says no more than *an intensive operation* (assumed)."""
 
 
 def moves(claim: Claim, on: Grounds) -> Judgement:
@@ -25,7 +30,9 @@ def moves(claim: Claim, on: Grounds) -> Judgement:
         reason = f"fewer than {MINIMUM_REPEATS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
         few = Outcome(Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason)
         return Judgement(**dict(ruled(few, manifest, STUDY)), pair=on.pair, flagged=flagged)
-    outcome, cases = outcome_of(plans, arm, claim.bounds)
+    at_one, cases = outcome_of(plans, arm, claim.bounds)
+    mapped = by_job_size(plans, claim.bounds, at_one.verdict)
+    outcome = mapped.outcome(at_one) if mapped else at_one
     decider = max(cases, key=lambda case: case.low or 0.0, default=None)
     return Judgement(
         **dict(ruled(outcome, manifest, STUDY)),
@@ -33,6 +40,7 @@ def moves(claim: Claim, on: Grounds) -> Judgement:
         flagged=flagged,
         substrate=Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
         cases=cases,
+        open_map=mapped,
         **(_decided_by(decider) if decider else {}),
     )
 
@@ -41,6 +49,25 @@ def _decided_by(decider: CaseVerdict) -> dict[str, Any]:
     """The fields of a judgement that hangs on `decider`."""
     own = {name: getattr(decider, name) for name in ("estimate", "low", "high", "pairs")}
     return {**own, "deciding_case": decider.case, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
+
+
+def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_one: Verdict) -> OpenMap | None:
+    """Return the jobs until each move that saves time has paid, over how many queries a job asks; `None` where no move has an interval.
+
+    A job of so many queries saves as many times what one of them does: each is asked from empty caches.
+    """
+    shrunk = [
+        (
+            {"move": MOVED[placement], "query": query.replace("_", " "), "queries a job": str(queries)},
+            replace(plan.estimate, value=value / queries, low=plan.low / queries, high=plan.high / queries),
+        )
+        for (placement, query), plan in plans.items()
+        for queries in JOB_SIZES
+        if (value := plan.break_even_jobs) is not None and plan.low is not None and plan.high is not None
+    ]
+    points = points_of(shrunk, bounds)
+    substrate = Substrate.of({of for plan in plans.values() for of in (plan.job_substrate, plan.move_substrate)})
+    return OpenMap(axes=("move", "query", "queries a job"), substrate=substrate, at_one=at_one, points=points) if points else None
 
 
 def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[Outcome, tuple[CaseVerdict, ...]]:
@@ -58,11 +85,9 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
 
 
 def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> CaseVerdict:
-    assert plan.low is not None, "the plan has an interval"
-    assert plan.high is not None, "the plan has an interval"
     assert bounds.lower is not None, "a number of jobs is held against the least"
     placement, query = key
-    estimate = Estimate(plan.break_even_jobs, plan.low, plan.high, plan.pairs, freedom=plan.pairs - 1)
+    estimate = plan.estimate
     return CaseVerdict(
         case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
         arm=arm,
@@ -73,6 +98,7 @@ def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> C
         pairs=plan.pairs,
         flagged=0,
         freedom=estimate.freedom,
+        runs=estimate.runs,
         p_value=estimate.p_value(bounds.lower),
         verdict=within(bounds, estimate),
     )

@@ -1,0 +1,100 @@
+"""What a text leaves open: the value of its claim at each setting that it may have meant, and what that makes of a verdict at one of them.
+
+A verdict at one setting stands where every point of the map has the same. Else the claim hangs on what the text does not state, and the
+share of the map that agrees with it is told in the verdict's place. The share lies between that of the points whose whole interval is
+inside the bounds and that of the points whose interval is not wholly outside.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from pydantic import computed_field
+
+from tierwise.analysis.claims import Bounds, Claim
+from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.rules import Outcome, Verdict, within
+from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.core.toml import Strict
+from tierwise.core.words import Substrate
+from tierwise.timings.manifest import Manifest
+from tierwise.timings.replicates import seeds_of
+
+
+class Point(Strict):
+    """The value of a claim at one setting (axis -> where on it), with its interval over blocks or seeds, held against the bounds."""
+
+    setting: dict[str, str]
+    estimate: float
+    low: float
+    high: float
+    pairs: int
+    verdict: Verdict
+
+
+class OpenMap(Strict):
+    """A claim's value at each setting that its text leaves open; `at_one` is the verdict at the one setting that decided before."""
+
+    axes: tuple[str, ...]
+    substrate: Substrate
+    at_one: Verdict
+    points: tuple[Point, ...]
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
+    @property
+    def share(self) -> tuple[float, float]:
+        """Return the share of the points that agree with the text for certain, and of those that may."""
+        least, most = self._agreeing
+        return least / len(self.points), most / len(self.points)
+
+    @property
+    def told(self) -> str:
+        """Return how many points agree, with the axes of the map."""
+        least, most = self._agreeing
+        number = str(least) if least == most else f"{least} to {most}"
+        return f"{number} of {len(self.points)} {self.substrate} settings agree ({', '.join(self.axes)})"
+
+    @property
+    def _agreeing(self) -> tuple[int, int]:
+        said = [point.verdict for point in self.points]
+        return said.count(Verdict.CONFIRMED), len(said) - said.count(Verdict.CONTRADICTED)
+
+    def against(self, bounds: Bounds) -> "OpenMap":
+        """Return the same intervals, held against `bounds`."""
+        points = [(point.setting, Estimate(point.estimate, point.low, point.high, point.pairs)) for point in self.points]
+        return self.model_copy(update={"points": points_of(points, bounds)})
+
+    def outcome(self, at_one: Outcome) -> Outcome:
+        """Return `at_one`, what one setting says; undecided where some point of the map does not say the same."""
+        if at_one.verdict not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one.verdict}:
+            return at_one
+        return Outcome(Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.told}")
+
+
+def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:
+    """Return a point for each (setting, estimate), held against `bounds`; those without an interval are left out."""
+    return tuple(
+        Point(
+            setting=dict(setting),
+            estimate=estimate.value,
+            low=estimate.low,
+            high=estimate.high,
+            pairs=estimate.repeats,
+            verdict=within(bounds, estimate),
+        )
+        for setting, estimate in found
+        if estimate.value is not None and estimate.low is not None and estimate.high is not None
+    )
+
+
+def map_of(claim: Claim, manifest: Manifest, pair: str, at_one: Verdict) -> OpenMap | None:
+    """Return the map of `claim` that the run of `manifest` simulated on `pair`; `None` where the claim or the run has none."""
+    asked, bounds = claim.left_open, claim.bounds
+    record = next((one for one in manifest.studies if asked and (one.name, one.pair) == (asked.study, pair)), None)
+    if asked is None or bounds is None or record is None:
+        return None
+    found = []
+    for entry in record.facts.get(asked.key) or ():
+        greater, than = (entry[asked.value][name] for name in (asked.greater, asked.than))
+        ratios = {seed: one / other for seed, one, other in zip(seeds_of(entry, len(than)), greater, than, strict=True)}
+        found.append(({axis: f"{entry[axis]:g}" for axis in asked.axes}, geometric_estimate(ratios)))
+    points = points_of(found, bounds)
+    return OpenMap(axes=asked.axes, substrate=Substrate.SIMULATED, at_one=at_one, points=points) if points else None

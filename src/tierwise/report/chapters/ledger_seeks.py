@@ -1,0 +1,60 @@
+"""Part of the chapter on what would change the verdicts: how much of the times of queries is in seeks that were stretched."""
+
+from typing import Final
+
+import polars as pl
+
+from tierwise.advisor.seeks import seek_bounds
+from tierwise.core.words import Substrate
+from tierwise.report.display import Sentence, Table
+from tierwise.report.formats import MINUS, count, percent, seconds
+from tierwise.report.run import Run
+from tierwise.report.words import cell_words
+
+SHOWN: Final = 0.01
+"""The least part of a query's time that is told query by query."""
+
+
+def frame(run: Run) -> pl.DataFrame:
+    """Return `seek_bounds` of the run, with `part`: what of a time goes where the seeks are as the files lie."""
+    found = seek_bounds(run.connection, run.folder)
+    return found.with_columns(part=1 - pl.col("as_they_lie_s") / pl.col("stretched_s"))
+
+
+def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
+    """Return how many of the recorded queries hang on the stretch at all, and by how much at most."""
+    if bounds.is_empty():
+        return Sentence("This run recorded no requests on emulated tiers, so that nothing tells how much of its times the stretch is.")
+    moved = bounds.filter(pl.col("part") >= SHOWN)
+    most = moved.sort("part", descending=True).rows(named=True)[:1]
+    told = "".join(f"; of {cell_words(one['cell'])} it is {percent(one['part'])}" for one in most)
+    return Sentence(
+        f"Of {count(len(bounds))} recorded queries of the published protocols {count(len(moved))} have a hundredth or more of their "
+        f"devices' time in stretched seeks{told} (**{Substrate.SIMULATED}**). {run.stamp}."
+    )
+
+
+def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
+    """Tabulate the queries whose time hangs on the stretch, with both ends."""
+    moved = bounds.filter(pl.col("part") >= SHOWN)
+    if moved.is_empty():
+        return Sentence("")
+    rows = [
+        [
+            cell_words(row["cell"]),
+            count(round(row["stretch"])),
+            seconds(row["stretched_s"]),
+            seconds(row["as_they_lie_s"]),
+            f"{MINUS}{percent(row['part'])}",
+        ]
+        for row in moved.rows(named=True)
+    ]
+    return Table(
+        ["Query", "Seeks stretched", "Stretched", "As the file lies", "Difference"],
+        rows,
+        "What the devices take of a cold query whose recorded requests are replayed with seeks stretched, as the run's tiers had them, and "
+        "as the scaled-down file lies: the two ends between which a seek of the published size is. Queries that lose less than "
+        f"{percent(SHOWN)} are left out. {run.stamp}, **{Substrate.SIMULATED}**, n = {count(len(bounds))} recorded queries, of which "
+        f"{count(len(rows))} are shown; from the run's manifest and its recorded requests.",
+        align="lrrrr",
+    )
