@@ -54,7 +54,7 @@ class Trial:
 
     @property
     def cell(self) -> dict[str, str]:
-        """Its coordinates; rows older than the word have no variant."""
+        """Return the trial's coordinates; rows older than the word have no variant."""
         named = {"index": self.index, "start": self.start, "table": self.table}
         return named if self.variant is None else {**named, "variant": self.variant}
 

@@ -82,7 +82,7 @@ def test_four_pairs_estimate_and_decide_nothing() -> None:
 
 
 def test_repeats_that_do_not_differ_decide_nothing() -> None:
-    """Their interval has no width, and would confirm or contradict whatever the bound is."""
+    """An interval of equal repeats has no width, and would confirm or contradict whatever the bound is."""
     judged = judge_series(bounded(0.03, 0.10), series([0.06] * 5))
     assert (judged.low, judged.high) == pytest.approx((0.06, 0.06))
     assert (judged.verdict, judged.p_value) == (UNDECIDED, None)

@@ -1,4 +1,4 @@
-"""Beyond the published protocol on the census study's pair: its variants, the reader's own disk, another server, the page cache."""
+"""The census study where it leaves the published protocol: its variants, the reader's own disk, another server, the page cache."""
 
 import json
 import os

@@ -17,8 +17,10 @@ VARIANT: Final = "variant"
 PUBLISHED: Final = "published"
 """The variant that a claim is judged on."""
 
+THROUGH: Final = "_through"
+"""What the name of a study's view of reads by placement ends with."""
 READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
-"""Columns of a view ``<study>_through``."""
+"""Columns of such a view."""
 
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
@@ -53,9 +55,14 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
 def reads_of(
     connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has one."""
-    views = {name for (name,) in connection.execute("select view_name from duckdb_views()").fetchall()}
-    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}_through" in views}
+    """Return case -> placement -> what the column holds, of `READS`, from the view of each study that has one (`THROUGH`)."""
+    there = relations(connection)
+    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}{THROUGH}" in there}
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names of every view and every table of `connection`."""
+    return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
@@ -83,7 +90,7 @@ def fitted_claims(record: object) -> set[str]:
 def _case_reads(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, arm: IoArm, variant: str | None) -> dict[str, dict[str, Any]]:
     columns, select = ", ".join(READS), selected(case, variant)
     rows = connection.execute(
-        f"select placement, {columns} from {case.study}_through where pair = ? and arm = ? and {_chosen(select)} order by placement",
+        f"select placement, {columns} from {case.study}{THROUGH} where pair = ? and arm = ? and {_chosen(select)} order by placement",
         [pair, arm, *select.values()],
     ).fetchall()
     return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
@@ -110,7 +117,8 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
         [pair, *select.values()],
     ).fetchall()
     return {
-        IoArm(arm): _one_series(case, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}
+        IoArm(arm): _one_series(case, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm])
+        for arm in dict.fromkeys(row[0] for row in rows)
     }
 
 

@@ -224,10 +224,11 @@ def arm_name(variant: str, arm: IoArm) -> str:
 def _arms(claim: Claim, on: Grounds, rows: Rows, rests_on: Collection[IoArm]) -> dict[str, ArmVerdict]:
     """Every other arm that the run measured, by name: the variants, and the published protocol by its second way of I/O."""
     arms = {}
-    for variant in (evidence.PUBLISHED, *evidence.variants_of(rows.connection, claim, on.pair)):
+    published = [evidence.PUBLISHED] if IoArm.DIRECT in rests_on else []  # otherwise it has no second way
+    for variant in (*published, *evidence.variants_of(rows.connection, claim, on.pair)):
         series = evidence.series_of(rows.connection, claim, on.pair, variant)
         for arm in sorted({one.arm for one in series}, reverse=True):
-            if variant != evidence.PUBLISHED or (arm is IoArm.BUFFERED and IoArm.DIRECT in rests_on):
+            if variant != evidence.PUBLISHED or arm is IoArm.BUFFERED:
                 through = _through(claim, on.pair, rows, arm, variant)
                 arms[arm_name(variant, arm)] = _found(claim, on, rows, [one for one in series if one.arm is arm], through)
     return arms

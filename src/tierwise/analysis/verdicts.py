@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
+from tierwise.analysis.evidence import THROUGH, relations
 from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
 from tierwise.analysis.rules import Verdict
@@ -81,8 +82,10 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
         yield None
         return
     with open_views(raw, run_id) as connection:
-        for study in studies.having(ROWS):  # a view is reckoned anew for each state of each claim that is judged on it, a table once
-            connection.execute(f"create temp table judged as from {study}; drop view {study}; alter table judged rename to {study}")
+        views = relations(connection)
+        for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
+            if name in views:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+                connection.execute(f"create temp table judged as from {name}; drop view {name}; alter table judged rename to {name}")
         yield Rows(connection, load_manifest(raw / run_id))
 
 
