@@ -104,7 +104,7 @@ def test_a_million_reads_of_the_disk_machine_cost_more_than_of_the_ssd_machine()
 
 
 def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
-    """At twice the memory three machines of 16 GiB are dearer than one with an SSD; one of 64 GiB need not be."""
+    """Three machines of 16 GiB are dearer, at twice the memory, than one with an SSD; one of 64 GiB need not be."""
     verdict = verdict_of("R10")
     assert (verdict.verdict, verdict.substrate, verdict.cause) == (Verdict.UNDECIDED, Substrate.PUBLISHED, Cause.SERVERS)
     assert len(verdict.cases) == 4  # two amounts of data, two ratios each
