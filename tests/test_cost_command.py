@@ -140,6 +140,8 @@ def test_the_table_shows_all_parts() -> None:
         (("--price", "ram=-1"), "--price: ram is -1.0: must be a number above zero, in USD per 32 GiB"),
         (("--life-years", "0"), "--life-years is 0.0"),
         (("--reads-per-s", "0"), "load: reads_per_s is 0.0: must be above zero"),
+        (("--latency-ms", "0.001"), "--latency-ms is 0.001: no device with a price has IOPS at that latency: "),
+        (("--latency-ms", "nan"), "--latency-ms is nan: must be above zero"),
         (("--on", "1800-01-01"), "--on is '1800-01-01': no device has a price by then: aws-gp3: the first one is of 2021"),
         (("--device", "gp3:10GiB,11000IOPS"), "11,000 IOPS is not sold: 3,000 to 5,000 IOPS (IOPS per GiB)"),
         (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
@@ -149,6 +151,17 @@ def test_what_cannot_be_is_refused(options: tuple[str, ...], told: str) -> None:
     with pytest.raises(InputError) as caught:
         run(*DAY, *options)
     assert told in str(caught.value)
+
+
+def test_iops_are_those_at_the_latency_that_is_asked_for() -> None:
+    with pytest.raises(MissingError, match="IOPS of exos-x24-24tb within 5 ms is missing: a read alone takes 11"):
+        run(*DAY, "--device", "exos-x24-24tb", "--latency-ms", "5")
+    quick, slow = (asked("--device", "exos-x24-24tb", "--latency-ms", ms) for ms in ("15", "1000"))
+    assert (quick["latency_ms"], slow["latency_ms"]) == (15, 1000)
+    assert quick["devices"][0]["iops"] < slow["devices"][0]["iops"] / 2
+    intervals_s = [found["break_evens"][0]["by_year_s"] for found in (quick, slow)]
+    assert intervals_s[0] > 2 * intervals_s[1], "the dearer a read, the rarer ones memory pays for"
+    assert "random 4 KiB reads of 15 ms at most on the average, simulated" in run(*DAY, "--device", "exos-x24-24tb", "--latency-ms", "15")
 
 
 def test_a_named_device_without_a_price_is_an_error() -> None:

@@ -1,5 +1,8 @@
 """What a year of a device takes: its share of the purchase, power, replacement, or the rent of what is provisioned."""
 
+import math
+from itertools import pairwise
+
 import pytest
 
 from prices import TODAY, book, price
@@ -123,9 +126,26 @@ def test_a_models_saturated_iops_come_to_its_data_sheets(device: str, sheet: flo
     assert device_iops(device, Substrate.PUBLISHED).value == sheet
 
 
-def test_a_disk_sustains_two_hundred_reads_a_second_and_seven_times_that_as_seven() -> None:
-    assert 150 < simulated_iops("hdd-1tb") < 300
-    assert simulated_iops("hdd-1tb-raid0") == pytest.approx(7 * simulated_iops("hdd-1tb"), rel=0.05)
+def test_seven_disks_sustain_seven_times_the_reads_of_one_with_as_many_waiting_at_each() -> None:
+    one, seven = (simulated_iops(name, latency_ms=math.inf) for name in ("hdd-1tb", "hdd-1tb-raid0"))
+    assert 150 < one < 300
+    assert seven == pytest.approx(7 * one, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["hdd-1tb", "sas-10k-raid10", "crucial-m4", "aws-gp3"])
+def test_a_rate_is_one_at_which_reads_take_no_longer_than_the_bound(name: str) -> None:
+    bounds_ms = (1, 5, 15, 30, 100, 1000)
+    rates = [simulated_iops(name, latency_ms=bound_ms) for bound_ms in bounds_ms]
+    assert all(more > less * 0.99 for less, more in pairwise(rates)), "but for where the places fall"
+    assert simulated_iops(name) == rates[bounds_ms.index(30)]
+    disk = name in {"hdd-1tb", "sas-10k-raid10"}
+    assert (rates[3] < rates[-1] / 1.5) == disk, "a disk gains by reads that wait for it, flash has what it can in a millisecond"
+
+
+def test_a_device_that_is_slower_than_the_bound_has_no_rate() -> None:
+    with pytest.raises(MissingError, match="a read alone takes 12"):
+        device_iops("hdd-1tb", latency_ms=5)
+    assert device_iops("crucial-m4", latency_ms=5).value == pytest.approx(34_000, rel=0.01)
 
 
 def test_a_data_sheets_figure_is_never_made_up_from_a_model() -> None:

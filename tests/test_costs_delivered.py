@@ -10,7 +10,8 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
-from tierwise.costs.delivered import Load, Plan, newest_server, plans, published_load, without_flash
+from tierwise.costs.delivered import Load, Plan, in_servers, newest_server, plans, published_load, without_flash
+from tierwise.costs.hardware import load_hardware
 from tierwise.costs.iops import Iops
 from tierwise.costs.sensitivity import limits, rank, ratio_over_band
 
@@ -18,6 +19,7 @@ NOW = book(
     price("hdd-3tb-7k2", 135),
     price("ssd-m4-128gb", 250),
     price("ram", 8, "GiB"),
+    price("server-microserver", 325, date="2011"),
     price("server-microserver-gen8", 450),
     price("server-microserver-gen11", 2500, date="2027"),
     price("electricity", 0.1, "kWh"),
@@ -89,9 +91,22 @@ def test_without_flash_or_disks_there_is_nothing_to_compare() -> None:
 
 
 def test_a_server_must_have_a_price_by_then() -> None:
-    assert newest_server(NOW) == "microserver-gen8"
+    assert newest_server(NOW) == load_hardware().servers["microserver-gen8"]
+    assert newest_server(replace(NOW, on=dt.date(2025, 1, 1))) == load_hardware().servers["microserver"]
     with pytest.raises(MissingError, match="a server priced by"):
-        newest_server(replace(NOW, on=dt.date(2025, 1, 1)))
+        newest_server(replace(NOW, on=dt.date(2010, 1, 1)))
+
+
+def test_what_a_server_holds_changes_the_number_of_machines_and_nothing_else() -> None:
+    memory = next(plan for plan in plans(Load(200 * GIB, 16 * GIB, 1e5, 0.2), NOW, RATES) if plan.in_ram)
+    own = newest_server(NOW)
+    assert in_servers(memory, own) == memory
+    roomy = in_servers(memory, own.able_to_hold(ram_gib=512))
+    assert (memory.machines, roomy.machines) == (14, 1), "200 / 0.9 GiB in pieces of 16"
+    assert memory.bill.a_year["server-microserver-gen8"] == pytest.approx(14 * roomy.bill.a_year["server-microserver-gen8"])
+    assert memory.bill.a_year["ram"] == roomy.bill.a_year["ram"]
+    assert own.able_to_hold(bays=12).enough(drives=25) == 3
+    assert own.enough(drives=0) == 1, "somebody asks for the data"
 
 
 @pytest.mark.parametrize("field", ["data_bytes", "ram_bytes", "reads_per_s"])

@@ -26,6 +26,8 @@ from tierwise.studies.survey_arrays.reading.money import (
     by_size,
     drives,
     holding,
+    housed,
+    over_memory,
     priced,
     time_ratios,
     todays,
@@ -70,7 +72,7 @@ def test_today_only_the_price_of_a_terabyte_is_another() -> None:
 def test_holding_more_never_favours_ssds() -> None:
     bands = list(by_size(load_book(THEN)).values())
     assert len(bands) == len(SIZES_TB)
-    for (_, less), (_, more) in pairwise(bands):
+    for less, more in pairwise(bands):
         assert less[0] <= more[0] * 1.01
         assert less[0] < less[1]
 
@@ -87,14 +89,33 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     )
     assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
     assert found.substrate is Substrate.PUBLISHED
-    assert found.arms == {}
+    assert set(found.arms) == {"a terabyte with its servers"}
+
+
+def test_h13_with_servers_is_of_all_that_they_may_hold(tmp_path: Path) -> None:
+    book = load_book(THEN)
+    found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13").arms["a terabyte with its servers"]
+    assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
+    assert "server-microserver" in found.verdict_text
+    (flash, disk), (alone, _) = housed(30, 4, book), housed(30, 60, book)
+    assert (flash.machines, disk.machines) == (18, 9), "drives of 512 GB and of 1 TB, in arrays with a parity each"
+    assert alone.machines == 2
+    assert over_memory(flash, disk, book)[1] < by_size(book)[30][1], "servers on both sides bring the costs together"
+
+
+def test_every_verdict_of_h13_says_which_of_its_prices_were_read_once(tmp_path: Path) -> None:
+    save_run(tmp_path, array_rows())
+    found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
+    assert found.arms
+    for told in (found, *found.arms.values()):
+        assert "half to twice is assumed of prices that were read once" in told.verdict_text
 
 
 def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     save_run(tmp_path, array_rows())
     found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
     delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
-    assert set(found.arms) == delivered | {"a terabyte, today's prices"}
+    assert set(found.arms) == delivered | {"a terabyte, today's prices", "a terabyte with its servers"}
     assert found.arms["an IOPS"].verdict is Verdict.CONTRADICTED
     assert found.arms["an IOPS"].substrate is Substrate.SIMULATED
     by_query = {case.case: case for case in found.arms["a query an hour"].cases}

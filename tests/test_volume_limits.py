@@ -147,7 +147,7 @@ LOAD = Load(data_bytes=10 * GIB, ram_bytes=16 * GIB, reads_per_s=2000, misses_pe
 
 def bought(name: str) -> tuple[int, int, Bill]:
     """(volumes, machines, rent) of `LOAD`."""
-    plan = plan_on(name, LOAD, BOOK, Iops(1.0, Substrate.SIMULATED), server="")
+    plan = plan_on(name, LOAD, BOOK, Iops(1.0, Substrate.SIMULATED), server=None)
     return plan.devices, plan.machines, plan.bill
 
 

@@ -285,7 +285,7 @@ TRIALS: Final = ("PROFILE=smoke", "TIERS=", "SEED=1", "TRIALS=start=NV variant=p
 DEVICES: Final = (f"RUN_ID={REFERENCE}", "PAIR=source-m", 'DEVICES={"ssd": "kingston-dc600m"}')
 VARIABLES: Final = (("PROFILE", "smoke"), ("TIERS", "local"), ("SEED", "1"), ("CENSUS", "synthetic"), ("SKY", "synthetic"))
 COST: Final = ("cost", "--device", "sata-7k2", "--on", "2026-11-01", "--price", "ram=3", "--data-gib", "10", "--ram-gib", "1",
-               "--reads-per-s", "100", "--misses-per-read", "0.5", "--life-years", "3", "--iops", "simulated",
+               "--reads-per-s", "100", "--misses-per-read", "0.5", "--life-years", "3", "--iops", "simulated", "--latency-ms", "30",
                "--currency", "USD", "--region", "US")  # fmt: skip
 PAGES: Final = ("simulate", "trace", "mine/pages.lis", "--pages", "10", "--policy", "lru")
 DRIVE: Final = ("validate", "device", "--trace", "mine/drive.trace", "--model", "mine/drive.model", "--seek", "mine/drive.seek",

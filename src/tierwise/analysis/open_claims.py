@@ -26,6 +26,7 @@ class Cause(StrEnum):
     MISSING = "this profile has no such cells"
     SOMETIMES = "seen in some blocks, not in others"
     PRICES = "the price band holds a bound"
+    SERVERS = "it hangs on what a server holds"
     INPUT = "it is an input"
     MIXED = "the substrates are mixed"
     LEFT_OPEN = "it hangs on what the text leaves open"
@@ -42,6 +43,8 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return " or ".join(filter(None, [_larger(manifest, study), "more blocks"]))
         case Cause.PRICES:
             return "prices that are known more closely"
+        case Cause.SERVERS:
+            return "the memory and the bays of a server in question"
         case Cause.MIXED:
             return "a pair of one substrate"
         case Cause.INPUT:

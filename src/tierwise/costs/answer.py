@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from math import inf
 from typing import Final
+
+from pydantic import Field
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
@@ -15,7 +18,7 @@ from tierwise.costs.book import Book
 from tierwise.costs.break_even import device_over, memory_over
 from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
-from tierwise.costs.iops import Iops, device_iops
+from tierwise.costs.iops import LATENCY_MS, Iops, device_iops
 from tierwise.costs.sensitivity import Limits, limits
 from tierwise.costs.units import DAYS_A_YEAR, MONTHS_A_YEAR
 
@@ -130,6 +133,7 @@ class Answer(Strict):
     currency: str
     region: str
     life_years: float
+    latency_ms: float | None = Field(description="how long a read may take on the average at the IOPS; none for those of data sheets")
     load: Asked
     devices: tuple[DeviceCost, ...]
     left_out: tuple[LeftOut, ...]
@@ -159,6 +163,7 @@ def answer(
     devices: Sequence[str] = (),
     substrate: Substrate = Substrate.SIMULATED,
     life_years: float | None = None,
+    latency_ms: float = LATENCY_MS,
 ) -> Answer:
     """Return the costs of `devices` (all that can be priced), of the reads of `load`, break-evens, and how far each price may move; without
     `load`, of those of the published one.
@@ -166,16 +171,17 @@ def answer(
     A device whose price is older than a device lives is shown, but serves no load: it is no offer any more.
 
     Raises:
-        InputError: an unknown device, a load or a life that cannot be, or a day on which nothing has a price.
+        InputError: an unknown device, a load or a life that cannot be, a day on which nothing has a price, or a latency that nothing keeps.
     """
     load = load or published_load().load
     life = load_hardware().assumptions.life_years.value if life_years is None else life_years
     if life <= 0:
         raise InputError("--life-years", value=life, rule="must be above zero")
-    rated, left_out = _rate(devices or device_names(), book, substrate, life, named=bool(devices))
+    if not 0 < latency_ms < inf:
+        raise InputError("--latency-ms", value=latency_ms, rule="must be above zero")
+    rated, left_out = _rate(devices or device_names(), book, substrate, life, latency_ms, named=bool(devices))
     if not rated:
-        rule = f"no device has a price by then: {left_out[0].device}: {left_out[0].why}, and so on" if left_out else "there are no devices"
-        raise InputError("--on", value=book.on.isoformat(), rule=rule, remedy="a later day")
+        raise _nothing(left_out, book, latency_ms)
     oldest = (book.on - timedelta(days=DAYS_A_YEAR * life)).isoformat()
     offered = {each.name: each.iops for each in rated if devices or each.price_date >= oldest[: len(each.price_date)]}
     ways = plans(load, book, offered, life_years=life) if offered else []
@@ -187,6 +193,7 @@ def answer(
         currency=book.currency,
         region=book.region,
         life_years=life,
+        latency_ms=latency_ms if substrate is Substrate.SIMULATED else None,
         load=_asked(load),
         devices=tuple(sorted((_device(each, book, life) for each in rated), key=lambda row: (not row.today, row.per_iops))),
         left_out=tuple(left_out),
@@ -212,19 +219,38 @@ def device_names() -> list[str]:
     return sorted(path.stem for path in (paths.data() / "devices").glob("*.toml"))
 
 
-def _rate(names: Sequence[str], book: Book, substrate: Substrate, life_years: float, *, named: bool) -> tuple[list[Rated], list[LeftOut]]:
+def _rate(
+    names: Sequence[str], book: Book, substrate: Substrate, life_years: float, latency_ms: float, *, named: bool
+) -> tuple[list[Rated], list[LeftOut]]:
     rated, left_out = [], []
     for name in names:
         try:
             bill = device_bill(name, book, life_years=life_years)
             behind = [quote for item, quote in bill.quotes(book).items() if item != ELECTRICITY]
             oldest = min(behind, key=lambda quote: quote.price.day)
-            rated.append(Rated(name, bill, device_iops(name, substrate), oldest.price.date, not oldest.stale))
+            rated.append(Rated(name, bill, device_iops(name, substrate, latency_ms=latency_ms), oldest.price.date, not oldest.stale))
         except MissingError as error:
             if named:
                 raise
             left_out.append(LeftOut(device=name, why=error.why))
     return rated, left_out
+
+
+def _nothing(left_out: Sequence[LeftOut], book: Book, latency_ms: float) -> InputError:
+    """Why no device is rated: none has a price by then, or those that have one no IOPS."""
+    if slow := [gone for gone in left_out if _priced(gone.device, book)]:
+        rule = f"no device with a price has IOPS at that latency: {slow[0].device}: {slow[0].why}, and so on"
+        return InputError("--latency-ms", value=latency_ms, rule=rule, remedy="a longer one")
+    rule = f"no device has a price by then: {left_out[0].device}: {left_out[0].why}, and so on" if left_out else "there are no devices"
+    return InputError("--on", value=book.on.isoformat(), rule=rule, remedy="a later day")
+
+
+def _priced(name: str, book: Book) -> bool:
+    try:
+        device_bill(name, book).cost(book)
+    except MissingError:
+        return False
+    return True
 
 
 def _device(each: Rated, book: Book, life_years: float) -> DeviceCost:

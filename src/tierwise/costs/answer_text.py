@@ -9,8 +9,8 @@ def as_text(found: Answer) -> str:
     """Write the tables of devices, of ways to serve the load, of break-evens and of limits, and the prices that they rest on."""
     currency = found.currency
     parts = [
-        f"Costs on {found.on} in {currency}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads) over {found.life_years:g} years, with "
-        "power; first what has a price of the last year",
+        f"Costs on {found.on} in {currency}; per GB (1e9 bytes) and per IOPS (random 4 KiB reads{_bound(found)}) over "
+        f"{found.life_years:g} years, with power; first what has a price of the last year",
         _devices(found),
         *(f"left out: {gone.device}: {gone.why}" for gone in found.left_out),
         "",
@@ -41,6 +41,10 @@ def as_text(found: Answer) -> str:
         *(f"warning: {warning}" for warning in found.warnings),
     ]
     return "\n".join(parts)
+
+
+def _bound(found: Answer) -> str:
+    return "" if found.latency_ms is None else f" of {found.latency_ms:g} ms at most on the average, simulated"
 
 
 def _devices(found: Answer) -> str:

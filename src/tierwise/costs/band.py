@@ -1,8 +1,10 @@
 """The verdict on a claim about money: over the band of the prices, which lies beyond what `analysis` may see."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from math import inf, log
-from typing import Final
+from typing import Final, Self
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.evidence import PUBLISHED
@@ -15,34 +17,71 @@ EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
 """The condition of a verdict on a band without a width."""
 CROSSES: Final = "the bound lies within the price band"
 
-Cases = Mapping[str, tuple[Substrate, tuple[float, float]]]
-"""The ratios that a claim needs, by what is compared, each with its substrate and its band."""
+Band = tuple[float, float]
 
 
-def judge_band(
-    claim: Claim, pair: str, cases: Cases, *, arm: IoArm, others: Mapping[str, Cases] | None = None, read_once: str = ""
-) -> Judgement:
-    """Judge `claim` on `pair` by `cases`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to count.
+def widest(bands: Collection[Band]) -> Band:
+    """Return the band from the least to the greatest of all `bands`."""
+    return min(low for low, _ in bands), max(high for _, high in bands)
 
-    `read_once` (`sensitivity.read_once`) is said in the verdict.
+
+@dataclass(frozen=True)
+class Compared:
+    """The ratio of two costs: its price band by what a server holds, in order, with the `unit` of that.
+
+    Where no server is counted there is one band.
     """
+
+    substrate: Substrate
+    bands: Mapping[int, Band]
+    unit: str = ""
+
+    @classmethod
+    def alone(cls, substrate: Substrate, band: Band) -> Self:
+        """Return a ratio with one band."""
+        return cls(substrate, {0: band})
+
+    @property
+    def whole(self) -> Band:
+        """Return the band over all that a server may hold."""
+        return widest(self.bands.values())
+
+    def break_even(self, bounds: Bounds) -> str:
+        """Say with what servers the band lies inside the bounds, and with what others it does not; empty where that is the same for all."""
+        runs = [(inside, [held for held, _ in run]) for inside, run in groupby(self.bands.items(), lambda one: bounds.contain(*one[1]))]
+        told = []
+        for inside, held in runs:
+            low, high = widest([self.bands[one] for one in held])
+            servers = f"{held[0]}" if len(held) == 1 else f"{held[0]} to {held[-1]}"
+            told.append(f"{low:.3g} to {high:.3g} with {servers} {self.unit}, {'inside' if inside else 'not wholly inside'} the bound")
+        return "; ".join(told) if len(runs) > 1 else ""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The ratios that a claim needs, by what is compared, and which of their prices were read only once (`sensitivity.read_once`)."""
+
+    cases: Mapping[str, Compared]
+    read_once: str = ""
+
+
+def judge_band(claim: Claim, pair: str, counted: Counted, *, arm: IoArm, others: Mapping[str, Counted] | None = None) -> Judgement:
+    """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to
+    count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes."""
     arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
-    return as_judgement(_found(claim, cases, arm, read_once), pair=pair, decided_by=arm_name(PUBLISHED, arm), deciding_arm=arm, arms=arms)
+    return as_judgement(_found(claim, counted, arm), pair=pair, decided_by=arm_name(PUBLISHED, arm), deciding_arm=arm, arms=arms)
 
 
-def _found(claim: Claim, bands: Cases, arm: IoArm, read_once: str = "") -> ArmVerdict:
-    """The verdict by the ratios in `bands`."""
+def _found(claim: Claim, counted: Counted, arm: IoArm) -> ArmVerdict:
+    """The verdict by the ratios in `counted`."""
     assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
     bounds = claim.bounds
-    cases = tuple(_case(name, arm, substrate, band, bounds) for name, (substrate, band) in bands.items())
-    if read_once:
-        cases = tuple(case.model_copy(update={"conditions": (*case.conditions, read_once)}) for case in cases)
-    outcome = _combined({case.verdict for case in cases}, read_once)
+    cases = tuple(_case(name, arm, compared, bounds, counted.read_once) for name, compared in counted.cases.items())
     decider = min(cases, key=lambda case: _room(case, bounds))
     assert decider.low is not None, "a band has two ends"
     assert decider.high is not None, "a band has two ends"
     return ArmVerdict(
-        **dict(ruled(outcome, cases=cases)),
+        **dict(ruled(_combined(cases, counted, bounds), cases=cases)),
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
@@ -51,19 +90,20 @@ def _found(claim: Claim, bands: Cases, arm: IoArm, read_once: str = "") -> ArmVe
     )
 
 
-def _case(name: str, arm: IoArm, substrate: Substrate, band: tuple[float, float], bounds: Bounds) -> CaseVerdict:
-    low, high = band
+def _case(name: str, arm: IoArm, compared: Compared, bounds: Bounds, read_once: str) -> CaseVerdict:
+    low, high = compared.whole
     inside, outside = bounds.contain(low, high), bounds.exclude(low, high)
+    turns = compared.break_even(bounds)
     return CaseVerdict(
         case=name,
         arm=arm,
-        substrate=substrate,
+        substrate=compared.substrate,
         estimate=(low * high) ** 0.5,
         low=low,
         high=high,
         pairs=0,
         flagged=0,
-        conditions=(EXACT,) if low == high else (),
+        conditions=tuple(filter(None, (EXACT if low == high else "", f"{name}: {turns}" if turns else "", read_once))),
         verdict=Verdict.CONFIRMED if inside else Verdict.CONTRADICTED if outside else Verdict.UNDECIDED,
     )
 
@@ -77,8 +117,12 @@ def _room(case: CaseVerdict, bounds: Bounds) -> float:
     return min(lower, upper)
 
 
-def _combined(verdicts: set[Verdict], read_once: str) -> Outcome:
-    told = "; ".join(filter(None, [CROSSES, read_once]))
+def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) -> Outcome:
+    verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Outcome(Verdict.CONTRADICTED)
-    return Outcome(Verdict.CONFIRMED) if verdicts == {Verdict.CONFIRMED} else Outcome(Verdict.UNDECIDED, Cause.PRICES, told)
+    if verdicts == {Verdict.CONFIRMED}:
+        return Outcome(Verdict.CONFIRMED)
+    turning = {name: turns for name, compared in counted.cases.items() if (turns := compared.break_even(bounds))}
+    told = [f"{name}: {turns}" for name, turns in turning.items()] or [CROSSES]
+    return Outcome(Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*told, counted.read_once])))

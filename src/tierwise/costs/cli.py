@@ -35,6 +35,9 @@ def cost(  # noqa: PLR0917  each is an option with a name
     misses_per_read: Annotated[float | None, typer.Option(help="reads of a device for each read of the application")] = None,
     life_years: Annotated[float | None, typer.Option(help="of what is bought")] = None,
     iops: Annotated[Rating, typer.Option(help="of the devices' models, or of their data sheets")] = Rating.SIMULATED,
+    latency_ms: Annotated[
+        float | None, typer.Option(help="that a read may take on the average at the IOPS of a device's model; 30 by default")
+    ] = None,
     currency: Annotated[str, typer.Option(help="of the answer")] = "USD",
     region: Annotated[str, typer.Option(help="whose prices come first")] = "US",
     form: FormatOption = Format.TABLE,
@@ -43,12 +46,20 @@ def cost(  # noqa: PLR0917  each is an option with a name
     from tierwise.costs.answer import answer  # noqa: PLC0415  the heavy libraries load only where they are needed
     from tierwise.costs.answer_text import as_text  # noqa: PLC0415
     from tierwise.costs.book import load_book  # noqa: PLC0415
+    from tierwise.costs.iops import LATENCY_MS  # noqa: PLC0415
 
     book = load_book((on or datetime.now()).date(), currency=currency, region=region)  # noqa: DTZ005  the reader's day
     for given in price or []:
         book = _with_given(book, given)
     load = _asked_load({"data_gib": data_gib, "ram_gib": ram_gib, "reads_per_s": reads_per_s, "misses_per_read": misses_per_read})
-    found = answer(book, load, devices=device or [], substrate=Substrate(iops.value), life_years=life_years)
+    found = answer(
+        book,
+        load,
+        devices=device or [],
+        substrate=Substrate(iops.value),
+        life_years=life_years,
+        latency_ms=LATENCY_MS if latency_ms is None else latency_ms,
+    )
     print(answered(found, form, as_text))
 
 

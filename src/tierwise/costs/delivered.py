@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil
+from operator import itemgetter
 
 from pydantic import Field
 
@@ -19,6 +20,7 @@ from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import (
     Medium,
+    Server,
     capacity_bytes,
     device_bill,
     load_hardware,
@@ -104,26 +106,26 @@ class Plan:
         return self.bill.cost(book) / (load.reads_per_s * SECONDS_A_YEAR) * 1e6
 
 
-def newest_server(book: Book) -> str:
+def newest_server(book: Book) -> Server:
     """Return the server of ``hardware.toml`` whose price is the newest on the book's day.
 
     Raises:
         MissingError: none has a price by then.
     """
-    days = {}
-    for name, server in load_hardware().servers.items():
+    days = []
+    for server in load_hardware().servers.values():
         try:
-            days[name] = book.price(server.price).day
+            days.append((book.price(server.price).day, server))
         except MissingError:
             continue
     if not days:
         raise MissingError(f"a server priced by {book.on}", why="the price book has none", remedy="a row of it in data/prices/hosts.csv")
-    return max(days, key=lambda name: days[name])
+    return max(days, key=itemgetter(0))[1]
 
 
 def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: float | None = None) -> list[Plan]:
     """Return every device of `rates` under `load`, and each disk as the mere store of data that are all in memory; the cheapest first."""
-    server = newest_server(book) if any(not rented(name) for name in rates) else ""
+    server = newest_server(book) if any(not rented(name) for name in rates) else None
     ways = [
         plan_on(name, load, book, rates[name], server=server, in_ram=in_ram, life_years=life_years)
         for name in rates
@@ -132,22 +134,32 @@ def plans(load: Load, book: Book, rates: Mapping[str, Iops], *, life_years: floa
     return sorted(ways, key=lambda plan: plan.bill.cost(book))
 
 
-def plan_on(name: str, load: Load, book: Book, rate: Iops, *, server: str, in_ram: bool = False, life_years: float | None = None) -> Plan:
-    """Buy as many pieces of the device `name` as data and misses need, and machines to hold them and the memory."""
-    hardware = load_hardware()
-    usable = hardware.assumptions.ram_usable_share.value
+def plan_on(
+    name: str, load: Load, book: Book, rate: Iops, *, server: Server | None, in_ram: bool = False, life_years: float | None = None
+) -> Plan:
+    """Buy as many pieces of the device `name` as data and misses need, and machines to hold them and the memory.
+
+    What is rented needs no `server`.
+    """
+    usable = load_hardware().assumptions.ram_usable_share.value
     ram_bytes = max(load.ram_bytes, load.data_bytes / usable) if in_ram else load.ram_bytes
     misses_per_s = 0.0 if in_ram else load.reads_per_s * load.misses_per_read
     if rented(name):
         devices, machines, bill = _volumes(name, replace(load, ram_bytes=ram_bytes), misses_per_s, book, rate)
     else:
         devices = _needed(load.data_bytes, capacity_bytes(name), misses_per_s, rate.value)
-        host = hardware.servers[server]
-        machines = max(ceil(devices * members(name)[1] / host.drive_bays.value), ceil(ram_bytes / (host.ram_most_gib.value * GIB)))
+        assert server is not None, "what is owned stands in a server"
+        machines = server.enough(drives=devices * members(name)[1], ram_bytes=ram_bytes)
         bill = device_bill(name, book, life_years=life_years) * devices
-        bill += server_bill(host, life_years=life_years) * machines + ram_bill(ram_bytes, life_years=life_years)
+        bill += server_bill(server, life_years=life_years) * machines + ram_bill(ram_bytes, life_years=life_years)
     label = f"{name}, all in memory" if in_ram else name
     return Plan(label, name, medium(name), in_ram, devices, machines, ram_bytes, bill, rate)
+
+
+def in_servers(plan: Plan, server: Server) -> Plan:
+    """Return `plan`, of what is owned, in machines that hold what `server` does, at the price of its own."""
+    machines = server.enough(drives=plan.devices * members(plan.device)[1], ram_bytes=plan.ram_bytes)
+    return replace(plan, machines=machines, bill=plan.bill + server_bill(server) * (machines - plan.machines))
 
 
 def _volumes(name: str, load: Load, misses_per_s: float, book: Book, rate: Iops) -> tuple[int, int, Bill]:

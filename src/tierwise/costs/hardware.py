@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from math import inf
+from math import ceil, inf
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -23,6 +23,8 @@ from tierwise.devices.volume import CloudSpec
 PLACE = "data/costs/hardware.toml"
 ELECTRICITY = "electricity"
 RAM = "ram"
+SWEPT = "swept"
+"""Source of what no file says, because it is varied."""
 TB = 1e12
 
 
@@ -78,6 +80,15 @@ class Server(Strict):
     power_w: Figure
     drive_bays: Figure
     ram_most_gib: Figure
+
+    def able_to_hold(self, *, ram_gib: float | None = None, bays: int | None = None) -> "Server":
+        """Return the same machine, at the same price, with other room for memory or for drives."""
+        other = {"ram_most_gib": ram_gib, "drive_bays": bays}
+        return self.model_copy(update={name: Figure(value=float(most), source=SWEPT) for name, most in other.items() if most is not None})
+
+    def enough(self, *, drives: int, ram_bytes: float = 0.0) -> int:
+        """Return how many such machines hold so many drives and so much memory."""
+        return max(1, ceil(drives / self.drive_bays.value), ceil(ram_bytes / (self.ram_most_gib.value * GIB)))
 
 
 class Hardware(Strict):

@@ -1,6 +1,7 @@
 """How many random reads, or bytes in order, a device sustains a second: of its model, or of its data sheet; never one for the other."""
 
 import random
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -17,8 +18,13 @@ from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec, load_device
 from tierwise.devices.volume import PROVISIONED, CloudSpec
 
+LATENCY_MS: Final = 30.0
+"""How long a read may take on the average at the rate that a device is credited with: assumed, two to three reads of a disk. A rate without
+such a bound is one that a disk delivers while each read waits for seconds."""
+RATED: Final = f"random 4 KiB reads of {LATENCY_MS:g} ms at most on the average"
+"""What simulated IOPS are a number of, for captions."""
 OUTSTANDING: Final = 1024
-"""Reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
+"""The most reads that are always waiting: more than any device of ``data/devices`` needs to be busy."""
 READS: Final = 3000
 READ_BYTES: Final = 4 * KIB
 """What data sheets state random reads of."""
@@ -38,14 +44,21 @@ class Iops:
     substrate: Substrate
 
 
-def device_iops(name: str, substrate: Substrate = Substrate.SIMULATED, *, size_bytes: int = READ_BYTES) -> Iops:
-    """Return how many random reads of `size_bytes` a second the device `name` delivers, saturated.
+def device_iops(
+    name: str, substrate: Substrate = Substrate.SIMULATED, *, size_bytes: int = READ_BYTES, latency_ms: float = LATENCY_MS
+) -> Iops:
+    """Return how many random reads of `size_bytes` a second the device `name` delivers: simulated, while they take `latency_ms` at most;
+    published, as its data sheet has them.
 
     Raises:
-        MissingError: `published` is asked for and no data sheet's figure of that size was read.
+        MissingError: no read takes so little, or `published` is asked for and no data sheet's figure of that size was read.
     """
     if substrate is Substrate.SIMULATED:
-        return Iops(simulated_iops(name, size_bytes), substrate)
+        reads_per_s = simulated_iops(name, size_bytes, latency_ms=latency_ms)
+        if (alone_ms := 1e3 / reads_per_s) > latency_ms:
+            what = f"IOPS of {name} within {latency_ms:g} ms"
+            raise MissingError(what, why=f"a read alone takes {alone_ms:.3g} ms there", remedy="a longer latency")
+        return Iops(reads_per_s, substrate)
     spec = load_device(name)
     stated = spec.max_read_iops if isinstance(spec, SsdSpec) else spec.max_iops if isinstance(spec, CloudSpec) else None
     if stated is None or stated.source in {ASSUMED, PROVISIONED} or stated.fitted_on or size_bytes != READ_BYTES:
@@ -55,14 +68,33 @@ def device_iops(name: str, substrate: Substrate = Substrate.SIMULATED, *, size_b
 
 
 @cache
-def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED) -> float:
-    """Simulate how many random reads a second the device serves all over its model, `OUTSTANDING` at a time: the mean of `READS` after as
-    many as wait."""
+def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED, latency_ms: float = LATENCY_MS) -> float:
+    """Simulate how many random reads a second the device serves all over its model while they take `latency_ms` at most on the average.
+
+    As many wait as this allows, one at least and no more than `OUTSTANDING`: the latency is their number over the rate.
+    """
+
+    @cache
+    def rate(outstanding: int) -> float:
+        return _sustained(name, size_bytes, seed, outstanding)
+
+    def waits_ms(outstanding: int) -> float:
+        return outstanding / rate(outstanding) * 1e3
+
+    most = 1
+    while most < OUTSTANDING and waits_ms(2 * most) <= latency_ms:
+        most *= 2
+    between = range(most + 1, min(2 * most, OUTSTANDING + 1))
+    return rate(most + bisect_right(between, latency_ms, key=waits_ms))
+
+
+def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float:
+    """Reads a second with so many waiting: the mean of `READS` after as many as wait."""
     device, places = build(load_device(name), seed=seed), random.Random(seed)
     pages = device.capacity_bytes // size_bytes
     everywhere = (places.randrange(pages) * size_bytes for _ in count())
-    ends_s = list(islice(_ends_s(device, everywhere, size_bytes, OUTSTANDING), OUTSTANDING + READS))
-    return READS / (ends_s[-1] - ends_s[OUTSTANDING - 1])
+    ends_s = list(islice(_ends_s(device, everywhere, size_bytes, outstanding), outstanding + READS))
+    return READS / (ends_s[-1] - ends_s[outstanding - 1])
 
 
 @cache

@@ -12,6 +12,7 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.words import Substrate
+from tierwise.costs.iops import RATED
 from tierwise.report.chapters.conclusion_evidence import Found, cheapest_with_flash, evidence, gather, places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, seconds
@@ -80,8 +81,9 @@ def strategies(found: Found) -> Table | Sentence:
     return Table(
         ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
         rows,
-        "Placements by time, by what a random read a second that the devices could serve costs (simulated), and by what a million jobs "
-        "cost, one after the other. Whole devices are counted, each that the placement uses. Of a workload those with enough clean jobs "
+        "Placements by time, by what an I/O a second that the devices could serve costs "
+        f"({RATED}, simulated), and by what a million jobs cost, one after the other. Whole devices are counted, each that the "
+        "placement uses. Of a workload those with enough clean jobs "
         "are ranked, where two are. "
         f"{found.run.stamp}, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
         align="llrrrrrr",

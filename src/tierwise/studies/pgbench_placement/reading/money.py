@@ -11,7 +11,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book
 from tierwise.costs.delivered import newest_server
-from tierwise.costs.hardware import device_bill, load_hardware, ram_bill, server_bill
+from tierwise.costs.hardware import device_bill, ram_bill, server_bill
 from tierwise.costs.units import SECONDS_A_YEAR
 
 THEN: Final = dt.date(2017, 9, 22)
@@ -57,7 +57,7 @@ def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large"
 def bill(placement: str, book: Book) -> Bill:
     """Return what a year of the machine takes with what `placement` needs. One server holds all drives, whatever its bays (assumed)."""
     devices = total(device_bill(name, book) for name in DEVICES[placement])
-    return devices + server_bill(load_hardware().servers[newest_server(book)]) + ram_bill(RAM_BYTES)
+    return devices + server_bill(newest_server(book)) + ram_bill(RAM_BYTES)
 
 
 def per_million_transactions(one: Served, book: Book) -> Bill:

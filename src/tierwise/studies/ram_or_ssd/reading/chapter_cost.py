@@ -2,20 +2,34 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 
+from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
-from tierwise.costs.bill import remarks
+from tierwise.costs.band import Band
+from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import Plan, WithoutFlash
-from tierwise.costs.hardware import device_bill
-from tierwise.costs.iops import device_iops, simulated_iops, simulated_rate
-from tierwise.costs.sensitivity import limits, ratio_over_band
+from tierwise.costs.hardware import RAM, device_bill
+from tierwise.costs.iops import RATED, device_iops, simulated_iops, simulated_rate
+from tierwise.costs.sensitivity import crossing, limits, ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, listed, number
 from tierwise.report.prices import answer_of, book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence
-from tierwise.studies.ram_or_ssd.reading.money import DISK, DISK_NOW, FLASH, FLASH_NOW, THEN, Case, cases, ways
+from tierwise.studies.ram_or_ssd.reading.money import (
+    DISK,
+    DISK_NOW,
+    FLASH,
+    FLASH_NOW,
+    RAM_GIB_A_SERVER,
+    THEN,
+    Case,
+    cases,
+    swept,
+    ways,
+)
 
 MB = 1e6
 
@@ -66,7 +80,7 @@ def devices(run: Run) -> Table:
         rows,
         f"Costs in {found.currency}; per GB (1e9 bytes) and per IOPS over {found.life_years:g} years with power; volumes are rented for as "
         f"long. The first {sum(row.today for row in found.devices)} devices have a price of the last year. "
-        f"Random 4 KiB reads, simulated. Left out for want of a price: {gone or 'none'}. "
+        f"IOPS: {RATED}, simulated. Left out for want of a price: {gone or 'none'}. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}",
         align="llrrrr",
     )
@@ -97,6 +111,41 @@ def same_reads(run: Run) -> Table:
     )
 
 
+def over_servers(run: Run) -> Table:
+    """Tabulate R10 by what a server may hold: where more memory is as dear as the SSD, and more disks as more memory."""
+    book, rows = load_book(THEN), []
+    for case in _beyond_memory(run):
+        over = swept(ways(case, book), book)
+        for ram_gib, band in over.memory_over_flash(book).items():
+            memory, flash = over.memory[ram_gib], over.flash[ram_gib]
+            pieces = f"{count(memory.machines)} for RAM, {count(flash.machines)} for an SSD"
+            told = [f"{case.data_to_ram:g}", "RAM over SSD", f"{ram_gib} GiB", pieces]
+            rows.append([*told, *_ratio_cells(memory.bill, flash.bill, band, book)])
+        least = over.memory[max(over.memory)]
+        for bays, band in over.disks_over_memory(book).items():
+            disks = over.disks[bays]
+            pieces = f"{count(disks.machines)} for {count(disks.devices)} disks"
+            told = [f"{case.data_to_ram:g}", "disks over RAM", f"{bays} bays", pieces]
+            rows.append([*told, *_ratio_cells(disks.bill, least.bill, band, book)])
+    return Table(
+        ["Data over RAM", "Ratio", "A server holds", "Machines", "At the prices read", "Over the band", "As dear where RAM costs"],
+        rows,
+        f"R10 by what a server may hold, all at one price (assumed: larger ones are dearer), at the prices of {THEN:%Y-%m}. The band of "
+        f"disks over RAM is also over {RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB a server, its other figures are with the "
+        f"most. The "
+        f"last "
+        f"column: USD a GiB, all else being equal; RAM was read at {number(book.quote(RAM).each * GIB)}; a dash: at no price. "
+        f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
+        align="lllllrr",
+    )
+
+
+def _ratio_cells(dearer: Bill, other: Bill, band: Band, book: Book) -> list[str]:
+    equal = crossing(other, dearer, RAM, book)
+    price = number(equal * book.quote(RAM).each * GIB) if 0 < equal < inf else DASH
+    return [number(dearer.cost(book) / other.cost(book)), interval(*band), price]
+
+
 def without_flash(run: Run) -> Sentence:
     """Return what not buying flash costs, in words."""
     case = _beyond_memory(run)[0]
@@ -114,8 +163,9 @@ def sequential() -> Sentence:
     rates = {name: (device_iops(name).value, simulated_rate(name) / MB, device_bill(name, book).cost(book)) for name in (FLASH, DISK)}
     (flash_iops, flash_rate, flash_cost), (disk_iops, disk_rate, disk_cost) = rates.values()
     return Sentence(
-        f"At random the SSD reads {number(flash_iops / disk_iops)} times as often as the disk. In order it reads {number(flash_rate)} MB/s "
-        f"against {number(disk_rate)} MB/s, {number(flash_rate / disk_rate)} times as much (simulated, all over the disk). A dollar a year "
+        f"At random the SSD reads {number(flash_iops / disk_iops)} times as often as the disk ({RATED}). In order it reads "
+        f"{number(flash_rate)} MB/s against {number(disk_rate)} MB/s, {number(flash_rate / disk_rate)} times as much (simulated, all "
+        f"over the disk). A dollar a year "
         f"buys {number(flash_iops / flash_cost)} random reads a second on the SSD and {number(disk_iops / disk_cost)} on the disk, but "
         f"{number(flash_rate / flash_cost)} against {number(disk_rate / disk_cost)} MB/s."
     )
@@ -172,8 +222,8 @@ def tiers(run: Run, pair: str) -> Table:
     return Table(
         ["Tier", "Device", "Price of", "A year", "per GB", "per IOPS", "IOPS"],
         rows,
-        f"What the tiers of the pair `{pair}` cost in {book.currency}: a year with power, and over five years per GB and per IOPS (random "
-        f"4 KiB reads, simulated). {run_note(run, Substrate.SIMULATED, len(rows), 'tiers')} {devices_note()}",
+        f"What the tiers of the pair `{pair}` cost in {book.currency}: a year with power, and over five years per GB and per IOPS "
+        f"({RATED}, simulated). {run_note(run, Substrate.SIMULATED, len(rows), 'tiers')} {devices_note()}",
         align="lllrrrr",
     )
 

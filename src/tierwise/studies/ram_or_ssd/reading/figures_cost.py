@@ -11,7 +11,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.break_even import BreakEven, device_over, memory_over, published
-from tierwise.costs.iops import device_iops
+from tierwise.costs.iops import RATED, device_iops
 from tierwise.report import theme
 from tierwise.report.display import Figure
 from tierwise.report.figures import parts
@@ -113,7 +113,7 @@ def devices(run: Run, rows: pl.DataFrame) -> Figure:
     )
     gone = listed(f"`{each.device}`" for each in answer_of(run).left_out)
     caption = (
-        "Cost of a gigabyte (1e9 bytes) and of a random 4 KiB read a second, both over five years with power; log axis. Above, filled: "
+        f"Cost of a gigabyte (1e9 bytes) and of an I/O a second ({RATED}), both over five years with power; log axis. Above, filled: "
         "devices with a price of the last year; below, hollow: with the newest price that was read of them. "
         f"Without a price, and not drawn: {gone or 'none'}. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'devices')} {devices_note()}"
@@ -205,8 +205,9 @@ def break_evens(run: Run, rows: pl.DataFrame) -> Figure:
     )
     caption = (
         "Break-even interval: a page that is read more often than once in this time belongs on the upper store; 4 KiB pages (1997: 8 KiB), "
-        f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS; as in the papers only "
-        f"purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: `data/published/break_evens.csv`, `data/prices`."
+        f"log axis. Circles: published. Diamonds: prices of {THEN.year} and {now.on.year} with simulated IOPS ({RATED}); as in the "
+        f"papers only purchases count. {run_note(run, Substrate.MIXED, len(rows), 'intervals')} Input: "
+        f"`data/published/break_evens.csv`, `data/prices`."
     )
     return Figure(chart, caption, 80, rows)
 

@@ -1,6 +1,7 @@
 """The two machines of the Zipfian reads: what their reads cost, and what as many reads would cost without flash."""
 
 import datetime as dt
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,11 +11,13 @@ import polars as pl
 from tierwise.core import studies
 from tierwise.core.units import GIB
 from tierwise.core.words import Substrate
+from tierwise.costs.band import Band, Compared, widest
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
-from tierwise.costs.delivered import Load, Plan, WithoutFlash, newest_server, plan_on
+from tierwise.costs.delivered import Load, Plan, WithoutFlash, in_servers, newest_server, plan_on
 from tierwise.costs.hardware import Medium
 from tierwise.costs.iops import Iops, simulated_iops
+from tierwise.costs.sensitivity import ratio_over_band
 
 THEN: Final = dt.date(2014, 7, 11)
 """When the article appeared."""
@@ -24,6 +27,9 @@ FLASH_NOW: Final = "kingston-dc600m"
 DISK_NOW: Final = "exos-x24-24tb"
 """Pieces of the same kinds that can be bought today."""
 RAM_BYTES: Final = 16 * GIB
+RAM_GIB_A_SERVER: Final = (16, 32, 64, 128, 256, 512)
+BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
+"""What a server may hold, at the same price: from the machines of the Zipfian reads to more than anybody sold at that price (assumed)."""
 STUDY: Final = "ram_or_ssd"
 PAIR: Final = "source-r"
 SERVED: Final = "reading/served.sql"
@@ -108,6 +114,48 @@ def ways(case: Case, book: Book, *, flash: str = FLASH, disk: str = DISK) -> Wit
         disks=plan_on(disk, missing, book, rate[disk], server=server),
         memory=plan_on(disk, missing, book, rate[disk], server=server, in_ram=True),
     )
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The three ways by what a server holds at the same price: by its GiB of memory, and more disks by its bays."""
+
+    flash: Mapping[int, Plan]
+    memory: Mapping[int, Plan]
+    disks: Mapping[int, Plan]
+
+    def memory_over_flash(self, book: Book) -> dict[int, Band]:
+        """Return the ratios of their costs over the price band."""
+        return {ram_gib: ratio_over_band(plan.bill, self.flash[ram_gib].bill, book) for ram_gib, plan in self.memory.items()}
+
+    def disks_over_memory(self, book: Book) -> dict[int, Band]:
+        """Return the ratios of their costs over the price band and over all memory of a server."""
+        return {
+            bays: widest([ratio_over_band(plan.bill, other.bill, book) for other in self.memory.values()])
+            for bays, plan in self.disks.items()
+        }
+
+
+def swept(three: WithoutFlash, book: Book) -> Swept:
+    """Return the three ways in servers of any memory and bays."""
+    host = newest_server(book)
+    larger = {ram_gib: host.able_to_hold(ram_gib=ram_gib) for ram_gib in RAM_GIB_A_SERVER}
+    return Swept(
+        flash={ram_gib: in_servers(three.flash, server) for ram_gib, server in larger.items()},
+        memory={ram_gib: in_servers(three.memory, server) for ram_gib, server in larger.items()},
+        disks={bays: in_servers(three.disks, host.able_to_hold(bays=bays)) for bays in BAYS_A_SERVER},
+    )
+
+
+def over_servers(found: Iterable[Case], book: Book) -> dict[str, Compared]:
+    """Return the cases of R10, with data beyond the memory: more memory over flash, and more disks over more memory."""
+    compared = {}
+    for case in found:
+        if case.data_to_ram > 1:
+            over, at = swept(ways(case, book), book), f"data {case.data_to_ram:g} x RAM"
+            compared[f"more RAM over an SSD, {at}"] = Compared(case.substrate, over.memory_over_flash(book), "GiB a server")
+            compared[f"more disks over more RAM, {at}"] = Compared(case.substrate, over.disks_over_memory(book), "bays a server")
+    return compared
 
 
 def machine(case: Case, book: Book, *, disk: str = DISK) -> Plan:

@@ -1,6 +1,7 @@
 """What a terabyte, an IOPS and a query an hour cost on each subsystem and placement of the survey, then and now (H13)."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 from statistics import fmean
 from typing import Final
 
@@ -8,7 +9,8 @@ from tierwise.core.words import Substrate
 from tierwise.costs.bill import remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import TB, members
-from tierwise.costs.sensitivity import ratio_over_band
+from tierwise.costs.iops import RATED
+from tierwise.costs.sensitivity import crossing, ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.figures.places import Shown, medians
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
@@ -18,21 +20,26 @@ from tierwise.report.run import Run
 from tierwise.report.words import claim_sentence, estimated, marked
 from tierwise.studies.survey_arrays.reading.figures import hunted
 from tierwise.studies.survey_arrays.reading.money import (
+    BAYS_A_SERVER,
     DISKS,
     FLASHES,
     JUDGED,
     MEMBERS,
     PLACEMENTS,
+    RAM_GIB_A_SERVER,
     SIZES_TB,
     SUBSYSTEMS,
     THEN,
     drives,
     holding,
+    housed,
+    over_memory,
     priced,
 )
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS, SURVEY
 
 CLAIM: Final = "H13"
+SSD_PRICE: Final = "ssd-source-h"
 DEVICES: Final[Mapping[str, tuple[str, ...]]] = {**SUBSYSTEMS, **PLACEMENTS}
 """What is bought, by place: a subsystem, or a placement of files on two."""
 DRIVES: Final = "Drives, power and wear are counted; controller, server and memory are not"
@@ -61,7 +68,7 @@ def money(run: Run) -> Table:
     return Table(
         ["Subsystem", "Drives", "TB", "IOPS", *(f"{what}, {on}" for what in ("A year", "A TB", "An IOPS") for on in (then, now))],
         rows,
-        f"USD a year of each subsystem, of each usable terabyte and of each random 4 KiB read a second that it serves (simulated). Prices "
+        f"USD a year of each subsystem, of each usable terabyte and of an I/O a second that it serves ({RATED}, simulated). Prices "
         f"of about {THEN.year}: the source's; of {now}: {TODAY}. {DRIVES}. The last row is what a part of the files on SSDs needs. "
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'subsystems')} {devices_note()} "
         "Computed in `studies/survey_arrays/reading/money.py`.",
@@ -86,6 +93,33 @@ def held(run: Run) -> Table:
         f"{run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} {devices_note()} "
         "Computed in `studies/survey_arrays/reading/money.py`.",
         align="llrrrrr",
+    )
+
+
+def over_servers(run: Run) -> Table:
+    """Tabulate H13 by what a server may hold: the drives with their servers."""
+    book = load_book(THEN)
+    rows = []
+    for size_tb in SIZES_TB:
+        for bays in BAYS_A_SERVER:
+            flash, disk = housed(size_tb, bays, book)
+            least, most = (
+                flash.bill(ram_gib).cost(book) / disk.bill(ram_gib).cost(book) for ram_gib in (RAM_GIB_A_SERVER[-1], RAM_GIB_A_SERVER[0])
+            )
+            equal = crossing(disk.bill(RAM_GIB_A_SERVER[0]), flash.bill(RAM_GIB_A_SERVER[0]), SSD_PRICE, book)
+            price = number(equal * book.quote(SSD_PRICE).each * TB) if 0 < equal < inf else DASH
+            machines = f"{count(flash.machines)} for SSDs, {count(disk.machines)} for disks"
+            band = interval(*over_memory(flash, disk, book))
+            rows.append([f"{size_tb}{NBSP}TB", str(bays), machines, interval(*sorted((least, most))), band, price])
+    return Table(
+        ["Database", "Bays a server", "Machines", "At the prices read", "Over the band", "As dear where a TB of SSD costs"],
+        rows,
+        f"H13 with the servers that hold the drives, all at one price (assumed: larger ones are dearer): SSDs over disks a year, with "
+        f"{RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB of memory a server. The last column: USD, with "
+        f"{RAM_GIB_A_SERVER[0]} GiB a server, all else being equal; a TB of SSD was read at {number(book.quote(SSD_PRICE).each * TB)}; "
+        f"a dash: at no price. {run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} "
+        "Computed in `studies/survey_arrays/reading/money.py`.",
+        align="lrlrrr",
     )
 
 

@@ -5,7 +5,6 @@ their power and wear are counted; neither controller nor server nor memory, whic
 """
 
 import datetime as dt
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from typing import Final
@@ -13,10 +12,13 @@ from typing import Final
 import duckdb
 
 from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.core.units import GIB
 from tierwise.core.words import IoArm, Substrate
+from tierwise.costs.band import Band, Compared, Counted, widest
 from tierwise.costs.bill import Bill, total
 from tierwise.costs.book import Book, load_book
-from tierwise.costs.hardware import TB, capacity_bytes, device_bill
+from tierwise.costs.delivered import newest_server
+from tierwise.costs.hardware import TB, Server, capacity_bytes, device_bill, ram_bill, server_bill
 from tierwise.costs.iops import simulated_iops
 from tierwise.costs.sensitivity import ratio_over_band, read_once
 
@@ -33,9 +35,13 @@ NOW: Final = {"hdd-1tb-source-h": "hdd-enterprise", "ssd-source-h": "ssd-enterpr
 """The same terabytes at the price that drives for servers have today; it is not asked whether drives so small are still sold."""
 MEMBERS: Final = {"hdd-1tb": 7, "crucial-h": 6}
 """Drive -> how many of it the survey has in a RAID5: no larger array is built of it."""
+FLASH_AND_DISK: Final = ("crucial-h", "hdd-1tb")
 LEAST_MEMBERS: Final = 3
 SIZES_TB: Final = (1, 10, 30)
 """Sizes of databases from 1 TB on, in TB: the least, and the tens of terabytes that the text calls prohibitive on SSDs (30: assumed)."""
+BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
+RAM_GIB_A_SERVER: Final = (16, 64, 256)
+"""What a server that holds the drives may have, at the same price: assumed, from the survey's 16 GB on."""
 JUDGED: Final = ("hdd", "ssd_raid5")
 """The subsystems that are judged: only these have a redundancy and room for more than 1 TB."""
 PAIRED: Final = """
@@ -43,8 +49,6 @@ select query, arm, block, substrate, 1 / gain as ratio
 from survey_arrays where pair = ? and form = 'printed' and tier = ? and not flagged and gain is not null
 order by query, block
 """
-
-Band = tuple[Substrate, tuple[float, float]]
 
 
 @dataclass(frozen=True)
@@ -96,40 +100,83 @@ def holding(member: str, size_bytes: float, book: Book, *, now: bool = False) ->
     return todays(bill) if now else bill
 
 
-def cases(_: duckdb.DuckDBPyConnection | None = None) -> Mapping[str, Band]:
-    """Return the cases of H13: holding the data on SSDs over on disks, at the source's prices."""
-    return by_size(load_book(THEN))
+def counted(book: Book, *, now: bool = False) -> Counted:
+    """Return the cases of H13: holding the data on SSDs over on disks, drives alone."""
+    return Counted(
+        {f"SSDs over disks, {size_tb} TB": Compared.alone(Substrate.PUBLISHED, band) for size_tb, band in by_size(book, now=now).items()},
+        read_once([bill for size_tb in SIZES_TB for bill in _held(size_tb, book, now=now)], book),
+    )
 
 
-def by_size(book: Book, *, now: bool = False) -> dict[str, Band]:
-    """Return the cost of holding so much on SSDs over that on disks, by size."""
-    found = {}
+def by_size(book: Book, *, now: bool = False) -> dict[int, Band]:
+    """Return the cost of holding so many TB on SSDs over that on disks, drives alone."""
+    return {size_tb: ratio_over_band(*_held(size_tb, book, now=now), book) for size_tb in SIZES_TB}
+
+
+@dataclass(frozen=True)
+class Housed:
+    """Drives that hold a database, in servers."""
+
+    drives: Bill
+    machines: int
+    server: Server
+
+    def bill(self, ram_gib: float) -> Bill:
+        """Return a year of them, each server with so much memory."""
+        return self.drives + (server_bill(self.server) + ram_bill(ram_gib * GIB)) * self.machines
+
+
+def housed(size_tb: float, bays: int, book: Book) -> tuple[Housed, Housed]:
+    """Return the SSDs and the disks that hold so many TB, in servers of so many bays."""
+    able = newest_server(book).able_to_hold(bays=bays)
+    flash, disk = (
+        Housed(bill, able.enough(drives=drives(member, size_tb * TB)), able)
+        for member, bill in zip(FLASH_AND_DISK, _held(size_tb, book), strict=True)
+    )
+    return flash, disk
+
+
+def over_memory(flash: Housed, disk: Housed, book: Book) -> Band:
+    """Return the cost of the SSDs over that of the disks, over the price band and all memory that a server may have."""
+    return widest([ratio_over_band(flash.bill(ram_gib), disk.bill(ram_gib), book) for ram_gib in RAM_GIB_A_SERVER])
+
+
+def in_servers(book: Book) -> Counted:
+    """Return the cases of H13 with the servers that hold the drives: by their bays, over all the memory that each may have."""
+    cases, bills = {}, []
     for size_tb in SIZES_TB:
-        flash, disk = (holding(member, size_tb * TB, book, now=now) for member in ("crucial-h", "hdd-1tb"))
-        found[f"SSDs over disks, {size_tb} TB"] = Substrate.PUBLISHED, ratio_over_band(flash, disk, book)
-    return found
+        pairs = {bays: housed(size_tb, bays, book) for bays in BAYS_A_SERVER}
+        bands = {bays: over_memory(*pair, book) for bays, pair in pairs.items()}
+        cases[f"SSDs over disks, {size_tb} TB"] = Compared(Substrate.PUBLISHED, bands, "bays a server")
+        bills += [side.bill(RAM_GIB_A_SERVER[0]) for pair in pairs.values() for side in pair]
+    return Counted(cases, read_once(bills, book))
 
 
-def prices_read_once() -> str:
-    """Return which of the source's prices were read once, as a condition of H13."""
-    book = load_book(THEN)
-    return read_once([device_bill(name, book) for name in MEMBERS], book)
+def _held(size_tb: float, book: Book, *, now: bool = False) -> tuple[Bill, Bill]:
+    """A year of the drives alone: SSDs, disks."""
+    flash, disk = (holding(member, size_tb * TB, book, now=now) for member in FLASH_AND_DISK)
+    return flash, disk
 
 
-def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book) -> dict[str, dict[str, Band]]:
-    """Return H13 by other measures and at other prices: arm -> case -> band; what has no rows, or too few for an interval, is left out."""
-    found = {"a terabyte, today's prices": by_size(today, now=True)}
+def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book | None) -> dict[str, Counted]:
+    """Return H13 with servers, by other measures and at the prices of the day `today`: what has no rows, or too few for an
+    interval, is left out."""
+    found = {"a terabyte with its servers": in_servers(load_book(THEN))}
+    if today is None:
+        return found
+    found["a terabyte, today's prices"] = counted(today, now=True)
     ratios = time_ratios(connection, pair) if connection is not None else {}
     for book, now, when in ((load_book(THEN), False, ""), (today, True, ", today's prices")):
         disk, flash = (priced(SUBSYSTEMS[tier], book, now=now) for tier in JUDGED)
-        money = ratio_over_band(flash.bill, disk.bill, book)
-        found[f"an IOPS{when}"] = {"SSDs over disks": (Substrate.SIMULATED, ratio_over_band(flash.per_iops, disk.per_iops, book))}
+        money, once = ratio_over_band(flash.bill, disk.bill, book), read_once([flash.bill, disk.bill], book)
+        per_iops = Compared.alone(Substrate.SIMULATED, ratio_over_band(flash.per_iops, disk.per_iops, book))
+        found[f"an IOPS{when}"] = Counted({"SSDs over disks": per_iops}, once)
         queries = {
-            f"SSDs over disks, {query}": (substrate, (money[0] * ratio.low, money[1] * ratio.high))
+            f"SSDs over disks, {query}": Compared.alone(substrate, (money[0] * ratio.low, money[1] * ratio.high))
             for query, (substrate, ratio) in ratios.items()
             if ratio.low is not None and ratio.high is not None
         }
-        found |= {f"a query an hour{when}": queries} if queries else {}
+        found |= {f"a query an hour{when}": Counted(queries, once)} if queries else {}
     return found
 
 
