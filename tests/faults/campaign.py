@@ -12,6 +12,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -166,27 +167,28 @@ class Campaign:
 
     def _wait_for(self, life: Life) -> int | None:
         while not life.ended and (at := life.arrived()) is None:
-            self._look(life)
+            self._look()
             time.sleep(0.005)
         return None if life.ended else at
 
     def _sleep(self, life: Life, seconds: float) -> None:
         until_s = time.monotonic() + seconds
         while not life.ended and time.monotonic() < until_s:
-            self._look(life)
+            self._look()
             time.sleep(min(0.02, seconds))
 
-    def _look(self, life: Life) -> None:
+    def _look(self) -> None:
         """Note the sockets that servers have now."""
         for record in self.place.folder.glob("work/runs/*/*/*/cluster/socket"):
-            self.sockets.add(record.read_text(encoding="utf-8").strip()) if record.exists() else None
+            with suppress(FileNotFoundError):
+                self.sockets.add(record.read_text(encoding="utf-8").strip())
 
     def _to_its_end(self, seen: set[int] | None = None) -> list[str]:
         """Resume the run undisturbed, and return what is wrong with it then."""
         with self.place.living() as life:
             until_s = time.monotonic() + PATIENCE_S
             while not life.ended and time.monotonic() < until_s:
-                self._look(life)
+                self._look()
                 time.sleep(0.1)
             life.processes()
         if life.report.returncode:
