@@ -21,8 +21,8 @@ from tierwise.bench.retry import begin_retry
 from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.core import data_sets, paths, quiet, studies
-from tierwise.core.errors import InputError, TierwiseError
-from tierwise.core.files import scratch_folder
+from tierwise.core.errors import GO_ON, InputError, TierwiseError, one_line, with_remedy
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.units import human_bytes
@@ -252,13 +252,14 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     Raises:
         TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
     """
+    from nbclient.exceptions import DeadKernelError  # noqa: PLC0415
     from papermill.exceptions import PapermillExecutionError  # noqa: PLC0415  takes seconds to load
     from papermill.execute import execute_notebook  # noqa: PLC0415
     from papermill.inspection import inspect_notebook  # noqa: PLC0415
     from traitlets.config import Config  # noqa: PLC0415
 
     folder = paths.raw() / run_id / "notebooks"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
     say(f"notebook {notebook.stem}")
     try:
@@ -276,8 +277,14 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     except PapermillExecutionError as error:
         failed = kept.with_name(f"failed-{notebook.name}")
         shutil.move(part, failed)
-        raise TierwiseError(f"{notebook.stem}: {error.evalue} ({error.ename}; the executed copy is {paths.short(failed)})") from None
-    part.replace(kept)
+        raise TierwiseError(
+            with_remedy(f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}")
+        ) from None
+    except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
+        raise TierwiseError(
+            f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
+        ) from None
+    put(part, kept)
     kept.with_name(f"failed-{notebook.name}").unlink(missing_ok=True)
 
 
