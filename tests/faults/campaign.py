@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from checkout import seed
 from faults.checks import at_once, differences, strays
-from faults.kinds import KINDS
+from faults.kinds import KINDS, Kind
 from faults.place import Life, Place
 from tierwise.core import paths
 from tierwise.core.files import write_whole
@@ -77,6 +77,7 @@ class Campaign:
 
     def __init__(self, folder: Path):
         self.place, self.version = Place(folder), code_version()
+        self.kind: Kind = Kind()
         self.journal = folder / "journal.jsonl"
         self.undisturbed = folder / "undisturbed"
         self.sockets: set[str] = set()
@@ -95,43 +96,44 @@ class Campaign:
 
     def begin(self) -> None:
         """Lay the checkout out, and measure once without any fault, unless that was done."""
-        marker = self.place.folder / "version"
+        marker = self.place.base / "version"
         if not marker.exists() or marker.read_text(encoding="utf-8") != self.version:
             for name in ("checkout", "undisturbed"):
-                shutil.rmtree(self.place.folder / name, ignore_errors=True)
-            self.place.folder.mkdir(parents=True, exist_ok=True)
-            self.place.folder.chmod(0o755)
+                shutil.rmtree(self.place.base / name, ignore_errors=True)
+            self.place.base.mkdir(parents=True, exist_ok=True)
+            self.place.base.chmod(0o755)
         self.place.lay_out()
         write_whole(marker, self.version)
         if not self.undisturbed.exists():
-            self.place.forget_runs()
-            begun_s = time.monotonic()
-            problems = self._to_its_end()
-            assert not problems, problems
-            took_s = time.monotonic() - begun_s
-            phases = (self.place.folder / "watch" / "phases").read_text(encoding="utf-8").splitlines()
-            times = Counter(line.split(maxsplit=2)[2] for line in phases)
-            write_whole(self.place.folder / "undisturbed.json", json.dumps({"took_s": took_s, "times": times}))
-            (self.place.folder / "raw").rename(self.undisturbed)
+            with self.place.new_run(self.kind):
+                begun_s = time.monotonic()
+                problems = self._to_its_end()
+                assert not problems, problems
+                took_s = time.monotonic() - begun_s
+                phases = (self.place.folder / "watch" / "phases").read_text(encoding="utf-8").splitlines()
+                times = Counter(line.split(maxsplit=2)[2] for line in phases)
+                write_whole(self.place.base / "undisturbed.json", json.dumps({"took_s": took_s, "times": times}))
+                (self.place.folder / "raw").rename(self.undisturbed)
 
     @property
     def known(self) -> dict[str, Any]:
         """Return how long the undisturbed run took, and how many times it came to each phase."""
-        found: dict[str, Any] = json.loads((self.place.folder / "undisturbed.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads((self.place.base / "undisturbed.json").read_text(encoding="utf-8"))
         return found
 
     def chain(self, faults: Sequence[Fault]) -> list[Tried]:
         """Strike one new run by `faults`, in their order, resume it to its end, and journal what came of it."""
         chance = random.Random(f"{seed()}-{faults[0].number}")
-        self.place.forget_runs()
+        self.kind = KINDS[faults[0].kind]
         self.sockets.clear()
         tried, seen = [], set[int]()
-        for fault in faults:
-            found = self._strike(fault, chance, seen)
-            if found is None:
-                break
-            tried.append(found)
-        problems = self._to_its_end(seen) if tried else []
+        with self.place.new_run(self.kind):
+            for fault in faults:
+                found = self._strike(fault, chance, seen)
+                if found is None:
+                    break
+                tried.append(found)
+            problems = self._to_its_end(seen) if tried else []
         for one in tried:
             one.problems += problems
         with self.journal.open("a", encoding="utf-8") as journal:
@@ -142,10 +144,9 @@ class Campaign:
 
     def _strike(self, fault: Fault, chance: random.Random, seen: set[int]) -> Tried | None:
         """One life with one fault; None where it ended before its time had come."""
-        kind = KINDS[fault.kind]
         moment = fault.phase in PHASES
         nth = chance.randint(1, max(1, self.known["times"].get(fault.phase, 1) // AT_ONCE)) if moment else 1
-        with self.place.living(fault.phase if moment else "", nth) as life:
+        with self.place.living(self.kind, fault.phase if moment else "", nth) as life:
             at = self._wait_for(life) if moment else None
             if fault.phase in LASTING:
                 self._sleep(life, chance.uniform(0.0, 0.5))
@@ -154,16 +155,26 @@ class Campaign:
             if life.ended:
                 return None
             phase = fault.phase if moment else life.phase()
-            hit, undo = kind.inject(self.place, life, at, chance)
+            hit = self._hit(life, at, chance)
             life.go_on()
             in_time = life.wait(PATIENCE_S)
             life.processes()
-            undo()
+            self.kind.undo(self.place)
             seen |= life.seen
-        problems = [*at_once(self.place, life, struck_down=kind.deadly and life.report.returncode < 0)]
+        if not hit:
+            return None
+        problems = [*at_once(self.place, life, struck_down=self.kind.deadly and life.report.returncode < 0)]
         if not in_time:
             problems.append(f"hangs: {life.said()[-600:]}")
         return Tried(fault, phase, hit, problems)
+
+    def _hit(self, life: Life, at: int | None, chance: random.Random) -> str:
+        """Strike as soon as there is something to hit, and return what was."""
+        until_s = time.monotonic() + PATIENCE_S
+        while not (hit := self.kind.inject(self.place, life, at, chance)) and not life.ended and time.monotonic() < until_s:
+            life.go_on()
+            time.sleep(0.1)
+        return hit
 
     def _wait_for(self, life: Life) -> int | None:
         while not life.ended and (at := life.arrived()) is None:
@@ -185,7 +196,7 @@ class Campaign:
 
     def _to_its_end(self, seen: set[int] | None = None) -> list[str]:
         """Resume the run undisturbed, and return what is wrong with it then."""
-        with self.place.living() as life:
+        with self.place.living(self.kind) as life:
             until_s = time.monotonic() + PATIENCE_S
             while not life.ended and time.monotonic() < until_s:
                 self._look()

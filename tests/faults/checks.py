@@ -39,7 +39,7 @@ def at_once(place: Place, life: Life, *, struck_down: bool) -> Iterator[str]:
 def strays(place: Place, seen: set[int], sockets: set[str]) -> Iterator[str]:
     """What a run that has ended left behind: processes, mounts, control groups, sockets, temporary files."""
     yield from (f"process: {words}" for words in place.processes())
-    yield from (f"mount: {line}" for line in place.mounts())
+    yield from (f"mount: {line}" for line in place.mounts() if line not in place.own_mounts)
     yield from (f"socket folder: {socket}" for socket in sockets if Path(socket).exists())
     for group in Path("/sys/fs/cgroup").glob("**/tierwise-*-*"):
         number = group.name.rpartition("-")[2]

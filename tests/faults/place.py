@@ -9,12 +9,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
 from checkout import Home
-from tierwise.core import paths
+from tierwise.core import control_groups, paths
+from tierwise.tiers.reclaim import reclaim
+
+if TYPE_CHECKING:
+    from faults.kinds import Kind
 
 PROFILE: Final = "fault"
 WATCH: Final = Path(__file__).parent / "watch"
@@ -83,13 +87,18 @@ class Life:
         return self.ended
 
 
-@dataclass(frozen=True)
 class Place(Home):
-    """Folders of one campaign, and the copy of the checkout in them."""
+    """Folders of one campaign in `base`: the copy of the checkout, and ``run``, which has all that a run writes.
 
-    @property
-    def copy(self) -> Path:
-        return self.folder / "checkout"
+    `group`: the control group that runs are started in.
+    """
+
+    group: Path | None
+
+    def __init__(self, base: Path):
+        super().__init__(base / "run")
+        self.base, self.copy = base, base / "checkout"
+        self.group = None
 
     def lay_out(self) -> None:
         """Copy the checkout as git knows it, with the profile of the campaign."""
@@ -101,25 +110,30 @@ class Place(Home):
             (part / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(paths.home() / name, part / name)
         shutil.copy(Path(__file__).with_name("fault.toml"), part / "data" / "profiles" / f"{PROFILE}.toml")
-        (self.folder / "tmp").mkdir(mode=0o755, exist_ok=True)
         part.rename(self.copy)
 
     def environment(self, **more: str) -> dict[str, str]:
         path = f"{WATCH}{os.pathsep}{self.copy / 'src'}"
         return super().environment(**{"PROFILE": PROFILE, "PYTHONPATH": path, "TIERWISE_HOME": str(self.copy), "ENGINE": "plain", **more})
 
-    def forget_runs(self) -> None:
-        """Begin anew: no rows, no report, nothing loaded."""
-        for name in ("raw", "site", "_build", "work"):
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+    @contextmanager
+    def new_run(self, kind: "Kind") -> Iterator[None]:
+        """Begin anew, with what `kind` needs: no rows, no report, nothing loaded."""
+        reclaim(self.base)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(mode=0o755)
+        with kind.around(self):
+            (self.folder / "tmp").mkdir(mode=0o755)
+            self.own_mounts = self.mounts()
+            yield
 
     @contextmanager
-    def living(self, phase: str = "", nth: int = 1, **more: str) -> Iterator[Life]:
+    def living(self, kind: "Kind", phase: str = "", nth: int = 1) -> Iterator[Life]:
         """The command under way, to be told of once it comes to `phase` for the `nth` time."""
         watch = self.folder / "watch"
         shutil.rmtree(watch, ignore_errors=True)
         watch.mkdir()
-        environment = self.environment(FAULT_WATCH=str(watch), FAULT_PHASE=phase, FAULT_NTH=str(nth), **more)
+        environment = self.environment(FAULT_WATCH=str(watch), FAULT_PHASE=phase, FAULT_NTH=str(nth), **kind.environment(self))
         with (watch / "said").open("w", encoding="utf-8") as said:
             report = psutil.Popen(
                 [sys.executable, "-m", "tierwise", *COMMAND],
@@ -129,6 +143,8 @@ class Place(Home):
                 cwd=self.copy,
                 start_new_session=True,
             )
+            if self.group:
+                control_groups.take_in(self.group, report.pid)
             life = Life(report, self.folder, watch)
             try:
                 yield life

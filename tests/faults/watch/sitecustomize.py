@@ -5,6 +5,7 @@ process by which the run comes to ``FAULT_PHASE`` for the ``FAULT_NTH`` time wri
 stands still until there is ``go``.
 """
 
+import errno
 import os
 import sys
 import threading
@@ -83,5 +84,30 @@ def stand(phase: str, what: str) -> None:
         time.sleep(0.001)
 
 
+def break_files() -> None:
+    """Have reads and writes of a daemon fail while there is a file ``eio``."""
+    broken = False
+
+    def look() -> None:
+        nonlocal broken
+        while True:
+            broken = Path(watch, "eio").exists()
+            time.sleep(0.02)
+
+    def failing(real: Any) -> Any:
+        def call(*arguments: Any) -> Any:
+            if broken:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+            return real(*arguments)
+
+        return call
+
+    for name in ("preadv", "pread", "pwrite", "fsync", "fdatasync"):
+        setattr(os, name, failing(getattr(os, name)))
+    threading.Thread(target=look, daemon=True).start()
+
+
 if watch:
     sys.addaudithook(hear)
+    if "tierwise.tiers.server" in sys.orig_argv:
+        break_files()
