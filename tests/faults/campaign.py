@@ -22,6 +22,7 @@ from faults.checks import at_once, differences, strays
 from faults.kinds import KINDS, Kind
 from faults.place import Life, Place
 from tierwise.core import paths
+from tierwise.core.errors import TierwiseError
 from tierwise.core.files import write_whole
 from tierwise.core.host import fingerprint
 from tierwise.report.site import code_version
@@ -210,7 +211,10 @@ class Campaign:
             problems.append(f"{len(runs)} runs: {[run.name for run in runs]}")
         if self.undisturbed.exists():
             (there,) = self.undisturbed.iterdir()
-            problems += differences(there, runs[0])
+            try:
+                problems += differences(there, runs[0])
+            except (TierwiseError, OSError) as error:
+                problems.append(f"rows cannot be read: {error}")
         return problems
 
     def save(self) -> None:
