@@ -15,7 +15,7 @@ import pytest
 
 from emulation import need_fuse
 from rows import make_manifest, make_rows
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock, put, scratch_folder, write_whole
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
@@ -179,3 +179,36 @@ def test_a_work_folder_without_locks_is_refused(tmp_path: Path, monkeypatch: pyt
         monkeypatch.setenv("TIERWISE_WORK", str(mount / "data"))
         with pytest.raises(InputError, match=r"knows no locks.*TIERWISE_WORK"), exclusive_workspace():
             pass
+
+
+def test_two_commands_do_not_measure_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tierwise.bench.workspace import exclusive_workspace, one_report
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    with one_report():
+        with pytest.raises(TierwiseError, match=r"another run is measuring.*Remedy: wait for it"), one_report():
+            pass
+        with exclusive_workspace():
+            pass  # its own notebooks do
+    with one_report():
+        pass
+
+
+def test_what_was_loaded_before_the_machine_was_started_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody flushes it: after a power cut it may be anything."""
+    from tierwise.bench import workspace
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    monkeypatch.setattr(workspace, "BOOT", tmp_path / "boot")
+    loaded = tmp_path / "work" / "runs" / "run" / "study"
+    found = []
+    for boot in ("one", "one", "two"):
+        (tmp_path / "boot").write_text(boot)
+        with workspace.exclusive_workspace():
+            found.append(loaded.exists())
+            loaded.mkdir(parents=True, exist_ok=True)
+    assert found == [False, True, False]

@@ -20,6 +20,7 @@ from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
+from tierwise.bench.workspace import one_report
 from tierwise.core import data_sets, paths, quiet, studies
 from tierwise.core.errors import GO_ON, InputError, TierwiseError, one_line, with_remedy
 from tierwise.core.files import make_folder, put, scratch_folder
@@ -189,13 +190,14 @@ def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping
     if planned:
         say(sentence(planned))
     asked.agree(f"measure with profile {asked.profile} now?")
-    run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
-    folder = paths.raw() / run.run_id
-    foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
-    run = update(run, status="running", finished_at=None, foreseen=foreseen)
-    run.save(folder)
-    say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-    _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
+    with one_report():
+        run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
+        folder = paths.raw() / run.run_id
+        foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
+        run = update(run, status="running", finished_at=None, foreseen=foreseen)
+        run.save(folder)
+        say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
+        _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
     return run
 
 

@@ -29,12 +29,30 @@ def exclusive_workspace() -> Iterator[Path]:
         TierwiseError: another run holds it.
     """
     workspace = open_workspace()
-    with (workspace / "lock").open("w") as lock:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while True:
-            locked = take_lock(lock.fileno())
-            if locked:
-                break
+    with _locked(workspace, "lock", PATIENCE_S):
+        for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
+            say(f"left by a killed run: {line}")
+        _discard_unflushed(workspace)
+        yield workspace
+
+
+@contextmanager
+def one_report() -> Iterator[None]:
+    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn.
+
+    Raises:
+        TierwiseError: another command measures.
+    """
+    with _locked(open_workspace(), "report", 0.0):
+        yield
+
+
+@contextmanager
+def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
+    """Hold the lock `name` of `workspace`."""
+    with (workspace / name).open("w") as held:
+        deadline_s = time.monotonic() + patience_s
+        while not (locked := take_lock(held.fileno())):
             if locked is None:
                 rule = "its file system knows no locks (flock), by which one run at a time measures there"
                 raise InputError("work folder", value=str(workspace), rule=rule, remedy="TIERWISE_WORK=folder on a local disk")
@@ -42,10 +60,7 @@ def exclusive_workspace() -> Iterator[Path]:
                 message = f"{workspace}: another run is measuring in this work folder. Remedy: wait for it, or TIERWISE_WORK=another folder"
                 raise TierwiseError(message)
             time.sleep(0.2)
-        for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
-            say(f"left by a killed run: {line}")
-        _discard_unflushed(workspace)
-        yield workspace
+        yield
 
 
 def _discard_unflushed(workspace: Path) -> None:
