@@ -75,7 +75,7 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
     named = find_run(run_id) if run_id else None
-    with announcing(), runs_in(named.parent if named else paths.raw()):
+    with kernels(), runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
         run, measured = (complete_run(named), False) if named else _measured(asked)
         folder = paths.raw() / run.run_id
@@ -114,7 +114,7 @@ def _took(run: Manifest, took_s: float) -> str:
 
 def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
     """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
-    with announcing():
+    with kernels():
         run, _ = _measured(Asked(profile="smoke", fresh=fresh, agree=agree))
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
@@ -126,14 +126,28 @@ def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
 @contextmanager
 def runs_in(folder: Path) -> Iterator[None]:
     """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
-    before = os.environ.get("TIERWISE_RAW")
-    os.environ["TIERWISE_RAW"] = str(folder)
+    with _variable("TIERWISE_RAW", str(folder)):
+        yield
+
+
+@contextmanager
+def kernels() -> Iterator[None]:
+    """Have notebook kernels report to this process's terminal, and keep what they write for themselves: a home may be full, or none."""
+    with announcing(), scratch_folder("tierwise-ipython-") as private, _variable("IPYTHONDIR", str(private)):
+        yield
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Have the variable `name` of this process and its children be `value`, while open."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ["TIERWISE_RAW"]
+        del os.environ[name]
         if before is not None:
-            os.environ["TIERWISE_RAW"] = before
+            os.environ[name] = before
 
 
 def complete_run(folder: Path) -> Manifest:
@@ -153,7 +167,7 @@ def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
         InputError: there is no such study, or no such trial.
     """
     studies.known(study)
-    with announcing():
+    with kernels():
         inputs = asked.inputs()
         with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
         chosen = {study: trials} if trials else None
