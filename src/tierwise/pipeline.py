@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
@@ -65,6 +67,8 @@ class Asked:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
+PART: Final = ".part-"
+"""How the name of a notebook begins that is being executed; the id of the process that does so follows."""
 KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
@@ -247,6 +251,7 @@ def _show(run: Manifest) -> Path:
     """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
     folder = paths.raw() / run.run_id
     executed = folder / "notebooks"
+    _forget_parts(executed)
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
     progress = Progress("chapters", len(notebooks))
     with ThreadPoolExecutor(KERNELS) as pool:
@@ -260,6 +265,14 @@ def _show(run: Manifest) -> Path:
             pool.shutdown(wait=False, cancel_futures=True)  # those that run are waited for, no other is begun
             raise
     return executed
+
+
+def _forget_parts(executed: Path) -> None:
+    """Remove what killed commands left half executed; what they measured is there, so that some of it is not executed again."""
+    for part in executed.glob(f"{PART}*.ipynb"):
+        process = part.name.removeprefix(PART).partition("-")[0]
+        if not (process.isdigit() and psutil.pid_exists(int(process))):
+            part.unlink(missing_ok=True)
 
 
 def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
@@ -276,7 +289,7 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
 
     folder = paths.raw() / run_id / "notebooks"
     make_folder(folder)
-    kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
+    kept, part = folder / notebook.name, folder / f"{PART}{os.getpid()}-{notebook.name}"
     say(f"notebook {notebook.stem}")
     try:
         with scratch_folder("tierwise-kernel-") as private:  # its key and sockets: no TCP ports of the machine

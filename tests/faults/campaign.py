@@ -193,7 +193,7 @@ class Campaign:
         """Note the sockets that servers have now."""
         for record in self.place.folder.glob("work/runs/*/*/*/cluster/socket"):
             with suppress(FileNotFoundError):
-                self.sockets.add(record.read_text(encoding="utf-8").strip())
+                self.sockets |= set(record.read_text(encoding="utf-8").split())
 
     def _to_its_end(self, seen: set[int] | None = None) -> list[str]:
         """Resume the run undisturbed, and return what is wrong with it then."""
@@ -206,7 +206,7 @@ class Campaign:
         if life.report.returncode:
             return [f"cannot be resumed: {life.said()[-1500:]}"]
         problems = [*at_once(self.place, life, struck_down=False), *strays(self.place, (seen or set()) | life.seen, self.sockets)]
-        runs = [folder for folder in (self.place.folder / "raw").iterdir() if folder.is_dir()]
+        runs = [folder for folder in (self.place.folder / "raw").iterdir() if folder.is_dir() and folder.name[0] != "."]
         if len(runs) != 1:
             problems.append(f"{len(runs)} runs: {[run.name for run in runs]}")
         if self.undisturbed.exists():

@@ -1,7 +1,7 @@
 """Errors that name the thing, its value, the rule that it breaks and the remedy."""
 
 import errno
-import re
+import os
 from typing import Final
 
 MOST: Final = 400
@@ -50,7 +50,6 @@ REMEDIES: Final = {
     errno.EMFILE: f"allow more open files (ulimit -n); {GO_ON}",
 }
 """What a reader can do about what the system refused."""
-NUMBER: Final = re.compile(r"(?:Errno |os error )(\d+)")
 
 
 def with_remedy(told: str) -> str:
@@ -58,8 +57,7 @@ def with_remedy(told: str) -> str:
     line = " ".join(told.split())
     if "Remedy: " in line:
         return line
-    found = NUMBER.search(line)
-    remedy = REMEDIES.get(int(found[1])) if found else None
+    remedy = next((remedy for number, remedy in REMEDIES.items() if os.strerror(number) in line), None)
     return f"{one_line(line)}. Remedy: {remedy or f'end what disturbed it; {GO_ON}'}"
 
 
