@@ -24,7 +24,7 @@ from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.bench.workspace import one_report
 from tierwise.core import data_sets, paths, quiet, studies
-from tierwise.core.errors import GO_ON, InputError, TierwiseError, one_line, with_remedy
+from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
@@ -324,9 +324,9 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     except PapermillExecutionError as error:
         failed = kept.with_name(f"failed-{notebook.name}")
         shutil.move(part, failed)
-        raise TierwiseError(
-            with_remedy(f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}")
-        ) from None
+        told = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
+        ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
+        raise TierwiseError(told if ours else with_remedy(told)) from None
     except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
         raise TierwiseError(
             f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
