@@ -39,8 +39,7 @@ def test_without_a_place_it_is_among_the_systems_temporary_files(tmp_path: Path,
         assert folder.parent == tmp_path
 
 
-def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "YOUNG_S", 0.0)
+def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(tmp_path: Path) -> None:
     (tmp_path / "x-file").touch()
     (tmp_path / "other").mkdir()
     command = [sys.executable, "-c", KILLED, str(tmp_path)]
@@ -56,16 +55,21 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(tmp_pa
     assert {path.name for path in tmp_path.iterdir()} == {"x-file", "other"}
 
 
-def test_one_that_was_made_just_now_may_be_locked_in_a_moment(tmp_path: Path) -> None:
-    young = tmp_path / "x-young"
+def test_one_has_its_name_once_it_is_locked_and_before_that_it_is_spared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So a killed process's folder goes at once, however young it is."""
+    young, left = tmp_path / f"{files.UNLOCKED}x-young", tmp_path / "x-left"
     young.mkdir()
+    left.mkdir()
     with scratch_folder("x-", within=tmp_path):
-        assert young.exists()
+        assert young.exists(), "its maker is about to lock it"
+        assert not left.exists()
+    monkeypatch.setattr(files, "YOUNG_S", 0.0)
+    with scratch_folder("x-", within=tmp_path):
+        assert not young.exists()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a folder of somebody else's")
-def test_somebody_elses_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "YOUNG_S", 0.0)
+def test_somebody_elses_stays(tmp_path: Path) -> None:
     theirs = tmp_path / "x-theirs"
     theirs.mkdir()
     os.chown(theirs, 65534, 65534)

@@ -2,14 +2,16 @@
 
 import importlib.util
 import json
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from faults.campaign import PHASES, Campaign, whole
 from support import shared
 from tierwise.core import paths
-from tierwise.report.chapters import validation, validation_emulator
+from tierwise.report.chapters import validation, validation_emulator, validation_faults
 from tierwise.studies.read_latency.reading import chapter_drive
 
 
@@ -66,3 +68,34 @@ def test_seeks_grow_with_the_span_of_the_file() -> None:
     assert spans == sorted(spans)
     assert len(validation_emulator.scale().rows) == len(spans) == 3
     assert {row[0] for row in validation_emulator.limits().rows} >= {"plain directory", "empty server in C"}
+
+
+def test_the_faults_of_a_campaign_are_counted_by_kind_and_phase_and_losses_stand_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tried = [("SIGKILL", "merging", True), ("SIGKILL", "merging", False), ("power cut", "renaming", True)]
+    lines = [
+        {"version": "v", "kind": kind, "phase": phase, "number": number, "met": phase, "hit": "runner", "survived": survived}
+        for number, (kind, phase, survived) in enumerate(tried)
+    ]
+    campaign = Campaign(tmp_path / "campaign")
+    campaign.version = "v"
+    campaign.journal.parent.mkdir()
+    campaign.journal.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    campaign.save()
+    assert validation_faults.outcomes().rows == [
+        ["SIGKILL", "merging", "2", "1", "**1**"],
+        ["power cut", "renaming", "1", "1", "0"],
+    ]
+    assert validation_faults.conditions().text == f"3 of {len(whole())} faults were tried, by the code of `v`."
+    assert len(campaign.left()) == len(whole()) - 3
+
+
+def test_a_campaign_has_as_many_faults_as_it_must() -> None:
+    faults = Counter((fault.kind, fault.phase) for fault in whole())
+    kinds = Counter(fault.kind for fault in whole())
+    assert kinds.pop("SIGKILL") == 60
+    assert all(faults["SIGKILL", phase] >= 6 for phase in PHASES)
+    assert set(kinds.values()) == {8}
+    assert len(kinds) == 9

@@ -17,7 +17,7 @@ from tierwise.advisor.cli import RunOption, advise, move_plan
 from tierwise.core import completion, data_sets, paths, studies
 from tierwise.core.answers import Format, FormatOption
 from tierwise.core.asking import YesOption, asking
-from tierwise.core.errors import InputError, TierwiseError, one_line
+from tierwise.core.errors import InputError, TierwiseError, one_line, with_remedy
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
 from tierwise.report.site import PDFS
@@ -345,3 +345,8 @@ def main() -> None:
             raise
         print(f"tierwise: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)
+    except (OSError, MemoryError) as error:  # the machine's: a disk that is full, read-only or broken, a mount that is gone
+        if os.environ.get("TIERWISE_DEBUG"):
+            raise
+        print(f"tierwise: {with_remedy(str(error) or 'out of memory')}", file=sys.stderr)
+        sys.exit(1)

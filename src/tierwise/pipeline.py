@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
@@ -20,9 +22,10 @@ from tierwise.bench.method import data_sets_in
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
+from tierwise.bench.workspace import one_report
 from tierwise.core import data_sets, paths, quiet, studies
-from tierwise.core.errors import InputError, TierwiseError
-from tierwise.core.files import scratch_folder
+from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
 from tierwise.core.spent import Part, spending, take_spent
@@ -65,6 +68,8 @@ class Asked:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
+PART: Final = ".part-"
+"""How the name of a notebook begins that is being executed; the id of the process that does so follows."""
 ACQUIRING: Final = "acquire-"
 """How the name of a notebook begins that acquires a data set."""
 
@@ -78,7 +83,7 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
     named = find_run(run_id) if run_id else None
-    with announcing(), runs_in(named.parent if named else paths.raw()):
+    with kernels(), runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
         run, measured = (complete_run(named), False) if named else _measured(asked)
         folder = paths.raw() / run.run_id
@@ -131,7 +136,7 @@ def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
 
 def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
     """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
-    with announcing():
+    with kernels():
         run, _ = _measured(Asked(profile="smoke", fresh=fresh, agree=agree))
         if "-dirty" in run.code_version:
             say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
@@ -143,14 +148,28 @@ def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
 @contextmanager
 def runs_in(folder: Path) -> Iterator[None]:
     """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
-    before = os.environ.get("TIERWISE_RAW")
-    os.environ["TIERWISE_RAW"] = str(folder)
+    with _variable("TIERWISE_RAW", str(folder)):
+        yield
+
+
+@contextmanager
+def kernels() -> Iterator[None]:
+    """Have notebook kernels report to this process's terminal, and keep what they write for themselves: a home may be full, or none."""
+    with announcing(), scratch_folder("tierwise-ipython-") as private, _variable("IPYTHONDIR", str(private)):
+        yield
+
+
+@contextmanager
+def _variable(name: str, value: str) -> Iterator[None]:
+    """Have the variable `name` of this process and its children be `value`, while open."""
+    before = os.environ.get(name)
+    os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ["TIERWISE_RAW"]
+        del os.environ[name]
         if before is not None:
-            os.environ["TIERWISE_RAW"] = before
+            os.environ[name] = before
 
 
 def complete_run(folder: Path) -> Manifest:
@@ -170,7 +189,7 @@ def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
         InputError: there is no such study, or no such trial.
     """
     studies.known(study)
-    with announcing():
+    with kernels():
         inputs = asked.inputs()
         with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
         chosen = {study: trials} if trials else None
@@ -207,13 +226,14 @@ def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping
     if planned:
         say(sentence(planned))
     asked.agree(f"measure with profile {asked.profile} now?")
-    run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
-    folder = paths.raw() / run.run_id
-    foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
-    run = update(run, status="running", finished_at=None, foreseen=foreseen)
-    run.save(folder)
-    say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-    _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
+    with one_report():
+        run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
+        folder = paths.raw() / run.run_id
+        foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
+        run = update(run, status="running", finished_at=None, foreseen=foreseen)
+        run.save(folder)
+        say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
+        _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
     return run
 
 
@@ -249,6 +269,7 @@ def _show(run: Manifest) -> Path:
     """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
     folder = paths.raw() / run.run_id
     executed = folder / "notebooks"
+    _forget_parts(executed)
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
     progress = Progress("chapters", len(notebooks))
     with ThreadPoolExecutor(KERNELS) as pool:
@@ -264,20 +285,29 @@ def _show(run: Manifest) -> Path:
     return executed
 
 
+def _forget_parts(executed: Path) -> None:
+    """Remove what killed commands left half executed; what they measured is there, so that some of it is not executed again."""
+    for part in executed.glob(f"{PART}*.ipynb"):
+        process = part.name.removeprefix(PART).partition("-")[0]
+        if not (process.isdigit() and psutil.pid_exists(int(process))):
+            part.unlink(missing_ok=True)
+
+
 def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     """Run `notebook` with those of `parameters` that it has; the executed copy is kept with the run, whole or marked as failed.
 
     Raises:
         TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
     """
+    from nbclient.exceptions import DeadKernelError  # noqa: PLC0415
     from papermill.exceptions import PapermillExecutionError  # noqa: PLC0415  takes seconds to load
     from papermill.execute import execute_notebook  # noqa: PLC0415
     from papermill.inspection import inspect_notebook  # noqa: PLC0415
     from traitlets.config import Config  # noqa: PLC0415
 
     folder = paths.raw() / run_id / "notebooks"
-    folder.mkdir(parents=True, exist_ok=True)
-    kept, part = folder / notebook.name, folder / f".part-{notebook.name}"
+    make_folder(folder)
+    kept, part = folder / notebook.name, folder / f"{PART}{os.getpid()}-{notebook.name}"
     say(f"notebook {notebook.stem}")
     try:
         with scratch_folder("tierwise-kernel-") as private:  # its key and sockets: no TCP ports of the machine
@@ -294,8 +324,14 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
     except PapermillExecutionError as error:
         failed = kept.with_name(f"failed-{notebook.name}")
         shutil.move(part, failed)
-        raise TierwiseError(f"{notebook.stem}: {error.evalue} ({error.ename}; the executed copy is {paths.short(failed)})") from None
-    part.replace(kept)
+        told = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
+        ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
+        raise TierwiseError(told if ours else with_remedy(told)) from None
+    except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
+        raise TierwiseError(
+            f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
+        ) from None
+    put(part, kept)
     kept.with_name(f"failed-{notebook.name}").unlink(missing_ok=True)
 
 

@@ -13,6 +13,7 @@ from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.inputs import Inputs, code_version, packages
 from tierwise.bench.rooms import load_study, pairs_of
 from tierwise.core import host, paths
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.progress import say
 from tierwise.timings.manifest import DatasetRecord, Fingerprint, Manifest, StudyRecord, load_manifest
 from tierwise.timings.parts import merge_parts
@@ -96,7 +97,10 @@ def begin_run(inputs: Inputs, *, fresh: bool, chosen: Mapping[str, str] | None =
         started_at=now,
     )
     manifest = _with_taken(manifest, older)
-    manifest.save(paths.raw() / run_id)
+    make_folder(paths.raw())
+    with scratch_folder(".begun-", within=paths.raw()) as begun:  # a run's folder has its manifest from the first moment on
+        manifest.save(begun / run_id)
+        put(begun / run_id, paths.raw() / run_id)
     for line in told(outlook):
         say(line)
     return manifest

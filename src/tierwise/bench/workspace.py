@@ -1,18 +1,22 @@
 """The work folder while a run measures: one run at a time, and nothing left of those before it."""
 
-import fcntl
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from tierwise.core.errors import TierwiseError
+from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.files import lock as take_lock
+from tierwise.core.files import write_whole
 from tierwise.core.progress import say
 from tierwise.postgres import processes as servers
 from tierwise.postgres.workspace import open_workspace
 from tierwise.tiers import reclaim as mounts
 
+BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
+"""Linux's name for the time since the machine was started."""
 PATIENCE_S = 10.0
 """A killed run's notebook kernel notices within seconds that nobody waits for it any more."""
 
@@ -25,22 +29,46 @@ def exclusive_workspace() -> Iterator[Path]:
         TierwiseError: another run holds it.
     """
     workspace = open_workspace()
-    with (workspace / "lock").open("w") as lock:
-        deadline_s = time.monotonic() + PATIENCE_S
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline_s:
-                    message = (
-                        f"{workspace}: another run is measuring in this work folder. Remedy: wait for it, or TIERWISE_WORK=another folder"
-                    )
-                    raise TierwiseError(message) from None
-                time.sleep(0.2)
+    with _locked(workspace, "lock", PATIENCE_S):
         for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
             say(f"left by a killed run: {line}")
+        _discard_unflushed(workspace)
         yield workspace
+
+
+@contextmanager
+def one_report() -> Iterator[None]:
+    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn.
+
+    Raises:
+        TierwiseError: another command measures.
+    """
+    with _locked(open_workspace(), "report", 0.0):
+        yield
+
+
+@contextmanager
+def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
+    """Hold the lock `name` of `workspace`."""
+    with (workspace / name).open("w") as held:
+        deadline_s = time.monotonic() + patience_s
+        while not (locked := take_lock(held.fileno())):
+            if locked is None:
+                rule = "its file system knows no locks (flock), by which one run at a time measures there"
+                raise InputError("work folder", value=str(workspace), rule=rule, remedy="TIERWISE_WORK=folder on a local disk")
+            if time.monotonic() > deadline_s:
+                message = f"{workspace}: another run is measuring in this work folder. Remedy: wait for it, or TIERWISE_WORK=another folder"
+                raise TierwiseError(message)
+            time.sleep(0.2)
+        yield
+
+
+def _discard_unflushed(workspace: Path) -> None:
+    """Remove what was loaded before the machine was last started: nobody flushed it, and after a power cut it may be anything."""
+    kept, now = workspace / "boot", BOOT.read_text(encoding="ascii").strip() if BOOT.exists() else ""
+    if kept.exists() and kept.read_text(encoding="ascii") != now:
+        discard_runs(workspace)
+    write_whole(kept, now)
 
 
 def run_folder(workspace: Path, run_id: str) -> Path:

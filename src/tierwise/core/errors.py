@@ -1,5 +1,7 @@
 """Errors that name the thing, its value, the rule that it breaks and the remedy."""
 
+import errno
+import os
 from typing import Final
 
 MOST: Final = 400
@@ -33,6 +35,30 @@ class MissingError(TierwiseError):
 
 class EvidenceError(TierwiseError):
     """A label that the evidence does not carry: a cold run that was not cold, a plan that is another plan."""
+
+
+GO_ON: Final = "make report goes on where it stopped"
+REMEDIES: Final = {
+    errno.ENOSPC: f"make room on that disk; {GO_ON}",
+    errno.EDQUOT: f"make room within the quota; {GO_ON}",
+    errno.EROFS: f"mount that file system so that it can be written to, or name another folder (TIERWISE_WORK, TIERWISE_RAW); {GO_ON}",
+    errno.EIO: f"the disk or its mount failed: look into the kernel's log (dmesg), or name another folder (TIERWISE_WORK); {GO_ON}",
+    errno.ENOTCONN: f"a mount was taken away; {GO_ON}",
+    errno.EACCES: "run as the user whom that belongs to, or name another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
+    errno.EPERM: "run as the user whom that belongs to, or name another folder (TIERWISE_WORK, TIERWISE_RAW, TIERWISE_SITE)",
+    errno.ENOMEM: f"end other programs, or give this one more memory; {GO_ON}",
+    errno.EMFILE: f"allow more open files (ulimit -n); {GO_ON}",
+}
+"""What a reader can do about what the system refused."""
+
+
+def with_remedy(told: str) -> str:
+    """Return `told`, what a library or the system said of a failure, on one line with a remedy, unless it names one."""
+    line = " ".join(told.split())
+    if "Remedy: " in line:
+        return line
+    remedy = next((remedy for number, remedy in REMEDIES.items() if os.strerror(number) in line), None)
+    return f"{one_line(line)}. Remedy: {remedy or f'end what disturbed it; {GO_ON}'}"
 
 
 def one_line(text: str) -> str:

@@ -1,6 +1,19 @@
-"""Files that are whole or absent, and folders for what nobody keeps."""
+"""Files that are whole or absent, and folders for what nobody keeps.
 
+What is kept is written in one order, so that neither a kill nor a power cut leaves half of it, or a claim of what is not there:
+
+1. content first: a file, or a folder that takes its place as a whole, is written beside it and flushed to disk (`fsync`), then renamed;
+2. then the name: the folder that holds it is flushed, and where folders were made for it, each that holds a new one;
+3. last what speaks of it: a manifest names what was measured once its rows are on disk, a key says that a chapter or a site was made
+   once that is on disk, and the parts of a run go once the file that they were merged into is there.
+
+A removed file may come back by a power cut: whoever reads parts counts each row once. Work files (servers, tiers, scratch folders) are
+not flushed: what was loaded before the machine was last started is loaded again (`tierwise.bench.workspace`).
+"""
+
+import errno
 import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -10,30 +23,31 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 YOUNG_S: Final = 10.0
-"""A scratch folder without a lock may be one whose maker is about to lock it."""
+"""A folder of the name that scratch folders have at first may be one whose maker is about to lock it."""
+UNLOCKED: Final = ".new-"
+"""How the name of a scratch folder begins until it is locked."""
+NO_LOCKS: Final = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
+"""How a file system refuses that knows no locks."""
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a sibling ``*.part`` path; on success it is flushed to disk and takes `path`'s place, on error it goes.
 
-    A reader of `path` sees the old file or the new one, never half of one, even after a power cut.
+    A reader of `path` sees the old file or the new one, never half of one, even after a power cut. What a killed process left of the same
+    file goes too.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
+    _forget_parts(path)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
     part.touch(exist_ok=False)  # new: a link of that name, which somebody planted, is not written through
     try:
         yield part
-        with part.open("rb") as handle:
-            os.fsync(handle.fileno())
-        part.replace(path)
-        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        put(part, path)
     finally:
         part.unlink(missing_ok=True)
 
@@ -44,34 +58,98 @@ def write_whole(path: Path, text: str) -> None:
         part.write_text(text, encoding="utf-8")
 
 
+def put(made: Path, path: Path) -> None:
+    """Have the file or folder `made` take the place of `path`, on the same file system, once all of it is flushed to disk.
+
+    A folder takes no place but an empty one's or none.
+    """
+    flush_all(made)
+    made.replace(path)
+    _flush(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make `folder` with those above it that are missing, each flushed to disk with the one that holds it."""
+    missing = [one for one in (folder, *folder.parents) if not one.is_dir()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        _flush(one.parent)
+
+
+def flush_all(made: Path) -> None:
+    """Flush a file, or a folder with everything in it, to disk."""
+    if made.is_symlink():
+        return
+    for one in made.iterdir() if made.is_dir() else ():
+        flush_all(one)
+    _flush(made)
+
+
+def lock(handle: int) -> bool | None:
+    """Take the lock (`flock`) of the open file or folder `handle`; False: another has it, None: its file system knows no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno in NO_LOCKS:
+            return None
+        raise
+    return True
+
+
 @contextmanager
 def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]:
     """Make a private folder, which is gone at the end; below `within`, else among the system's temporary files, where a socket's path is
     short enough.
 
-    While it is used it is locked (`flock`, which keeps systemd-tmpfiles away too). What a killed process of the same user left
-    there with that prefix goes first.
+    While it is used it is locked (which keeps systemd-tmpfiles away too), and it has its name from when it is locked on. What a killed
+    process of the same user left there with that prefix goes first, unless the file system knows no locks.
     """
     parent = within or Path(tempfile.gettempdir())
     for left in parent.glob(f"{prefix}*/"):
-        with suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile, or a link
-            of = left.lstat()
-            if of.st_uid == os.geteuid() and time.time() - of.st_ctime > YOUNG_S:
-                with _locking(left) as free:
-                    if free:
-                        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as name, _locking(Path(name)):
-        yield Path(name)
+        _remove_unused(left, older_s=0.0)
+    for left in parent.glob(f"{UNLOCKED}{prefix}*/"):
+        _remove_unused(left, older_s=YOUNG_S)
+    made = Path(tempfile.mkdtemp(prefix=f"{UNLOCKED}{prefix}", dir=parent))
+    try:
+        with _locking(made):
+            made = made.rename(made.with_name(made.name.removeprefix(UNLOCKED)))
+            yield made
+    finally:
+        shutil.rmtree(made)
+
+
+def _remove_unused(left: Path, *, older_s: float) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):  # gone meanwhile, or a link
+        of = left.lstat()
+        if of.st_uid == os.geteuid() and time.time() - of.st_ctime >= older_s:
+            with _locking(left) as free:
+                if free:
+                    shutil.rmtree(left, ignore_errors=True)
+
+
+def _forget_parts(path: Path) -> None:
+    """Remove what processes that live no more wrote of `path`."""
+    for part in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        process = part.name.removesuffix(".part").rpartition(".")[2]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            part.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager
-def _locking(folder: Path) -> Iterator[bool]:
-    """Hold the lock of `folder`; whether it was free."""
+def _locking(folder: Path) -> Iterator[bool | None]:
+    """Hold the lock of `folder`; what `lock` says of it."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield True
-    except BlockingIOError:
-        yield False
+        yield lock(handle)
     finally:
         os.close(handle)

@@ -1,6 +1,5 @@
 """The marked folder that everything bulky lives in, and the account that the server runs as."""
 
-import getpass
 import hashlib
 import os
 import pwd
@@ -66,7 +65,14 @@ class Account:
 def server_account() -> Account:
     """Return the account that servers run as: started as root `postgres`, or `nobody` without that; otherwise one's own."""
     if os.geteuid() != 0:
-        return Account(getpass.getuser(), os.geteuid(), os.getegid())
+        try:
+            return Account(pwd.getpwuid(os.geteuid()).pw_name, os.geteuid(), os.getegid())
+        except KeyError:
+            raise MissingError(
+                f"an account with the id {os.geteuid()}",
+                why="PostgreSQL starts only for users that the system knows by name",
+                remedy="run as one of /etc/passwd, or as root",
+            ) from None
     for name in ("postgres", "nobody"):
         try:
             entry = pwd.getpwnam(name)

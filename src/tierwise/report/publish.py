@@ -9,7 +9,7 @@ from typing import Final
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
-from tierwise.core.files import scratch_folder
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import site, versions
 from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
@@ -72,7 +72,7 @@ def publish(target: Path, version: str = LATEST) -> Published:
         raise InputError("TO", value=str(target), rule="must be a new or an empty folder", remedy="name another one")
     samples = _checked(run).samples
     dirty = "-dirty" in facts.version
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     with scratch_folder(".tierwise-publish-", within=target.parent) as scratch:
         made = scratch / "made"
         shutil.copytree(paths.site() / facts.version, made, symlinks=True)
@@ -91,9 +91,7 @@ def publish(target: Path, version: str = LATEST) -> Published:
         files = _files(made)
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(made)}\n" for path in files)
         (made / SUMS).write_text(sums, encoding="utf-8")
-        if target.exists():
-            target.rmdir()
-        made.replace(target)
+        put(made, target)
     return Published(target, facts, dirty, len(files) + 1)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.files import scratch_folder
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.report import notebooks, quarto, site, versions
 from tierwise.report.changes import as_chapter, compare
 from tierwise.report.cite import stamp_of
@@ -75,10 +75,10 @@ def _beside() -> Path:
 
 def _put(built: Path, version: str, old: Path) -> Path:
     place = paths.site() / version
-    place.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(place.parent)
     built.chmod(0o755)
     if place.exists():
         place.replace(old)
-    built.replace(place)
+    put(built, place)
     versions.put_last(version)
     return place

@@ -2,13 +2,12 @@
 
 import html
 import json
-import os
 from typing import Final
 
 from tierwise.analysis.runs import REFERENCE, find_run
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.files import write_whole
+from tierwise.core.files import replacing, write_whole
 from tierwise.report import site
 from tierwise.report.changes import Changes, compare
 from tierwise.report.facts import Facts, load_facts
@@ -57,10 +56,8 @@ def put_last(version: str) -> None:
     """Let `version`, whose folder is in place, be ``latest``, and list it."""
     order = names()
     write_whole(paths.site() / ORDER, json.dumps([*order, *([] if version in order else [version])], indent=1) + "\n")
-    fresh = paths.site() / f".{LATEST}.{os.getpid()}"
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(version)
-    fresh.replace(paths.site() / LATEST)
+    with replacing(paths.site() / LATEST) as part:
+        part.symlink_to(version)
     write_whole(paths.site() / "index.html", PAGE.format(items="\n".join(_item(name) for name in reversed(names()))))
 
 

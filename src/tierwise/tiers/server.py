@@ -11,6 +11,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
@@ -65,6 +66,7 @@ class Server:
             "ping": os.getpid,
             "mount": self._mount,
             "drop": self._drop,
+            "cut": lambda *, tier, target: self._volumes[tier].cut(target=target),
             "clock": self._set_clock,
             "time": self._time,
             "sleep": self._sleep,
@@ -214,7 +216,9 @@ class Server:
 
     # What the control channel asks
 
-    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool) -> None:
+    def _mount(
+        self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool, unkind: Sequence[str] = ()
+    ) -> None:
         volume = Volume(
             device,
             Path(backing),
@@ -224,6 +228,7 @@ class Server:
             cache=cache,
             workers=self._workers,
             clock=self._clock,
+            unkind=tuple(unkind),
         )
         self._volumes[tier] = self._ready[volume.descriptor] = volume
         self._epoll.register(volume.descriptor, EPOLLIN)

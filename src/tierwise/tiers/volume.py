@@ -14,10 +14,11 @@ from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.clock import AnyClock
 from tierwise.tiers.extents import Extents
 from tierwise.tiers.filesystem import Filesystem
-from tierwise.tiers.fuse_abi import Fopen, Init, Opcode
+from tierwise.tiers.fuse_abi import Fopen, Opcode
 from tierwise.tiers.mounting import mount
 from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
+from tierwise.tiers.unkind import POWER_CUT, Flushed, capabilities
 
 READ_AHEAD_BYTES: Final = 128 * KIB
 """The kernel's read-ahead where its page cache is used: Linux's default."""
@@ -31,7 +32,10 @@ class Unmounted(Exception):  # noqa: N818 - an event, not an error
 
 
 class Volume:
-    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages of it."""
+    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages.
+
+    `unkind`: in which of `unkind.WAYS` it is no ordinary file system.
+    """
 
     def __init__(
         self,
@@ -44,6 +48,7 @@ class Volume:
         cache: bool,
         workers: Workers,
         clock: AnyClock,
+        unkind: tuple[str, ...] = (),
     ):
         model = build(load_device(device), seed=seed, stretch=stretch)
         self.mountpoint, self.cached = mountpoint, cache
@@ -54,11 +59,17 @@ class Volume:
         self.transfers = Transfers(model, self._nodes, self._reply, workers, clock)
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
         self._message = [self._buffer[_START:]]
+        self._offers = capabilities(unkind)
         self._transfer = {
             Opcode.READ: self.transfers.read,
             Opcode.WRITE: self.transfers.write,
             Opcode.FSYNC: self.transfers.flush,
         }
+        self._flushed = None
+        if POWER_CUT in unkind:
+            self._flushed = Flushed(self._nodes, backing, backing.with_name(f"{backing.name}.flushed"))
+            self._transfer[Opcode.FSYNC] = self._flush
+            self._operations[Opcode.FSYNCDIR] = self._flushed.flush_folder
         self.descriptor = mount(mountpoint)
         self._clock = clock
 
@@ -71,7 +82,15 @@ class Volume:
         """Give up what it holds; it is unmounted."""
         os.close(self.descriptor)
         self._extents.close()
+        if self._flushed:
+            self._flushed.close()
         self._nodes.close()
+
+    def cut(self, *, target: str) -> None:
+        """Make the new folder `target` as the backing directory would be found after a power cut; of a mount that is so unkind."""
+        if self._flushed is None:
+            raise ValueError(f"{self.mountpoint} was not mounted for a power cut")
+        self._flushed.restore(Path(target))
 
     def take(self) -> bool:
         """Read one message of the kernel and see to it; False where there is none.
@@ -103,10 +122,15 @@ class Volume:
             case Opcode.INTERRUPT:
                 pass  # what is under way is answered in its time
             case Opcode.INIT:
-                self._reply(unique, _agree(body))
+                self._reply(unique, _agree(body, self._offers))
             case _:
                 self._reply(unique, self._done(opcode, number, body, (uid, gid)))
         return True
+
+    def _flush(self, unique: int, number: int, body: memoryview) -> None:
+        assert self._flushed is not None
+        self._flushed.flush_file(abi.FSYNC_IN.unpack_from(body)[0])
+        self.transfers.flush(unique, number, body)
 
     def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
         operation = self._operations.get(opcode)
@@ -127,10 +151,10 @@ class Volume:
             os.writev(self.descriptor, parts)
 
 
-def _agree(body: memoryview) -> bytes:
-    """The answer to INIT: what of the kernel's offers is taken."""
+def _agree(body: memoryview, wanted: int) -> bytes:
+    """The answer to INIT: what of the kernel's offers is taken, of those that are `wanted`."""
     _, _, read_ahead, low, high = abi.INIT_IN.unpack(bytes(body).ljust(abi.INIT_IN.size, b"\0"))  # shorter before Linux 5.17
-    flags = (low | high << 32) & Init.WANTED
+    flags = (low | high << 32) & wanted
     background, congestion, pages = 256, 192, abi.REQUEST_BYTES // mmap.PAGESIZE
     limits = (background, congestion, abi.REQUEST_BYTES, 1, pages, 0)
     return abi.INIT_OUT.pack(abi.MAJOR, abi.MINOR, min(read_ahead, READ_AHEAD_BYTES), flags & 0xFFFFFFFF, *limits, flags >> 32)

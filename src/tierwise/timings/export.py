@@ -17,7 +17,7 @@ from typing import Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import scratch_folder
+from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.timings.manifest import Manifest, Sample, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
@@ -47,7 +47,7 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
     target = raw / run.name
     if target.exists() and not replace:
         raise InputError(f"run {run.name}", rule=f"is already in {raw.name}", remedy="remove that folder first")
-    raw.mkdir(parents=True, exist_ok=True)
+    make_folder(raw)
     with scratch_folder(".export-", within=raw) as scratch:
         made = scratch / run.name
         made.mkdir()
@@ -57,7 +57,7 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
         check_nothing_private(made)
         for other in _runs(raw) if replace else ():
             shutil.rmtree(other)
-        made.replace(target)
+        put(made, target)
     return target
 
 

@@ -14,9 +14,10 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
+from tierwise.core.files import flush_all
 from tierwise.core.toml import validate
 from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
+from tierwise.timings.parquet import keep_whole
 from tierwise.timings.parts import TIMINGS, rows_so_far, without_checks
 from tierwise.timings.reads import FOLDER as READS
 from tierwise.timings.references import taken
@@ -60,8 +61,8 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_sum
     for number, one in enumerate(folders):
         _copy(one, folder, number)
     every = pl.concat(rows)
-    with replacing(folder / TIMINGS) as part:
-        every.write_parquet(part)
+    keep_whole(every, folder / TIMINGS)
+    flush_all(folder)
     merged = _summarised(_manifest(runs, run_id, now), without_checks(every), summarise)
     merged.save(folder)  # last: without one, the folder is no run
     return merged

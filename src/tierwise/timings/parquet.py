@@ -1,4 +1,4 @@
-"""Parquet files of a run, read whole or refused."""
+"""Parquet files of a run, written whole or not at all, read whole or refused."""
 
 from pathlib import Path
 
@@ -6,7 +6,21 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, TierwiseError, with_remedy
+from tierwise.core.files import replacing
+
+
+def keep_whole(rows: pl.DataFrame, path: Path) -> None:
+    """Write `rows` to `path`, on disk and whole when this returns.
+
+    Raises:
+        TierwiseError: polars cannot write there, as on a full disk; its errors are no `OSError`.
+    """
+    with replacing(path) as part:
+        try:
+            rows.write_parquet(part)
+        except pl.exceptions.PolarsError as error:
+            raise TierwiseError(with_remedy(f"{path.name} cannot be written: {error}")) from error
 
 
 def read_whole(path: Path, where: str, *, remedy: str | None = None) -> pl.DataFrame:

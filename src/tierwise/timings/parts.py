@@ -14,10 +14,9 @@ from typing import Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
 from tierwise.core.progress import say
 from tierwise.timings import validation
-from tierwise.timings.parquet import read_whole
+from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import copied, taken
 from tierwise.timings.schema import SCHEMA, of_today
 
@@ -51,8 +50,7 @@ def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
         raise InputError(
             _where(run_folder, path), rule="is there already, and raw rows are never replaced", remedy="let one process measure a run"
         )
-    with replacing(path) as part:
-        rows.write_parquet(part)
+    keep_whole(rows, path)
     return path
 
 
@@ -95,8 +93,7 @@ def merge_parts(run_folder: Path) -> Path:
         return target
     if rows.is_empty():
         raise InputError(run_folder.name, rule="no row was measured", remedy="make report")
-    with replacing(target) as part:
-        rows.write_parquet(part)
+    keep_whole(rows, target)
     for path in _part_files(run_folder):
         path.unlink()
     for folder in (*(run_folder / PARTS).glob("*"), run_folder / PARTS):

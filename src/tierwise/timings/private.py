@@ -4,6 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,10 @@ def _private() -> Iterator[str]:
     host = platform.node().split(".")[0]
     if len(host) >= 4 and host.lower() not in COMMON:
         yield host
-    yield from {str(path) for path in (Path.home(), paths.home(), paths.raw(), paths.site())} - {"/"}
+    homes = [paths.home(), paths.raw(), paths.site()]
+    with suppress(RuntimeError):  # a user without one
+        homes.append(Path.home())
+    yield from {str(path) for path in homes} - {"/"}
     if work := os.environ.get("TIERWISE_WORK"):
         yield str(Path(work).resolve())
 

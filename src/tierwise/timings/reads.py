@@ -9,8 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
-from tierwise.timings.parquet import read_whole
+from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import taken
 from tierwise.timings.traces import TraceKey
 
@@ -54,10 +53,8 @@ def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame)
         raise InputError(where, field="columns", value=str(dict(rows.schema)), rule=f"must be {READS}")
     coordinates = {"run_id": run_folder.name, "study": key.study, "pair": key.pair, "trial": key.trial, "block": block}
     named = rows.with_columns(pl.lit(value).alias(name) for name, value in coordinates.items())
-    with replacing(path) as part:
-        named.with_columns(bucket=buckets(pl.col("latency_s")).cast(pl.String)).select(list(TABLE)).cast(pl.Schema(TABLE)).write_parquet(
-            part
-        )
+    bucketed = named.with_columns(bucket=buckets(pl.col("latency_s")).cast(pl.String))
+    keep_whole(bucketed.select(list(TABLE)).cast(pl.Schema(TABLE)), path)
 
 
 def read_files(run_folder: Path) -> list[Path]:

@@ -10,8 +10,7 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
-from tierwise.timings.parquet import read_whole
+from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import places
 
 FOLDER: Final = "traces"
@@ -52,8 +51,7 @@ def trace_path(run_folder: Path, key: TraceKey) -> Path:
 def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
     """Keep the trace of one trial, whole or not at all; one that is there is replaced."""
     _check(rows, str(trace_path(run_folder, key).relative_to(run_folder.parent)))
-    with replacing(trace_path(run_folder, key)) as part:
-        rows.write_parquet(part)
+    keep_whole(rows, trace_path(run_folder, key))
 
 
 def find_trace(run_folder: Path, key: TraceKey) -> Path | None:

@@ -9,8 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from tierwise.core.errors import InputError
-from tierwise.core.files import replacing
-from tierwise.timings.parquet import read_whole
+from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import places
 from tierwise.timings.traces import TraceKey
 
@@ -32,8 +31,7 @@ def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.Dat
     """Keep them, whole or not at all; those of a trial that was killed before its rows were written are replaced."""
     path = transactions_path(run_folder, key, block)
     _check(rows, str(path.relative_to(run_folder.parent)))
-    with replacing(path) as part:
-        rows.write_parquet(part, compression="zstd")
+    keep_whole(rows, path)
 
 
 def read_transactions(run_folder: Path, key: TraceKey, block: int) -> pl.DataFrame:

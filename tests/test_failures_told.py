@@ -1,0 +1,94 @@
+"""What the machine refuses is told in one line, with its cause and what a reader can do; nothing that was killed stays half done."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import polars as pl
+import pytest
+
+from tierwise import pipeline
+from tierwise.cli import main
+from tierwise.core import paths
+from tierwise.core.errors import GO_ON, TierwiseError, with_remedy
+from tierwise.timings.parquet import keep_whole
+
+
+@pytest.mark.parametrize(
+    ("said", "remedy"),
+    [
+        ("[Errno 28] No space left on device: 'x.part'", "make room on that disk"),
+        ('could not extend file "base/5/1": Read-only file system\nHINT: none', "mount that file system so that it can be written to"),
+        ("underlying IO error: Input/output error (os error 5)", "the disk or its mount failed: look into the kernel's log"),
+        ("server closed the connection unexpectedly", "end what disturbed it"),
+    ],
+)
+def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None:
+    told = with_remedy(said)
+    assert "\n" not in told
+    assert told.startswith(said.split("\n", maxsplit=1)[0])
+    assert f"Remedy: {remedy}" in told
+    assert told.endswith(GO_ON)
+    assert with_remedy(told) == told
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 KiB."""
+    if os.geteuid():
+        pytest.skip("only root can mount a small disk")
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=True)
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+def test_rows_for_which_there_is_no_room_leave_nothing_half_written(full: Path) -> None:
+    """Polars' own error is no `OSError`, and ended in a traceback."""
+    with pytest.raises(TierwiseError, match=r"rows\.parquet cannot be written.*Remedy: make room on that disk"):
+        keep_whole(pl.DataFrame({"a": pl.Series(range(100_000)).shuffle(1)}), full / "new" / "rows.parquet")
+    assert [path.name for path in full.rglob("*")] == ["new"]
+
+
+def test_the_command_line_tells_what_the_machine_refuses(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of rows that lies below a file."""
+    monkeypatch.setattr(sys, "argv", ["tierwise", "report", "--run", "latest"])
+    monkeypatch.setenv("TMPDIR", "/nowhere")
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code in {1, 2}
+    assert said.startswith("tierwise: ")
+    assert said.count("\n") == 1
+    assert "Remedy: " in said
+
+
+def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where memory is short."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    cell = nbformat.v4.new_code_cell(f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(notebook, tmp_path / "killed.ipynb")
+    program = (
+        "import sys; from pathlib import Path; from tierwise.core.errors import TierwiseError; from tierwise.pipeline import execute\n"
+        "try: execute(Path(sys.argv[1]), 'run', {})\n"
+        "except TierwiseError as error: print(error)"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "killed.ipynb")]
+    done = subprocess.run(command, cwd=paths.home(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "killed: its kernel ended" in done.stdout
+    assert f"Remedy: {GO_ON}" in done.stdout
+    executed = tmp_path / "raw" / "run" / "notebooks"
+    (left,) = executed.iterdir()
+    assert left.name.startswith(pipeline.PART)
+    (executed / f"{pipeline.PART}{os.getpid()}-living.ipynb").touch()
+    pipeline._forget_parts(executed)
+    assert [path.name for path in executed.iterdir()] == [f"{pipeline.PART}{os.getpid()}-living.ipynb"]

@@ -1,0 +1,115 @@
+"""A day of use in counted time: a million queries on a mount, and nothing grows, and nothing is different.
+
+``LONG_QUERIES`` is another number of queries, of as much less counted time.
+"""
+
+import hashlib
+import os
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+import pytest
+
+from emulation import emulated, new_folder
+from tierwise.core.words import IoArm
+from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.relations import create_tablespace
+from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
+from tierwise.tiers.emulated import Emulated
+
+pytestmark = pytest.mark.soak
+
+MILLION: Final = 1_000_000
+QUERIES: Final = int(os.environ.get("LONG_QUERIES") or MILLION)
+DAY_S: Final = 86_400.0
+SLOWDOWN: Final = 10.0
+"""So that a million queries of some two reads each take the disk a day."""
+ROWS: Final = 200_000
+LOOKS: Final = 20
+"""How often processes are looked at."""
+FULL: Final = 12
+"""The number of the look at which every cache is full, and the ring of the latest million requests."""
+GROWTH_BYTES: Final = 16 * 2**20
+"""How much more memory a process may have at the end than then."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a process has: memory of its own, and open files."""
+
+    memory_bytes: int
+    files: int
+
+    @classmethod
+    def at(cls, pid: int) -> "Look":
+        process = psutil.Process(pid)
+        return cls(process.memory_full_info().uss, process.num_fds())
+
+
+@pytest.fixture
+def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
+    with emulated(new_folder(workspace), "sata-7k2", owner=(cluster18.account.uid, cluster18.account.gid)) as mounted:
+        yield mounted
+
+
+def load(connection: Connection, tier: Emulated) -> None:
+    create_tablespace(connection, "disk", tier.directory)
+    connection.execute("CREATE TABLE told (k int, v text) TABLESPACE disk")
+    connection.execute("INSERT INTO told SELECT k, md5(k::text) || repeat('x', 200) FROM generate_series(1, %s) k", (ROWS,))
+    connection.execute("ALTER TABLE told ADD PRIMARY KEY (k) USING INDEX TABLESPACE disk")
+    connection.execute("VACUUM (FREEZE, ANALYZE) told")
+    connection.execute("CHECKPOINT")
+
+
+def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
+    tier: Emulated, cluster18: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each answer is what its key says, the mount's pages bear checksums that hold, and every process ends as large as it was."""
+    chance, different = random.Random(24), 0
+    cluster18.start(loading_settings())
+    try:
+        with cluster18.connect() as connection:
+            load(connection, tier)
+        cluster18.stop()
+        cluster18.start(measuring_settings(cluster18.binaries, arm=IoArm.DIRECT, shared_buffers_bytes=2**20))
+        with cluster18.connect() as connection:
+            connection.prepare_threshold = 1
+            pids = {"server": connection.info.backend_pid, "daemon": tier.daemon_pid or 0, "client": os.getpid()}
+            tier.daemon.count_one(connection.info.backend_pid, origin_s=0.0)
+            tier.delays(True, slowdown=SLOWDOWN)
+            begun_s = tier.daemon.time().now_s
+            looks: dict[str, list[Look]] = {name: [] for name in pids}
+            for number in range(QUERIES):
+                key = chance.randint(1, ROWS)
+                row = connection.execute("SELECT v FROM told WHERE k = %s", (key,)).fetchone()
+                different += row is None or row[0][:32] != hashlib.md5(str(key).encode()).hexdigest()
+                if number % (QUERIES // LOOKS) == 0:
+                    for name, pid in pids.items():
+                        looks[name].append(Look.at(pid))
+            counted = tier.daemon.time()
+            tier.delays(False)
+            tier.daemon.wait_in_real_time()
+        cluster18.stop()
+        command: list[str | Path] = [cluster18.binaries.path("pg_checksums"), "--check", f"--pgdata={cluster18.data}"]
+        checked = cluster18.account.run(command, folder=cluster18.folder)
+    finally:
+        cluster18.stop()
+        cluster18.start(loading_settings())
+        with cluster18.connect() as connection:
+            connection.execute("DROP TABLE IF EXISTS told")
+            connection.execute("DROP TABLESPACE IF EXISTS disk")
+        cluster18.stop()
+    with capsys.disabled():
+        print(f"{QUERIES} queries, {(counted.now_s - begun_s) / 3600:.2f} h counted, {different} different; {looks}")
+    assert different == 0
+    assert "Bad checksums:  0" in checked
+    assert counted.strangers == 0
+    assert counted.now_s - begun_s > DAY_S * QUERIES / MILLION
+    for name, seen in looks.items():
+        grown_bytes = seen[-1].memory_bytes - seen[FULL].memory_bytes
+        assert grown_bytes < GROWTH_BYTES, f"{name} has grown by {grown_bytes} bytes"
+        assert seen[-1].files <= seen[FULL].files, f"{name} has {seen[-1].files} files open"

@@ -1,0 +1,214 @@
+"""What is kept outlives a power cut, wherever it comes; locks and shared mappings may be missing.
+
+The file system drops what was not flushed: it is an emulated mount that keeps the content of files and the names in folders as they were
+when each was last flushed.
+"""
+
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from emulation import need_fuse
+from rows import make_manifest, make_rows
+from tierwise.core.errors import InputError, TierwiseError
+from tierwise.core.files import lock, put, scratch_folder, write_whole
+from tierwise.tiers.daemon import Daemon
+from tierwise.tiers.mounting import mounts_below, unmount
+from tierwise.tiers.unkind import NO_LOCKS, NO_MAPPINGS, POWER_CUT
+from tierwise.timings.parts import done_parts, merge_parts, read_rows, write_part
+
+
+@contextmanager
+def unkind(work: Path, *ways: str) -> Iterator[tuple[Path, Daemon]]:
+    """A mount in `work` that is unkind in these ways, and its daemon."""
+    need_fuse()
+    backing, mountpoint = work / "backing", work / "mount"
+    for folder in (work, backing, mountpoint):
+        folder.mkdir(exist_ok=True)
+    daemon = Daemon(work)
+    folders = {"backing": str(backing), "mountpoint": str(mountpoint)}
+    daemon.mount("it", device="mtron-3025", **folders, seed=1, stretch=1.0, cache=False, unkind=ways)
+    try:
+        yield mountpoint, daemon
+    finally:
+        if mounts_below(mountpoint):
+            unmount(mountpoint, lazily=True)
+        daemon.end()
+
+
+def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the end."""
+    left: list[Path] = []
+    with unkind(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
+
+        def cut() -> None:
+            left.append(work / f"left-{len(left)}")
+            daemon.call("cut", tier="it", target=str(left[-1]))
+
+        def before(real: Callable[..., object]) -> Callable[..., object]:
+            def call(*arguments: object, **named: object) -> object:
+                cut()
+                return real(*arguments, **named)
+
+            return call
+
+        for name in ("fsync", "rename", "replace", "unlink", "rmdir"):
+            patch.setattr(os, name, before(getattr(os, name)))
+        do(mountpoint)
+        cut()
+    return left
+
+
+def test_what_was_not_flushed_is_gone_after_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The instrument itself: content without a name, a name without content, and a name that another one had."""
+
+    def do(mount: Path) -> None:
+        (mount / "whole").write_text("old")
+        for name in (mount / "whole", mount):
+            handle = os.open(name, os.O_RDONLY)
+            os.fsync(handle)
+            os.close(handle)
+        (mount / "half").write_text("no name")
+        handle = os.open(mount / "half", os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+        (mount / "new").write_text("new")
+        (mount / "new").rename(mount / "whole")
+
+    left = cuts(tmp_path / "a", do, monkeypatch)[-1]
+    assert {path.name: path.read_text() for path in left.iterdir()} == {"whole": "old"}
+
+    def rename(mount: Path) -> None:
+        (mount / "whole").write_text("new")
+        handle = os.open(mount, os.O_RDONLY)
+        os.fsync(handle)
+        os.close(handle)
+
+    left = cuts(tmp_path / "b", rename, monkeypatch)[-1]
+    assert {path.name: path.read_text() for path in left.iterdir()} == {"whole": ""}, "its name was flushed, its content was not"
+
+
+def test_a_file_is_the_old_or_the_new_one_whenever_the_power_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def do(mount: Path) -> None:
+        write_whole(mount / "below" / "deep" / "file", "old")
+        write_whole(mount / "below" / "deep" / "file", "new")
+
+    files = [left / "below" / "deep" / "file" for left in cuts(tmp_path / "cut", do, monkeypatch)]
+    seen = [file.read_text() if file.exists() else None for file in files]
+    assert set(seen) == {None, "old", "new"}
+    assert seen == sorted(seen, key=[None, "old", "new"].index), "once it is there it stays"
+    assert seen[-1] == "new"
+
+
+def test_a_folder_is_put_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a built site is."""
+
+    def do(mount: Path) -> None:
+        with scratch_folder("build-", within=mount) as build:
+            (build / "site" / "pages").mkdir(parents=True)
+            (build / "site" / "index.html").write_text("page")
+            (build / "site" / "pages" / "other.html").write_text("page")
+            put(build / "site", mount / "version")
+        write_whole(mount / "built", "version")
+
+    for left in cuts(tmp_path / "cut", do, monkeypatch):
+        there = {str(path.relative_to(left / "version")): path.read_text() for path in (left / "version").rglob("*.html")}
+        assert there in ({}, {"index.html": "page", "pages/other.html": "page"})
+        assert there or not (left / "built").exists(), "nothing speaks of it before it is there"
+    assert (left / "built").exists()
+
+
+@pytest.fixture(scope="module")
+def rows() -> pl.DataFrame:
+    return make_rows(run_id="run")
+
+
+def test_no_row_is_lost_and_none_is_there_twice_whenever_the_power_is_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: pl.DataFrame
+) -> None:
+    """Parts are written and merged; after the cut what is missing is measured again, and the same rows are there."""
+    trials = rows.partition_by("trial", "block", maintain_order=True)[:3]
+    expected = pl.concat(trials).sort("study", "pair", "sequence", "step")
+
+    def measure(raw: Path) -> None:
+        done = done_parts(raw / "run")
+        for part in trials:
+            key = part.select("study", "pair", "trial", "block").row(0)
+            if key not in done:
+                write_part(raw / "run", part)
+        merge_parts(raw / "run")
+        make_manifest(expected).save(raw / "run")
+
+    acknowledged = 0
+    for left in cuts(tmp_path / "cut", measure, monkeypatch):
+        found = len(done_parts(left / "run"))
+        assert found >= acknowledged, "what was on disk once stays"
+        acknowledged = found
+        if (left / "run" / "manifest.json").exists():
+            assert read_rows(left / "run").equals(expected), "a manifest speaks of rows that are there"
+        measure(left)
+        assert read_rows(left / "run").equals(expected)
+        assert sorted(path.name for path in (left / "run").rglob("*")) == ["manifest.json", "timings.parquet"]
+    assert acknowledged == len(trials)
+
+
+def test_without_locks_and_shared_mappings_rows_are_kept_and_read(tmp_path: Path, rows: pl.DataFrame) -> None:
+    with unkind(tmp_path / "work", NO_LOCKS, NO_MAPPINGS) as (mount, _):
+        (mount / "file").write_bytes(bytes(4096))
+        with (mount / "file").open("r+b") as file:
+            assert lock(file.fileno()) is None
+            with pytest.raises(OSError, match="No such device"):
+                mmap.mmap(file.fileno(), 4096)
+        for part in rows.partition_by("trial", "block", maintain_order=True)[:2]:
+            write_part(mount / "run", part)
+        merge_parts(mount / "run")
+        assert len(read_rows(mount / "run"))
+
+
+def test_a_work_folder_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tierwise.bench.workspace import exclusive_workspace
+
+    with unkind(tmp_path / "work", NO_LOCKS) as (mount, _):
+        for folder in (tmp_path, *tmp_path.parents[:3]):
+            folder.chmod(folder.stat().st_mode | 0o055)
+        monkeypatch.setenv("TIERWISE_WORK", str(mount / "data"))
+        with pytest.raises(InputError, match=r"knows no locks.*TIERWISE_WORK"), exclusive_workspace():
+            pass
+
+
+def test_two_commands_do_not_measure_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tierwise.bench.workspace import exclusive_workspace, one_report
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    with one_report():
+        with pytest.raises(TierwiseError, match=r"another run is measuring.*Remedy: wait for it"), one_report():
+            pass
+        with exclusive_workspace():
+            pass  # its own notebooks do
+    with one_report():
+        pass
+
+
+def test_what_was_loaded_before_the_machine_was_started_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody flushes it: after a power cut it may be anything."""
+    from tierwise.bench import workspace
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    monkeypatch.setattr(workspace, "BOOT", tmp_path / "boot")
+    loaded = tmp_path / "work" / "runs" / "run" / "study"
+    found = []
+    for boot in ("one", "one", "two"):
+        (tmp_path / "boot").write_text(boot)
+        with workspace.exclusive_workspace():
+            found.append(loaded.exists())
+            loaded.mkdir(parents=True, exist_ok=True)
+    assert found == [False, True, False]
