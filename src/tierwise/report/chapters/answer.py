@@ -103,11 +103,16 @@ def finding(every: Sequence[Compared]) -> str:
     words = Counter(one.tables_first for one in every)
     outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
     there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
-    told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
     asked = sum(words[word] for word in outcomes)
     if not asked:
         return "Tables first or indexes first: no answer yet"
-    return f"On the SSD, {listed(told)} of {count(asked)} {'workload' if asked == 1 else 'workloads'}"
+    (who, come, times), *others = there
+    told = [f"{who} {come} first in {count(times)} of {_workloads(asked)}", *(f"{other} in {count(number)}" for other, _, number in others)]
+    return f"On the SSD, {listed(told)}"
+
+
+def _workloads(asked: int) -> str:
+    return f"{count(asked)} {'workload' if asked == 1 else 'workloads'}"
 
 
 def answer(run: Run) -> Sentence:
@@ -223,8 +228,9 @@ def _advice(every: Sequence[Compared]) -> str:
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
-    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"Move first what leaves least of your load: {told}."
+    (side, times), *others = best.most_common()
+    told = [f"{side} in {count(times)} of {_workloads(len(every))}", *(f"{other} in {count(number)}" for other, number in others)]
+    return f"Put on the SSD first what shortens your job most: here {listed(told)}."
 
 
 def _cheapest(found: Found) -> str:

@@ -59,13 +59,17 @@ def meetings(found: Found) -> Table:
     for topic in load_questions().meetings:
         here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
         texts, why = f"They {topic.meeting}. {topic.says}", f"{topic.explanation} ({', '.join(topic.why)})"
-        rows.append([topic.topic, texts, here, why, told[topic.evidence](found)])
+        rows.append([f"**{topic.topic}.** {texts}", f"{here}. {_begun(told[topic.evidence](found))}.", why])
     return Table(
-        ["Topic", "The texts", "Here", "What may explain it", "Rows"],
+        ["What the texts say", "What this run says", "What may explain it"],
         rows,
-        "Where statements meet. What may explain it is a conjecture; *Rows* is computed, and what this run has no rows of reads "
-        f"*{Verdict.NOT_MEASURED}*. {found.run.stamp}. Input: `data/published/questions.toml`.",
+        "Where statements meet. What this run says is computed, verdicts first, and what it has no rows of reads "
+        f"*{Verdict.NOT_MEASURED}*; what may explain it is a conjecture. {found.run.stamp}. Input: `data/published/questions.toml`.",
     )
+
+
+def _begun(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def strategies(found: Found) -> Table | Sentence:
@@ -141,8 +145,8 @@ def _answer(found: Found) -> str:
         saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
         line += (
-            f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} "
-            "(simulated, by design from one recorded trace)"
+            f". With little room on the SSD, move what saves most time for its size, in this order: {', '.join(worth)} "
+            "(simulated, from one recorded trace)"
             if worth
             else ""
         )

@@ -91,17 +91,18 @@ def tables_over_indexes(found: Found) -> str:
             if ratio.value is not None:
                 interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
                 told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")
-    return f"A job with tables on SSD over one with indexes there: {'; '.join(told)}" if told else NOTHING
+    return f"A job with tables on SSD over one with indexes there. {'. '.join(told)}" if told else NOTHING
 
 
 def time_by_tier(found: Found) -> str:
-    """Return what a request takes on the disks over what it takes on the SSD, by relation."""
+    """Return what a request takes on the disks over what it takes on the SSD: the least and the most of any relation."""
     told = []
     for workload, service_s in zip(found.workloads, found.service_s, strict=True):
-        leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
+        leads = sorted((at[SLOW] / at[FAST], name) for name, at in service_s.items() if at.get(FAST) and at.get(SLOW))
         if leads:
-            told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated, from one recorded trace)")
-    return ". ".join(told) or NOTHING
+            ends = " to ".join(f"{number(lead)} (`{name}`)" for lead, name in (leads[0], leads[-1]))
+            told.append(f"{name_of(workload)}: {ends}")
+    return f"Time on disks over that on SSD, by relation (simulated, from one recorded trace). {'. '.join(told)}" if told else NOTHING
 
 
 def costs_of_strategies(found: Found) -> str:
@@ -113,7 +114,7 @@ def costs_of_strategies(found: Found) -> str:
         costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
         if costs:
             told.append(f"{name}: a job costs least with *{places()[min(costs, key=lambda one: costs[one])]}*")
-    return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
+    return f"At the prices of the run's day. {'. '.join(told)}" if told else NOTHING
 
 
 def cheapest_with_flash(found: Found) -> tuple[int, int]:
