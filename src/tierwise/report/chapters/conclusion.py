@@ -82,13 +82,13 @@ def strategies(found: Found) -> Table | Sentence:
     jobs = sum(strategy.job_s.repeats for strategy in ranked)
     substrates = sorted({str(strategy.substrate) for strategy in ranked})
     return Table(
-        ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
+        ["Workload", "Placement", "A job (rank)", f"{currency} a year for an IOPS (rank)", f"{currency} for a million jobs (rank)"],
         rows,
         "Placements by time, by what a random read a second that the devices could serve costs (simulated), and by what a million jobs "
         "cost, one after the other. Whole devices are counted, each that the placement uses. Of a workload those with enough clean jobs "
         "are ranked, where two are. "
         f"{found.run.stamp}, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
-        align="llrrrrrr",
+        align="llrrr",
     )
 
 
@@ -105,8 +105,8 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
     for position, strategy in enumerate(every):
         values = [value(strategy) for value in RANKED]
         shown = [DASH if value is None else (seconds if column == 0 else number)(value) for column, value in enumerate(values)]
-        shown_ranks = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
-        cells = [cell for pair in zip(shown, shown_ranks, strict=True) for cell in pair]
+        shown_ranks = [f" ({of[strategy.name]})" if strategy.name in of else "" for of in ranks]
+        cells = [value + place for value, place in zip(shown, shown_ranks, strict=True)]
         rows.append([name if position == 0 else "", named[strategy.name], *cells])
     return rows
 
