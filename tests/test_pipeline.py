@@ -16,6 +16,7 @@ from smoke_run import MEASURED
 from support import shared
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
+from tierwise.core.spent import Part
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
 from tierwise.report.site import PDFS
@@ -158,6 +159,17 @@ def run_of(smoke_home: Home, run: Manifest) -> Path:
 def reference() -> Path:
     (folder,) = paths.reference().glob("[!.]*/")
     return folder
+
+
+def test_its_time_is_told_by_part(smoke: Manifest) -> None:
+    inside_s = smoke.spent_s
+    assert {part: seconds > 0 for part, seconds in inside_s.items()} == {
+        Part.MEASURING: True,
+        Part.LOADING: True,
+        Part.SERVERS: True,
+        Part.RECORDS: True,
+    }
+    assert sum(inside_s.values()) < sum(stage.took_s for stage in smoke.stages), "the rest is kernels and imports"
 
 
 def test_the_report_has_its_page_and_its_pdf(smoke_home: Home, smoke: Manifest) -> None:

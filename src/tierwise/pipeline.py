@@ -25,6 +25,7 @@ from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
+from tierwise.core.spent import Part, spending, take_spent
 from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.forecast import load_host
@@ -64,6 +65,9 @@ class Asked:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
+ACQUIRING: Final = "acquire-"
+"""How the name of a notebook begins that acquires a data set."""
+
 KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
@@ -84,12 +88,15 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
         else:
             from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
 
-            executed = _show(run)
+            with spending(Part.CHAPTERS):
+                executed = _show(run)
             say("rendering")
-            site = render(run_id=run.run_id, executed=executed, engine=engine)
-            freshness.keep_built(site, folder, engine)
+            with spending(Part.RENDERING):
+                site = render(run_id=run.run_id, executed=executed, engine=engine)
+                freshness.keep_built(site, folder, engine)
         if measured:
             say(_took(run, time.monotonic() - begun_s))
+            say(_parted(run, take_spent()))
         answer_lines(folder)
         for line in tally_lines(judged_once(folder, lambda: judge_all(paths.raw(), run.run_id))):
             say(line)
@@ -109,6 +116,17 @@ def _took(run: Manifest, took_s: float) -> str:
         f"{told}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
         f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
     )
+
+
+def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
+    """Return where the time of the run and of its report went, by part, and the share of it that is not measuring."""
+    driving_s = sum(stage.took_s for stage in run.stages if ACQUIRING not in stage.name)
+    acquired_s = sum(stage.took_s for stage in run.stages) - driving_s
+    spent_s = {Part(name): seconds for name, seconds in run.spent_s.items()} | dict(shown_s)
+    spent_s[Part.KERNELS] = driving_s - sum(run.spent_s.values())
+    spent_s[Part.LOADING] = spent_s.get(Part.LOADING, 0.0) + acquired_s
+    told = ", ".join(f"{part} {seconds / 60:.1f}" for part, seconds in sorted(spent_s.items(), key=lambda item: -item[1]))
+    return f"minutes by part: {told}; {1 - spent_s.get(Part.MEASURING, 0.0) / sum(spent_s.values()):.0%} of them not measuring"
 
 
 def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
@@ -206,7 +224,7 @@ def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
     """The notebooks that acquire the data sets that the studies `names` are measured on."""
     used = {data for name in names for data in data_sets_in(code_of_study(name, inputs), data_sets.names())}
-    notebooks = {path.stem.removeprefix("acquire-"): path for path in sorted((paths.home() / "notebooks").glob("acquire-*.ipynb"))}
+    notebooks = {path.stem.removeprefix(ACQUIRING): path for path in sorted((paths.home() / "notebooks").glob(f"{ACQUIRING}*.ipynb"))}
     return [path for data, path in notebooks.items() if data in used]
 
 

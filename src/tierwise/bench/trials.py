@@ -10,6 +10,7 @@ import polars as pl
 from tierwise.bench.order import Turn
 from tierwise.core.pairs import Pair
 from tierwise.core.progress import Progress
+from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
 from tierwise.timings.parts import done_parts, read_parts, without_checks, write_part
 from tierwise.timings.schema import Origin, Timing, frame
@@ -73,9 +74,10 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
         missing = [turn for turn in left if turn.lab == block]
         if known and known.blocks >= labs and not missing:
             continue
-        with opened(block, missing) as observer:
+        with spending(Part.SERVERS), opened(block, missing) as observer, spending(Part.RECORDS):
             for turn in missing:
-                timings = observer.observe(turn)
+                with spending(Part.MEASURING):
+                    timings = observer.observe(turn)
                 origin = Origin(
                     run_id=book.folder.name,
                     study=study.name,

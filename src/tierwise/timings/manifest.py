@@ -158,6 +158,7 @@ class Manifest(Strict):
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None
     foreseen: Foreseen | None = None  # of the notebooks that measure
+    spent_s: dict[str, float] = Field(default_factory=dict)  # part of the measuring notebooks' work -> seconds of them
     stages: tuple[Stage, ...] = ()  # in the order in which they ended; a resumed run has some of them twice
 
     @property

@@ -96,7 +96,7 @@ def write(parquet: Path, sky: Sky) -> dict[str, Any]:
     """Write the file, a row group for each batch; returns what provenance has to say of it."""
     progress = Progress("sky: generating", int(sky.counts.sum()))
     schema = table(archive=sky.archive).schema
-    with pq.ParquetWriter(parquet, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
+    with pq.ParquetWriter(parquet, schema, compression="snappy", use_dictionary=False) as writer:
         for rows in batches(sky):
             writer.write_batch(rows, row_group_size=rows.num_rows)
             progress.step(rows.num_rows)

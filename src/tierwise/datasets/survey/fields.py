@@ -97,6 +97,28 @@ def light_curves(count: int, mjd: Floats, band: Ints, rng: np.random.Generator) 
 
 
 @dataclass(frozen=True)
+class Place:
+    """Positions in the columns of every table that has them."""
+
+    ra: Floats
+    dec: Floats
+    vectors: Floats
+    htm_id: Ints
+
+    def of(self, rows: Ints) -> "Place":
+        """Return the positions of these `rows`, in their order."""
+        return Place(self.ra[rows], self.dec[rows], self.vectors[:, rows], self.htm_id[rows])
+
+
+def place(field: int, x: Floats, y: Floats) -> Place:
+    """Return the coordinates of places in a field; fields lie side by side, ten to a row."""
+    dec = -30.0 + 1.2 * (field // 10) + FIELD_DEG * y
+    ra = 10.0 + 1.5 * (field % 10) + FIELD_DEG * x / np.cos(np.radians(dec))
+    vectors = unit_vectors(ra, dec)
+    return Place(ra, dec, vectors, htm_ids(vectors))
+
+
+@dataclass(frozen=True)
 class Spurious:
     """Detections of one frame that belong to no source."""
 
@@ -134,6 +156,12 @@ class Field:
         return ext_num(self.x, self.y)
 
     @property
+    def every_place(self) -> Place:
+        """Return the positions of the sources, then of what is spurious, by exposure."""
+        x, y = (np.concatenate([getattr(self, axis), *(getattr(one, axis) for one in self.spurious)]) for axis in "xy")
+        return place(self.number, x, y)
+
+    @property
     def detected(self) -> Bools:
         """Return whether each exposure detected each source, as an array [source, exposure]."""
         found: Bools = self.seq_num != NO_INTEGER
@@ -144,24 +172,6 @@ def ext_num(x: Floats, y: Floats) -> Ints:
     """Return the detector that looks at a place of the field, given in fields."""
     numbers: Ints = (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
     return numbers
-
-
-@dataclass(frozen=True)
-class Place:
-    """Positions in the columns of every table that has them."""
-
-    ra: Floats
-    dec: Floats
-    vectors: Floats
-    htm_id: Ints
-
-
-def place(field: int, x: Floats, y: Floats) -> Place:
-    """Return the coordinates of places in a field; fields lie side by side, ten to a row."""
-    dec = -30.0 + 1.2 * (field // 10) + FIELD_DEG * y
-    ra = 10.0 + 1.5 * (field % 10) + FIELD_DEG * x / np.cos(np.radians(dec))
-    vectors = unit_vectors(ra, dec)
-    return Place(ra, dec, vectors, htm_ids(vectors))
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:

@@ -154,17 +154,12 @@ def source(field: Field, frames: Frames) -> pa.RecordBatch:
 
 
 def detection(field: Field, frames: Frames, exposure: int, at: Place) -> pa.RecordBatch:
-    """Return what one exposure of `field` detected, in its own order; `at` are the field's sources."""
+    """Return what one exposure of `field` detected, in its own order; `at` are the field's sources, then what is spurious, by exposure."""
     found, extra = np.flatnonzero(field.detected[:, exposure]), field.spurious[exposure]
     x, y = np.concatenate([field.x[found], extra.x]), np.concatenate([field.y[found], extra.y])
-    noise = place(field.number, extra.x, extra.y)
     order, numbers = frame_order(x, y)
-    where = Place(
-        np.concatenate([at.ra[found], noise.ra])[order],
-        np.concatenate([at.dec[found], noise.dec])[order],
-        np.concatenate([at.vectors[:, found], noise.vectors], axis=1)[:, order],
-        np.concatenate([at.htm_id[found], noise.htm_id])[order],
-    )
+    before = len(field.x) + sum(len(one.x) for one in field.spurious[:exposure])
+    where = at.of(np.concatenate([found, before + np.arange(len(extra.x))])[order])
     frame = int(field.frames[exposure])
     magnitude = np.concatenate([field.magnitude[found, exposure], extra.magnitude])[order]
     values = {

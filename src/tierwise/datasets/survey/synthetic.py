@@ -1,6 +1,7 @@
 """A synthetic survey: seeded, of any size, each table in the order in which an archive ingests it."""
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,7 @@ import pyarrow.parquet as pq
 from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
 from tierwise.datasets.survey import rows
-from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, place, schedule
+from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, schedule
 from tierwise.datasets.survey.schema import load_tables
 
 VERSION: Final = 1
@@ -74,25 +75,36 @@ class Survey:
             yield from (make(field, self.frames) for field in self.fields)
 
     def _detections(self) -> Iterator[pa.RecordBatch]:
-        places = [place(field.number, field.x, field.y) for field in self.fields]
+        places = [field.every_place for field in self.fields]
         done = [0] * self.field_count
         for number in self.frames.field.tolist():
             yield rows.detection(self.fields[number], self.frames, done[number], places[number])
             done[number] += 1
+
+    def _row_groups(self, name: str, progress: Progress) -> Iterator[pa.Table]:
+        held: list[pa.RecordBatch] = []
+        for batch in self.batches(name):
+            held.append(batch)
+            if sum(one.num_rows for one in held) >= _GROUP_ROWS:
+                yield pa.Table.from_batches(held)
+                held = []
+            progress.step()
+        if held:
+            yield pa.Table.from_batches(held)
 
     def write(self, name: str, parquet: Path) -> dict[str, Any]:
         """Write table `name`; returns what provenance has to say of it."""
         schema, total = load_tables()[name].schema, len(self.frames.field) if name == "Detection" else self.field_count
         progress = Progress(f"survey: generating {name}", total)
         # Of columns that hold other values in each row a dictionary would be begun, and given up again, in every row group.
-        with pq.ParquetWriter(parquet, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
-            held: list[pa.RecordBatch] = []
-            for batch in self.batches(name):
-                held.append(batch)
-                if sum(one.num_rows for one in held) >= _GROUP_ROWS:
-                    writer.write_table(pa.Table.from_batches(held))
-                    held = []
-                progress.step()
-            if held:
-                writer.write_table(pa.Table.from_batches(held))
+        with (
+            pq.ParquetWriter(parquet, schema, compression="snappy", use_dictionary=False) as writer,
+            ThreadPoolExecutor(max_workers=1) as beside,  # a row group is written while the next one is made
+        ):
+            writing: list[Future[None]] = []
+            for group in self._row_groups(name, progress):
+                wait(writing)
+                writing.append(beside.submit(writer.write_table, group))
+            for written in writing:
+                written.result()
         return {"what": "synthetic rows; no source is a real one", "columns": "data/datasets/survey.toml", "assumed": list(ASSUMED)}
