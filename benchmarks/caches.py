@@ -131,7 +131,7 @@ def ours(trace: Ints, pages: int, policy: str) -> Way:
 
 
 def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Way:
-    """Its loop alone, reading the mapped trace; its table is of the size that suits it, several times quicker than the default."""
+    """Run the library's loop alone, reading the mapped trace; its table has the size that suits it, far quicker than the default."""
 
     def run() -> tuple[int, float]:
         reader = library.TraceReader(trace=str(path), trace_type=library.TraceType.ORACLE_GENERAL_TRACE)
@@ -160,7 +160,7 @@ def touch_each(table: Any, trace: Ints) -> int:
 
 
 def write_for_libcachesim(trace: Ints, path: Path) -> None:
-    """Its binary format `oracleGeneral`, which it reads fastest: every page an object of size 1."""
+    """Write the library's binary format `oracleGeneral`, which it reads fastest: every page an object of size 1."""
     record = np.dtype([("time", "<u4"), ("id", "<u8"), ("size", "<u4"), ("next", "<i8")])
     records = np.zeros(len(trace), record)
     records["id"], records["size"], records["next"] = trace, 1, -2

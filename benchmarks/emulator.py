@@ -198,7 +198,7 @@ class Row:
         return f"{self.subject:26} {self.ran.load!s:26} {figures} {self.ran.daemon_s * 1e6:8.1f} us {self.ran.foreign:4.0%}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON, floats rounded."""
+        """Return what becomes JSON, floats rounded."""
         load = {"operation": self.ran.load.rw} | {name: getattr(self.ran.load, name) for name in ("bytes", "depth", "jobs")}
         cost = {"daemon_s": self.ran.daemon_s, "foreign": self.ran.foreign}
         figures = {"unit": self.unit, "measured": self.measured, "expected": self.expected, "limit": self.limit, "met": self.met}

@@ -134,7 +134,7 @@ def lookups(connection: Connection, table: str) -> None:
 
 
 def ways(cluster: Cluster) -> dict[str, Way]:
-    """Nothing, and each recorder that may record here."""
+    """Return name -> way: none, and each recorder that may record here."""
     server = find_server(cluster=cluster.data)
     found: dict[str, Way] = {"none": nullcontext}
     for name, recorder in RECORDERS.items():
@@ -170,7 +170,7 @@ def turns(runs: Mapping[str, Callable[[], Took]], rounds: int) -> list[dict[str,
 
 
 def timed(work: Callable[[], None], way: Way, connection: Connection) -> Took:
-    """Of `work` alone, done once before, the recorder already there."""
+    """Time `work` alone, done once before, the recorder already there."""
     with way():
         work()
         begun_s, busy_s = time.perf_counter(), processor_s(connection)

@@ -1,5 +1,5 @@
-"""Refuse docstrings of `src` that cannot be read alone: those that begin in the middle of a sentence, public ones of a word or two, and
-those of public functions and properties that name a thing in place of what is done."""
+"""Refuse docstrings that cannot be read alone: those that begin in the middle of a sentence and, in `src`, public ones of a word or two,
+and those of public functions and properties that name a thing in place of what is done."""
 
 import ast
 import re
@@ -40,7 +40,10 @@ NAMES: Final = re.compile(r"(?!say|speak|tell|think)\w+( of\b|,? \(?-> ?)", re.I
 """A verb before one of these is a name: *Record of a run*, *Name -> row*."""
 SENTENCE: Final = re.compile(r"(?<=[.?])\s|\n\s*\n")
 """What a docstring's first sentence ends with."""
-SOURCES: Final = Path(__file__).parents[1] / "src"
+HOME: Final = Path(__file__).parents[1]
+SOURCES: Final = HOME / "src"
+BESIDE: Final = ("tests", "benchmarks", "scripts")
+"""Folders whose docstrings are told whole, but may be short, and name a thing."""
 FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 Definition = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -64,12 +67,17 @@ def docstrings(node: Definition, *, public: bool = True) -> Iterator[Said]:
             yield from docstrings(line, public=public and _is_public(line) and not isinstance(node, FUNCTIONS))
 
 
+def fragment(said: Said) -> str | None:
+    """What is wrong with the beginning of a docstring, wherever it stands, if anything is."""
+    return "begins in the middle of a sentence" if FRAGMENTS.match(said.text.strip()) else None
+
+
 def fault(said: Said) -> str | None:
-    """What is wrong with a docstring, if anything is."""
+    """What is wrong with a docstring of `src`, if anything is."""
     if said.public and len(said.text.split()) < FEWEST_WORDS:
         return f"has fewer than {FEWEST_WORDS} words"
-    if FRAGMENTS.match(said.text.strip()):
-        return "begins in the middle of a sentence"
+    if cut := fragment(said):
+        return cut
     return "begins with no verb" if said.public and said.function and not _says_what_is_done(said.text.strip()) else None
 
 
@@ -92,11 +100,12 @@ def _names(line: ast.stmt | None) -> list[str]:
 def main() -> int:
     """Print every docstring with a fault; 1 where there is one."""
     found = 0
-    for path in sorted(SOURCES.rglob("*.py")):
-        for said in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
-            if wrong := fault(said):
-                found += 1
-                print(f"{path.relative_to(SOURCES.parent)}:{said.line}: {wrong}: {said.text.strip().splitlines()[0]}")
+    for folder, wrongs in ((SOURCES, fault), *((HOME / name, fragment) for name in BESIDE)):
+        for path in sorted(folder.rglob("*.py")):
+            for said in docstrings(ast.parse(path.read_text(encoding="utf-8"))):
+                if wrong := wrongs(said):
+                    found += 1
+                    print(f"{path.relative_to(HOME)}:{said.line}: {wrong}: {said.text.strip().splitlines()[0]}")
     return int(found > 0)
 
 

@@ -52,7 +52,7 @@ def reshaped(value: Any, names: Mapping[str, str | None], path: tuple[str, ...] 
 
 
 def names_at(path: tuple[str, ...], names: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Those of `names` that are of the object at `path`."""
+    """Return those of `names` that are of the object at `path`."""
     if has_verdict(path):
         return {name: other for name, other in names.items() if "." not in name}
     listed = f"{path[-1]}."

@@ -39,7 +39,7 @@ def figures(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def of_a_server(known: pl.DataFrame) -> pl.DataFrame:
-    """Those of `known` that are the same in every execution: pages read of each relation, and the rows of the answer."""
+    """Return the rows of `known` that are the same in every execution: pages read of each relation, and the rows of the answer."""
     return known.filter((pl.col("figure") == "result_rows") | pl.col("figure").str.contains(r"^relation_io\..*\.reads$"))
 
 

@@ -124,7 +124,7 @@ def by_query(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 def spreads(runs: Sequence[Run]) -> dict[str, float]:
-    """By variant, cache and state, the table on hdd: standard deviation over the blocks of log(index on ssd / index on hdd), of `runs`."""
+    """Return variant, cache, state -> standard deviation over the blocks of log(index on ssd / index on hdd), table on hdd."""
     variances = pl.concat([variances_of(run.rows) for run in runs]).group_by("variant", "cache", "state").agg(pl.col("variance").mean())
     return {
         f"{variant} {cache} {state}": sqrt(variance)

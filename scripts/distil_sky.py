@@ -117,7 +117,7 @@ def _density(logs: Floats) -> Density:
 
 
 def quantiles(values: Floats, decimals: int = 3) -> list[float]:
-    """At `AT`."""
+    """Return the quantiles of `values` at `AT`."""
     return [round(float(value), decimals) for value in np.quantile(values, AT)]
 
 
@@ -233,7 +233,7 @@ def text() -> str:
 
 
 def _value(value: Any) -> str:
-    """As TOML; a list of lists or of sentences over several lines."""
+    """Write a value as TOML; a list of lists or of sentences over several lines."""
     if isinstance(value, list) and value and (isinstance(value[0], list) or (isinstance(value[0], str) and len(value[0]) > 20)):
         return "[\n" + "".join(f"    {_value(entry)},\n" for entry in value) + "]"
     if isinstance(value, list):

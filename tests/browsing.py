@@ -35,7 +35,7 @@ Scheme = Literal["light", "dark"]
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Nothing: what the browser asked for is looked at there."""
+        """Write nothing: what the browser asked for is looked at in its page."""
 
 
 @contextmanager
@@ -94,13 +94,16 @@ def hover(page: "Page") -> None:
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()
 
 
-def violations(page: "Page") -> list[str]:
-    """What axe-core finds wrong on the open page, by any of its rules: rule, how often, and the first place."""
+def violations(page: "Page", within: str = "html") -> list[str]:
+    """What axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place."""
     if find_spec(AXE) is None:
         pytest.skip(f"{AXE} is not in this environment, so accessibility is not looked at (it is among the pins: make .venv/.ready)")
     # without its preloading: of a file, axe may not read style sheets again
     page.evaluate((files(AXE) / "axe.min.js").read_text(encoding="utf-8"))
     found = json.loads(
-        page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false}).then((found) => JSON.stringify(found.violations))")
+        page.evaluate(
+            "(within) => axe.run(within, {resultTypes: ['violations'], preload: false}).then((found) => JSON.stringify(found.violations))",
+            within,
+        )
     )
     return [f"{one['id']} ({len(one['nodes'])}): {one['nodes'][0]['target']}" for one in found]

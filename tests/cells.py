@@ -28,7 +28,7 @@ def labels(chapter: str) -> list[str]:
 
 
 def drawn(chapter: str, run: Run, *wanted: str, **parameters: Any) -> dict[str, Figure | Sentence]:
-    """By label what the figures' cells show where the notebook opens `run`; `wanted`: of these labels alone.
+    """Return label -> what the figures' cells show where the notebook opens `run`; `wanted`: these labels alone.
 
     Parameters, imports, queries and frames are those of the notebook; tables and sentences are not made.
     """

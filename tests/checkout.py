@@ -28,7 +28,7 @@ VICTIMS: Final[tuple[Victim, ...]] = get_args(Victim)
 
 
 def seed() -> int:
-    """Of when the tests kill what: ``SEED``, as in ``make soak SEED=7``, else 1."""
+    """Return the seed that chooses when the tests kill what: ``SEED``, as in ``make soak SEED=7``, else 1."""
     return int(os.environ.get("SEED") or 1)
 
 

@@ -3,7 +3,9 @@
 import shutil
 import tempfile
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
+from typing import Final
 
 import pytest
 from xdist.remote import Producer
@@ -21,22 +23,22 @@ from tierwise.postgres.workspace import open_workspace, server_account
 __all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smoke_home"]
 
 
-TOGETHER = {
-    "tests/test_report": "report",
-    "tests/test_pipeline": "smoke",
-    "tests/test_replay_study": "smoke",
-    "tests/test_replicates": "smoke",
-}
-"""How the names of files begin that share what takes long: one process makes it once and runs them all."""
-PASSED = "tierwise/passed"
-LONGEST = ("smoke", "report")
-"""What takes a minute and more, the longest first, so that both processes end at the same time."""
+TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built"}
+"""What takes long and is used in several files -> what a test's file has in it that uses it: one process makes it, and runs them all."""
+PASSED: Final = "tierwise/passed"
+LONGEST: Final = ("smoke", "report", "tests/test_report_reference.py", "tests/test_toy_study.py", "tests/test_notebooks.py")
+"""What takes a minute of processor time and more, the longest first, so that all processes end at the same time."""
 
 
 def unit(nodeid: str) -> str:
     """The file of a test, or what its file shares with others: what one process runs whole."""
-    file = nodeid.split("::", 1)[0]
-    return next((shared for start, shared in TOGETHER.items() if file.startswith(start)), file)
+    return _unit(nodeid.split("::", 1)[0])
+
+
+@cache
+def _unit(file: str) -> str:
+    text = (Path(__file__).parent / Path(file).name).read_text(encoding="utf-8")
+    return next((shared for shared, sign in TOGETHER.items() if sign in text), file)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +68,7 @@ def kept(config: pytest.Config) -> set[str]:
 
 
 class UnitByUnit(LoadFileScheduling):
-    """Where tests run in two processes, each takes the next unit, in the order of the tests."""
+    """Where tests run in several processes, each takes the next unit, in the order of the tests."""
 
     def _split_scope(self, nodeid: str) -> str:
         return unit(nodeid)

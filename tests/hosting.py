@@ -99,7 +99,7 @@ def whole(
 
 
 def chunked(content: bytes, cut: int | None = None) -> Answer:
-    """Of a length that is not told beforehand, in chunks; `cut` after so many bytes, in the midst of a chunk."""
+    """Answer in chunks, with a length that is not told beforehand; `cut` after so many bytes, in the midst of a chunk."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.protocol_version = "HTTP/1.1"

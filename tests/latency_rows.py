@@ -91,7 +91,7 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
 
 
 def _told(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
-    """As the proof of a window has them."""
+    """Tell the reads of each tablespace as the proof of a window does."""
     return {
         space: {
             "reads": sum(held.values()),

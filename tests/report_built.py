@@ -101,7 +101,7 @@ def by_quarto(built: Built) -> Built:
 
 
 def bare(text: str) -> str:
-    """Without white space and hyphens, which a PDF sets as it likes."""
+    """Strip white space and hyphens, which a PDF sets as it likes."""
     return re.sub(r"[\s\u00ad\u2010-]+", "", unicodedata.normalize("NFKC", text))
 
 

@@ -22,7 +22,7 @@ VARIANTS: Final[list[dict[str, Any]]] = [
     {"variant": "published", "ratios": RATIOS},
     {"variant": "heap-cached", "states": ("NV",), "pace": 0.05, "ratios": {("cold", "NV"): 0.8}},
 ]
-"""As the profile ``smoke`` measures them."""
+"""The variants that the profile ``smoke`` measures."""
 ESTIMATES: Final = {
     code: {"scan": "Index Scan using pob on census", "rows": 1_800, "total_cost": 5_321.25, "found_rows": found}
     for code, found in (("12", 5_444), ("72", 1_013), ("32", 472), ("33", 903))

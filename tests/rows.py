@@ -54,7 +54,7 @@ class Trial:
 
     @property
     def cell(self) -> dict[str, str]:
-        """Its coordinates; rows older than the word have no variant."""
+        """Return the trial's coordinates; rows older than the word have no variant."""
         named = {"index": self.index, "start": self.start, "table": self.table}
         return named if self.variant is None else {**named, "variant": self.variant}
 
@@ -120,13 +120,22 @@ def make_rows(
     return pl.concat(parts)
 
 
-def save_run(raw: Path, rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Path:
+def save_run(
+    raw: Path,
+    rows: pl.DataFrame,
+    *,
+    complete: bool = True,
+    profile: str = "quick",
+    reader_pair: str | None = None,
+    decides: str = "direct",
+) -> Path:
     """`rows` (of one run, any pairs and arms) and a manifest that fits them; an incomplete run has no finish."""
     run_id = str(rows["run_id"][0])
     folder = raw / run_id
     folder.mkdir(parents=True)
     rows.sort("sequence", "step").write_parquet(folder / "timings.parquet")
-    make_manifest(rows, complete=complete, profile=profile, reader_pair=reader_pair).save(folder)
+    made = make_manifest(rows, complete=complete, profile=profile, reader_pair=reader_pair)
+    made.model_copy(update={"profile": {**made.profile, "decides": decides}}).save(folder)
     return folder
 
 

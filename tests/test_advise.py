@@ -20,7 +20,7 @@ from tierwise.devices.spec import load_device
 
 DAY = ("--on", "2026-07-01")
 TABLE_BYTES, INDEX_BYTES = 106_000_000, 5_400_000
-"""Of the census study's counts, as the manifest of the fabricated run has them."""
+"""Sizes in the census study's counts, as the manifest of the fabricated run has them."""
 
 
 def run(*options: str) -> str:

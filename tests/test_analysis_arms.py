@@ -18,8 +18,6 @@ from tierwise.core.words import IoArm, Substrate
 
 CACHES = {"cold": ("FL", "PR", "NV"), "cross": ("FL->PR", "PR->NV", "NV->FL"), "hot": ("FL", "PR", "NV")}
 
-DISAGREE = "undecided (the ways of I/O disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
-
 
 def everywhere(ratio: float) -> Ratios:
     return {(cache, state): ratio for cache, states in CACHES.items() for state in states}
@@ -56,11 +54,12 @@ def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> No
     assert estimate_of(verdict.arms["grown"], "PR") == pytest.approx(0.05, rel=0.03)
 
 
-def test_an_arm_is_named_by_its_variant_and_by_buffered_io(tmp_path: Path) -> None:
+def test_an_arm_is_named_by_its_variant_and_by_its_way_of_io(tmp_path: Path) -> None:
     parts = [make_rows(arm=arm, variant=variant) for arm in IoArm for variant in ("published", "grown")]
     verdict = saved(tmp_path, *parts)["M1"]
-    assert verdict.rests_on == (IoArm.BUFFERED, IoArm.DIRECT)
-    assert sorted(verdict.arms) == ["grown", "grown/buffered", "published/buffered"]
+    assert verdict.rests_on == (IoArm.DIRECT,)
+    ways = ("", "/asynchronous", "/buffered")
+    assert sorted(verdict.arms) == [f"{variant}{way}" for variant in ("grown", "published") for way in ways if variant + way != "published"]
     assert all(case.arm is IoArm.BUFFERED for case in verdict.arms["grown/buffered"].cases)
 
 
@@ -69,10 +68,10 @@ def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm
     assert (verdict.rests_on, list(verdict.arms)) == ((IoArm.BUFFERED,), ["grown/buffered"])
 
 
-def test_io_arms_of_the_published_protocol_that_disagree_leave_each_arm_its_own_verdict(tmp_path: Path) -> None:
+def test_io_arms_of_the_published_protocol_that_disagree_have_each_a_verdict_of_its_own(tmp_path: Path) -> None:
     as_published = make_rows(ratios=everywhere(0.05))
     verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
-    assert verdict.verdict_text == DISAGREE
+    assert verdict.verdict is Verdict.CONFIRMED
     assert {name: arm.verdict for name, arm in verdict.arms.items()} == dict.fromkeys(
         ["grown/buffered", "published/buffered"], Verdict.CONTRADICTED
     )

@@ -1,4 +1,4 @@
-"""From a run's raw rows to the verdict on each claim of the census study."""
+"""A run's raw rows give the verdict on each claim of the census study."""
 
 import json
 from datetime import timedelta
@@ -9,9 +9,11 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from tierwise.analysis.before import verdict_before
+from tierwise.analysis.claims import load_claims
 from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
@@ -37,8 +39,6 @@ AS_PUBLISHED = {
 ARGUED = {"M8", "M9"}
 """The claims that are reported, and of which a run has no facts either."""
 REPORTED = {"M6", "M10", *ARGUED}
-
-DISAGREE = "undecided (the ways of I/O disagree: buffered contradicted, direct confirmed; needs no more of the same measuring)"
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
@@ -179,17 +179,64 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
     assert verdict.verdict_text == "undecided (5 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
 
 
-def test_both_arms_carry_a_verdict_together(tmp_path: Path) -> None:
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED, arm=arm, seed=seed) for seed, arm in enumerate(IoArm)]))
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.rests_on, len(verdict.cases)) == (Verdict.CONFIRMED, (IoArm.BUFFERED, IoArm.DIRECT), 6)
+# which arm decides
 
 
-def test_arms_that_disagree_decide_nothing(tmp_path: Path) -> None:
+def test_the_direct_arm_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict_text == DISAGREE
-    assert verdict.deciding_arm is IoArm.BUFFERED
+    assert (verdict.verdict, verdict.decided_by, verdict.rests_on) == (Verdict.CONFIRMED, "published", (IoArm.DIRECT,))
+    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published/buffered": Verdict.CONTRADICTED}
+
+
+def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
+    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]), decides="nearest")
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert (verdict.verdict_text, verdict.decided_by, verdict.rests_on) == ("contradicted", "published/buffered", (IoArm.BUFFERED,))
+    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published": Verdict.CONFIRMED}
+
+
+@pytest.mark.parametrize("decides", ["direct", "nearest"])
+def test_by_the_rule_of_before_ways_of_io_had_to_agree_whichever_decides_now(tmp_path: Path, decides: str) -> None:
+    claim = next(claim for claim in load_claims().claims if claim.id == "M1")
+    for name, ratios, before in (("apart", None, Verdict.UNDECIDED), ("agreed", AS_PUBLISHED, Verdict.CONFIRMED)):
+        rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, ratios=ratios), make_rows(arm=IoArm.ASYNCHRONOUS)]
+        save_run(tmp_path / name, pl.concat(rows), decides=decides)
+        with open_views(tmp_path / name) as connection:
+            assert verdict_before(connection, claim, by_id(judge(tmp_path / name))["M1"]) is before
+
+
+def test_the_nearest_arm_decides_nothing_of_which_a_case_lacks_and_the_verdict_says_so(tmp_path: Path) -> None:
+    rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, states=("FL", "PR"))]
+    save_run(tmp_path, pl.concat(rows), decides="nearest")
+    verdict = by_id(judge(tmp_path))["M1"]
+    assert verdict.verdict_text == "confirmed (by published: published/buffered was not measured)"
+
+
+def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
+    save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
+    for decides, told in (
+        ("nearest", "confirmed (the reference run says contradicted by published/buffered, the arm nearest to the source)"),
+        ("direct", "confirmed"),  # it binds once the reference run is one that the nearest arms decide
+    ):
+        theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)])
+        reference = save_run(tmp_path / decides, theirs, profile="full", decides=decides)
+        verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]
+        assert verdict.verdict_text == told
+    agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, arm=IoArm.BUFFERED), profile="full", decides="nearest")
+    assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
+
+
+@pytest.mark.parametrize(("outstanding", "conditions"), [(1.9, (NOT_ASYNCHRONOUS,)), (2.0, ())])
+def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
+    tmp_path: Path, outstanding: float, conditions: tuple[str, ...]
+) -> None:
+    proof = pl.lit(json.dumps({"outstanding": {"hdd": outstanding, "ssd": 1.0}}))
+    save_run(tmp_path, pl.concat([make_rows(), make_rows(arm=IoArm.ASYNCHRONOUS).with_columns(proof=proof)]))
+    verdict = by_id(judge(tmp_path))["M1"]
+    arm = verdict.arms["published/asynchronous"]
+    assert (arm.conditions, [case.outstanding for case in arm.cases]) == (conditions, [outstanding] * 3)
+    assert verdict.conditions == (), "the direct arm asks for one thing at a time, and nobody says otherwise"
 
 
 def test_a_ratio_across_substrates_is_shown_without_a_verdict(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""In a real server the synthetic census has the source's sizes and the order that its planner figures imply."""
+"""The synthetic census in a real server has the source's sizes and the order that its planner figures imply."""
 
 from pathlib import Path
 

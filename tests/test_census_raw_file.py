@@ -31,12 +31,12 @@ def good_rows(count: int) -> Rows:
 
 
 def tab_separated(rows: Rows) -> str:
-    """As the real raw file: no header, a blank line at the end."""
+    """Write rows as the real raw file has them: no header, a blank line at the end."""
     return "".join("\t".join(row) + "\n" for row in rows) + "\n"
 
 
 def with_header(rows: Rows) -> str:
-    """As the real sample: a header and a leading row index."""
+    """Write rows as the real sample has them: a header and a leading row index."""
     return "".join(",".join(row) + "\n" for row in [["", *NAMES], *([str(place), *row] for place, row in enumerate(rows))])
 
 

@@ -20,7 +20,7 @@ from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.postgres.cluster import Cluster
-from tierwise.postgres.neighbours import servers_on
+from tierwise.postgres.processes import servers_on
 from tierwise.postgres.settings import loading_settings
 from tierwise.report import fresh, newest
 from tierwise.report.newest import SHIPPED, Kept, answer_lines, newest_answer

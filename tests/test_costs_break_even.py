@@ -41,7 +41,7 @@ def test_2007_two_of_graefes_intervals_and_his_flash_predict_the_third() -> None
 
 
 def test_2018_flash_over_disks_is_nine_times_memory_over_disks() -> None:
-    """As the paper says; so a byte of memory cost nine times a byte of flash."""
+    """The paper says so; a byte of memory therefore cost nine times a byte of flash."""
     assert told(2018, "SSD", "HDD") / told(2018, "RAM", "HDD") == pytest.approx(9)
     memory, flash = 9.0, 1.0
     disk = {"page_bytes": 4 * KIB, "accesses_per_s": 200.0, "device_cost": 50.0}
@@ -49,7 +49,7 @@ def test_2018_flash_over_disks_is_nine_times_memory_over_disks() -> None:
 
 
 def test_2018_the_interval_of_flash_fell_as_its_iops_rose_and_memory_became_cheaper() -> None:
-    """From 15 to 5 minutes while a drive went from 6,200 to 67,000 reads a second."""
+    """The interval fell from 15 to 5 minutes while a drive went from 6,200 to 67,000 reads a second."""
     economics = told(2018, "RAM", "SSD") / told(2007, "RAM", "SSD") * 67_000 / 6200
     assert 3 < economics < 4.5
 

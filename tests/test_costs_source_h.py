@@ -76,7 +76,7 @@ def test_holding_more_never_favours_ssds() -> None:
 
 
 def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
-    """At one terabyte three drives of either kind hold it, and the price band reaches equality; at tens of terabytes it does not."""
+    """Three drives of either kind hold one terabyte, and the price band reaches equality; at tens of terabytes it does not."""
     (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
     assert claim.bounds_how == "assumed"
     found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")

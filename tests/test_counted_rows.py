@@ -79,7 +79,7 @@ def test_a_hot_query_is_held_against_its_own_sessions_work(tmp_path: Path) -> No
 
 
 def test_an_unsteady_host_stays_in_the_rows_where_its_share_is_large(tmp_path: Path) -> None:
-    """So that intervals carry it; where its share is small the median stands for all."""
+    """Intervals are to carry the host's unsteadiness; where its share is small the median stands for all."""
     large, small = (
         read(written(tmp_path / name, [counted(device_s, host) for host in UNSTEADY])) for name, device_s in (("a", 0.1), ("b", 1.0))
     )

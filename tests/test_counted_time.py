@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from emulation import emulated
+from tierwise.bench.accounting import outstanding, tier_io
 from tierwise.core import control_groups, session_group
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import MIB, PAGE_BYTES
@@ -142,6 +144,29 @@ def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completi
     took_s = [done_s[tag] - came_s for tag, came_s in enumerate(log["time_s"])]
     assert took_s == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
     assert (log["actual_s"] - log["intended_s"]).mean() < 0.1 * log["intended_s"].mean()  # type: ignore[operator]
+
+
+@need_groups
+def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) -> None:
+    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group:
+        found = {}
+        for count in (1, 4):
+            with group.entered(), readers(path, count) as processes:
+                tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+                tier.reset_io()
+                tier.delays(True)
+                run(processes)
+                (told,) = outstanding({"tier": tier}, (tier_io(tier, tier.io()),)).values()
+                log = tier.requests()
+                tier.delays(False)
+                tier.daemon.wait_in_real_time()
+            ended = log.select(begun=pl.col("time_s"), ended=pl.col("time_s") + pl.col("intended_s")).sort("begun")
+            fresh = ended.with_columns(since=pl.max_horizontal("begun", pl.col("ended").cum_max().shift(1, fill_value=-math.inf)))
+            busy_s = fresh.select((pl.col("ended") - pl.col("since")).clip(0)).sum().item()
+            assert told == pytest.approx(log["intended_s"].sum() / busy_s, rel=1e-3)
+            found[count] = told
+    assert found[1] == pytest.approx(1.0, rel=1e-3)
+    assert 2.0 < found[4] <= 4.0
 
 
 @need_groups

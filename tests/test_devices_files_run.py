@@ -67,7 +67,7 @@ def test_events_come_in_order_of_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in DEVICES if isinstance(load_device(name), SsdSpec)])
 def test_a_flash_drive_does_what_its_data_sheet_says(name: str) -> None:
-    """At a deep queue: the requests a second of 4 KiB, and of 1 MiB in order the bytes; writes as its write cache sends them down."""
+    """A deep queue gives the requests a second of 4 KiB, and of 1 MiB in order the bytes; writes are as its write cache sends them down."""
     spec = load_device(name)
     assert isinstance(spec, SsdSpec)
     model, chance = build(spec.model_copy(update={"write_cache": None})), random.Random(2)

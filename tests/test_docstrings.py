@@ -2,6 +2,8 @@
 
 import ast
 import runpy
+import shutil
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -83,3 +85,15 @@ def test_whole_sentences_and_short_private_ones_pass(source: str) -> None:
 
 def test_every_docstring_of_the_package_can_be_read_alone() -> None:
     assert LINT["main"]() == 0
+
+
+@pytest.mark.parametrize("folder", ["src/tierwise", "tests", "benchmarks", "scripts"])
+def test_half_a_sentence_is_refused_in_every_folder(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "scripts").mkdir()
+    lint = shutil.copy(paths.home() / "scripts" / "check_docstrings.py", tmp_path / "scripts")
+    (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / folder / "new.py").write_text(f'{WHOLE}ROOM = 1\n"""Of the lab, where its rows lie."""\n', encoding="utf-8")
+    assert runpy.run_path(str(lint))["main"]() == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"{folder}/new.py:3: begins in the middle of a sentence: Of the lab, where its rows lie."
+    ]

@@ -87,7 +87,7 @@ def test_without_delays_it_is_much_quicker(tier: Emulated) -> None:
 
 @pytest.mark.parametrize("device", ["st3000dm001", "sata-7k2-x6", "mtron-3025"])
 def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_path: Path, device: str) -> None:
-    """So what is said of the model alone is said of the mount, up to what the mount itself adds."""
+    """What is said of the model alone is so said of the mount, up to what the mount itself adds."""
     with emulated(tmp_path, device) as tier:
         path = tier.directory / "data"
         path.write_bytes(bytes(FILE_BYTES))

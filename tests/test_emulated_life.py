@@ -122,7 +122,7 @@ def test_a_killed_daemon_loses_nothing_that_was_written_and_is_cleaned_up(tmp_pa
 
 
 def test_reclaim_ends_a_daemon_whose_run_was_killed(tmp_path: Path) -> None:
-    """As when `make report` gets a SIGKILL: the daemon lives on, nobody knows it but its record."""
+    """A SIGKILL to `make report` leaves it so: the daemon lives on, nobody knows it but its record."""
     with emulated(tmp_path) as tier:
         pid = daemon_of(tier)
         (tier.directory / "file").touch()  # the kernel learns that to close a file is to ask nothing

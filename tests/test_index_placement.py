@@ -1,4 +1,4 @@
-"""Beyond the published protocol on the census study's pair: its variants, the reader's own disk, another server, the page cache."""
+"""The census study where it leaves the published protocol: its variants, the reader's own disk, another server, the page cache."""
 
 import json
 import os
@@ -20,7 +20,7 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, Sweep, load_profile
-from tierwise.core.words import Cache, IoArm
+from tierwise.core.words import Cache, ClockKind, IoArm
 from tierwise.recorders import strace
 from tierwise.studies.index_placement.measuring import trials as index_placement
 from tierwise.studies.index_placement.measuring.trials import Cell
@@ -143,16 +143,46 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
         assert (heap_s > 0) == (timing.cell["variant"] != "heap-cached")
 
 
-@pytest.mark.parametrize(("name", "variants"), [("smoke", 2), ("quick", 4), ("full", 6 + (7 + 1) * 4)])
+@needs_fuse
+def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
+    asked = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
+    profile = small(asked, arms=tuple(IoArm)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
+    inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
+    (pair,) = (pair for pair in asked.pairs if pair.source == "M")
+    at_once, clocks = {}, {}
+    with open_lab(index_placement.STUDY, pair, inputs, workspace / "ways", seed=1) as (lab, memo):
+        for trial in index_placement.trials(inputs.profile, pair):
+            cell = trial.cell
+            if (cell.table, cell.index, cell.start) == ("hdd", "hdd", "NV") and cell.variant != "heap-cached":
+                index_placement.prepare(trial, lab, memo)
+                cold, _, _ = index_placement.measure(trial, lab, memo, Recorder()).timings
+                at_once[cell.arm], clocks[cell.arm] = cold.proof["outstanding"], cold.parts.clock
+    assert at_once[IoArm.DIRECT] == {"hdd": pytest.approx(1.0, rel=1e-6)}
+    assert at_once[IoArm.ASYNCHRONOUS]["hdd"] > 1.1
+    assert clocks[IoArm.DIRECT] is ClockKind.COUNTED_ONE
+    several = ClockKind.COUNTED_SEVERAL if inputs.counting.several else ClockKind.WAITED
+    assert clocks[IoArm.BUFFERED] is clocks[IoArm.ASYNCHRONOUS] is several
+
+
+@pytest.mark.parametrize(("name", "variants"), [("smoke", 2), ("quick", 2 + 2), ("full", 6 + (7 + 2) * 4)])
 def test_the_sweep_decides_what_is_measured_beside_the_published_protocol(name: str, variants: int) -> None:
     profile = load_profile(name)
     cells = [trial.cell for trial in index_placement.trials(profile, load_pair("source-m"))]
     others = [cell for cell in cells if cell.variant != "published"]
-    assert len(cells) - len(others) == 12 * len(profile.arms)
+    published = Counter(cell.arm for cell in cells if cell.variant == "published")
+    assert (
+        published
+        == {
+            "smoke": {IoArm.DIRECT: 12},
+            "quick": {IoArm.DIRECT: 12, IoArm.BUFFERED: 2},
+            "full": {IoArm.DIRECT: 12, IoArm.BUFFERED: 12, IoArm.ASYNCHRONOUS: 2},
+        }[name]
+    )
+    assert {cell.variant for cell in others if cell.arm is IoArm.ASYNCHRONOUS} == ({"bitmap"} if name != "smoke" else set())
     assert len(others) == variants
     assert {cell.table for cell in others} == {"hdd"}
     heap_cached = {cell.start for cell in others if cell.variant == "heap-cached"}
-    assert heap_cached == {"smoke": {"NV"}, "quick": {"FL", "NV"}, "full": {"FL", "PR", "NV"}}[name]
+    assert heap_cached == {"smoke": {"NV"}, "quick": {"NV"}, "full": {"FL", "PR", "NV"}}[name]
     assert not [cell for cell in others if cell.arm is IoArm.BUFFERED and cell.variant.startswith("memory")]
 
 

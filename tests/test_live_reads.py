@@ -43,7 +43,7 @@ def reading(path: Path, **changes: object) -> Reading:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """On a disk: a file of a memory file system is always resident."""
+    """Make a folder on a disk: a file of a memory file system is always resident."""
     made = new_folder(Path("/var/tmp"))
     yield made
     discard(made)
@@ -61,7 +61,7 @@ def test_eight_threads_read_what_was_written_and_stop(folder: Path) -> None:
 
 
 def test_threads_hold_no_lock_of_the_interpreter(folder: Path) -> None:
-    """With it one thread at a time would read, and the sampling thread would not come round until they stop."""
+    """The lock would let one thread at a time read, and the sampling thread would not come round until they stop."""
     write_items(folder / "items", ITEMS)
     before = os.times()
     first, *_, last = read_mapped(reading(folder / "items", intervals=5))

@@ -57,7 +57,7 @@ def test_version_2_makes_the_group_where_memory_is_handed_on_and_writes_its_file
 
 @pytest.mark.parametrize("controllers", ["", "cpu pids"])
 def test_version_2_where_nobody_hands_memory_on_makes_none_and_says_so(machine: Path, controllers: str) -> None:
-    """As in most containers: the group can be made, but it would limit nothing."""
+    """Most containers are like this: the group can be made, but it would limit nothing."""
     belonging(machine, f"0::/{SESSION}")
     hands_on(machine, "", controllers)
     assert "hands memory on" in str(memory_group.obstacle())

@@ -157,7 +157,7 @@ def test_what_is_started_as_a_process_and_what_is_imported_in_a_function_count(p
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in (paths.data() / "devices").glob("*.toml")))
 def test_a_device_is_built_of_what_it_says(name: str) -> None:
-    """And what a registry imports of one kind alone is known as that, so that it counts for no other."""
+    """What a registry imports of one kind alone is known as that, too, so that it counts for no other."""
     spec = load_device(name)
     found, waiting = set[type](), [build(spec)]
     seen = set[int]()

@@ -30,7 +30,10 @@ DIRECT: Final = {
     "max_wal_senders": "0",  # a relation that is copied is not logged
 }
 TOLERANCE: Final = 0.25
-"""Of the devices' time. The plan leaves out the free space map, where the platters stand, and how long the host thinks between requests."""
+"""The share of the devices' time by which a plan may be wrong.
+
+It leaves out the free space map, where the platters stand, and how long the host thinks between requests.
+"""
 
 
 @pytest.fixture

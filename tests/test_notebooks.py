@@ -169,7 +169,7 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
 
 
 def points_of(executed: Path) -> dict[str, Any]:
-    """By label (none: empty) what each chart of an executed notebook draws."""
+    """Return label (none: empty) -> what each chart of an executed notebook draws."""
     return {
         found[1] if (found := LABEL.search(cell.source)) else "": drawn_points(output.data[VEGA_MIME])
         for cell in code_cells(executed)
@@ -251,7 +251,7 @@ def test_a_changed_parameter_changes_the_chart(chapter: str, parameters: dict[st
 
 
 def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
-    """By label what each chart draws whose notebook opens `run`."""
+    """Return label -> what each chart draws whose notebook opens `run`."""
     shown = cells.drawn(chapter, run, **parameters)
     return {label: drawn_points(figure.bundle()[VEGA_MIME]) for label, figure in shown.items() if isinstance(figure, Figure)}
 
@@ -261,7 +261,7 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
 def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(
     chapter: str, parameters: dict[str, Any], charted: Run, tmp_path: Path
 ) -> None:
-    """Through papermill and a kernel, as one of ``explore.ipynb`` does in `make test`; that each chapter's charts follow is seen above."""
+    """Papermill and a kernel execute it, as they do ``explore.ipynb`` in `make test`; that each chapter's charts follow is seen above."""
     notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
     execute(tmp_path, notebook, **parameters)
     assert points_of(tmp_path / notebook.name) == drawn(chapter, charted, **parameters)

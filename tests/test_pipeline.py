@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def rows(smoke_home: Home, smoke: Manifest) -> pl.DataFrame:
-    """Of the census study, the one that is measured."""
+    """Return the rows of the census study, the one that is measured."""
     return without_checks(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement")
 
 
@@ -132,7 +132,7 @@ def test_its_emulated_reads_are_those_of_the_reference_run_and_take_as_long(rows
 
 
 def emulated(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[dict[int, dict[str, int]], float]]:
-    """By trial and cache, where anything is read: the reads of each tier by block, and the median of the time that the models ask for."""
+    """Return trial, cache -> each tier's reads by block, and the median of the time that the models ask for, where anything is read."""
     found = {}
     for (trial, cache), cell in rows.filter(pl.col("cache") != "hot").group_by("trial", "cache"):
         reads = {block: {io["tier"]: io["reads"] for io in tiers} for block, tiers in cell.select("block", "tier_io").iter_rows()}

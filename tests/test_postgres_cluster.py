@@ -116,8 +116,12 @@ def test_a_pid_file_that_names_another_process_is_no_server(cluster18: Cluster) 
 
 @pytest.mark.parametrize("arm", IoArm)
 def test_the_measuring_settings_are_what_the_server_then_shows(cluster: Cluster, arm: IoArm) -> None:
-    if arm is IoArm.DIRECT and not cluster.binaries.supports_direct_io:
-        with pytest.raises(InputError, match=r"arm is 'direct': direct I/O \(debug_io_direct\) needs 16 or later"):
+    if not arm.cached and not cluster.binaries.supports_direct_io:
+        why = {
+            IoArm.DIRECT: r"direct I/O \(debug_io_direct\) needs 16 or later",
+            IoArm.ASYNCHRONOUS: r"asynchronous I/O \(io_method\) needs 18 or later",
+        }
+        with pytest.raises(InputError, match=f"arm is '{arm}': {why[arm]}"):
             measuring_settings(cluster.binaries, arm=arm, shared_buffers_bytes=16 * MIB)
         return
     settings = measuring_settings(cluster.binaries, arm=arm, shared_buffers_bytes=16 * MIB)

@@ -77,13 +77,13 @@ def test_what_a_kill_left_half_made_is_made_anew(clean: Connection) -> None:
 
 
 def _pages(conn: Connection, name: str) -> tuple[int, int]:
-    """Of the table and of the index, in the copy `name`."""
+    """Count the pages of the table and of the index, in the copy `name`."""
     TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()), seed=1)
     return tuple(conn.execute("SELECT pg_relation_size('people') / 8192, pg_relation_size('by_key') / 8192").fetchall()[0])
 
 
 def _keys(conn: Connection, name: str) -> list[int]:
-    """In the order of the heap."""
+    """List the keys of the copy `name`, in the order of the heap."""
     TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()), seed=1)
     return [key for (key,) in conn.execute("SELECT key FROM people ORDER BY ctid")]
 

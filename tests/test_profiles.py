@@ -36,11 +36,12 @@ def test_quick_fits_into_five_gigabytes_with_its_environment() -> None:
     assert load_profile("quick").free_space_bytes + environment_bytes() <= 5 * GB
 
 
-def test_only_full_has_the_published_size_and_both_arms() -> None:
+def test_only_full_has_the_published_size_and_quick_has_every_way_of_io_too() -> None:
     smoke, quick, full = (load_profile(name) for name in ("smoke", "quick", "full"))
     assert smoke.fraction < quick.fraction < full.fraction == 1.0
-    assert set(full.arms) == {IoArm.DIRECT, IoArm.BUFFERED}
-    assert smoke.arms == quick.arms == (IoArm.DIRECT,)
+    assert set(full.arms) == set(quick.arms) == set(IoArm)
+    assert smoke.arms == (IoArm.DIRECT,)
+    assert quick.arms[0] is IoArm.DIRECT
     assert smoke.free_space_bytes < quick.free_space_bytes < full.free_space_bytes
 
 

@@ -72,7 +72,7 @@ def test_the_tablespace_is_in_the_path_and_what_is_no_relation_is_replayed_and_n
 
 
 def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None:
-    """Of ten channels one is held up 1.5 ms for each 256 KiB that are written; the log alone writes as much as the source's tables."""
+    """One of ten channels is held up 1.5 ms for each 256 KiB that are written; the log alone writes as much as the source's tables."""
     reads = chain(400)
     writes = log(*((number * 1e-3, "write", "PG_18_1/5/16385", 4000 + 16 * number, 1e-4) for number in range(400)))
     quiet, busy = (arms_of(LAB, {"ssd": requests}) for requests in (reads, pl.concat([reads, writes])))

@@ -92,7 +92,7 @@ def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> Non
 
 
 def _label(key: tuple[str, str]) -> str:
-    """Of the cell that shows a figure."""
+    """Find the label of the cell that shows a figure."""
     return str(re.findall(r"label: (\S+)", key[1])[0])
 
 

@@ -184,7 +184,7 @@ def test_every_published_statement_answers_a_question() -> None:
 
 
 def test_no_number_is_typed_by_hand() -> None:
-    """Those of the texts come from claims.toml, all others from rows."""
+    """Numbers of the texts come from claims.toml, all others from rows."""
     assert {topic.evidence for topic in load_questions().meetings} <= evidence().keys()
     for name in ("show-advice", "show-conclusion"):
         cells = json.loads((paths.home() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]

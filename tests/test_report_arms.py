@@ -1,5 +1,6 @@
 """What the chapter on the census study says of the arms follows from the rows, whichever of them were measured."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -14,8 +15,9 @@ from rows import Ratios, make_manifest, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.arms import Truth, arms
-from tierwise.report.chapters import summary
+from tierwise.report.chapters import ledger, summary
 from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_arms as hunt
 from tierwise.studies.index_placement.reading import chapter_planner as planner
@@ -56,6 +58,26 @@ def points(figure: object) -> list[dict[str, Any]]:
     """Every row of data that a chart shows."""
     assert isinstance(figure, Figure)
     return [row for rows in figure.bundle()["application/vnd.vegalite.v5+json"]["datasets"].values() for row in rows]
+
+
+# ways of I/O
+
+
+def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: Opened) -> None:
+    proof = pl.lit(json.dumps({"outstanding": {"hdd": 1.3}}))
+    run = opened(make_rows(), make_rows(arm=IoArm.BUFFERED), make_rows(arm=IoArm.ASYNCHRONOUS).with_columns(proof=proof))
+    table = ledger.ways(run)
+    assert isinstance(table, Table)
+    shown = {row[1]: row[3] for row in table.rows if row[0] == "M1"}
+    assert shown == {
+        "direct I/O (decides)": DASH,
+        "buffered I/O (nearest to the source)": DASH,
+        "asynchronous I/O": "1.30, not asynchronous",
+    }
+
+
+def test_of_one_way_of_io_nothing_stands_side_by_side(opened: Opened) -> None:
+    assert isinstance(ledger.ways(opened(make_rows())), Sentence)
 
 
 # when it is true

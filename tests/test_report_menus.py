@@ -3,7 +3,8 @@
 import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -52,9 +53,15 @@ def shown(chapter: str, run: Run) -> dict[str, Figure]:
     return {label: figure for label, figure in cells.drawn(chapter, run).items() if isinstance(figure, Figure)}
 
 
+@pytest.fixture(scope="module")
+def by_chapter(reference: Run) -> Callable[[str], dict[str, Figure]]:
+    """Draw a chapter's figures of the run that ships, once."""
+    return cache(lambda chapter: shown(chapter, reference))
+
+
 @pytest.mark.parametrize("chapter", DRAWN)
 def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
-    chapter: str, reference: Run, published: Path, monkeypatch: pytest.MonkeyPatch
+    chapter: str, by_chapter: Callable[[str], dict[str, Figure]], reference: Run, published: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
 
@@ -63,7 +70,7 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
         with duckdb.connect(":memory:") as connection:
             return pl.DataFrame(connection.sql(queries.script([query_of(run, sql, parameters)])).to_arrow_table())
 
-    here = shown(chapter, reference)
+    here = by_chapter(chapter)
     monkeypatch.chdir(published)
     monkeypatch.setattr(Run, "query", from_files)
     there = shown(chapter, reference)
@@ -177,10 +184,10 @@ def test_a_table_that_asked_nothing_says_whence_it_is(built: Built) -> None:
 
 
 @pytest.fixture(scope="module")
-def with_rows(published: Path, reference: Run) -> Path:
+def with_rows(published: Path, by_chapter: Callable[[str], dict[str, Figure]]) -> Path:
     """The published folder with the rows of every figure."""
     for chapter in DRAWN:
-        for label, figure in shown(chapter, reference).items():
+        for label, figure in by_chapter(chapter).items():
             (published / "rows" / f"{label}.csv").write_text(figure.bundle()["text/csv"], encoding="utf-8")
     return published
 

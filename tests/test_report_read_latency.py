@@ -147,7 +147,7 @@ def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypa
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They come of waited windows, the others of counted ones: the reference run, with two of its five waited ones stalled."""
+    """Reads by memory come of waited windows, the others of counted ones: the reference run, with two of its five waited ones stalled."""
     (reference,) = paths.reference().glob("[!.]*/")
     folder = tmp_path / reference.name
     shutil.copytree(reference, folder)

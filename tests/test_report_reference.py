@@ -1,6 +1,5 @@
-"""The run that ships, shown on a checkout that never measured, and a reader's run held against it."""
+"""The run that ships, shown on a checkout that never measured."""
 
-import json
 import os
 import re
 import shutil
@@ -10,23 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import polars as pl
 import pytest
 from bs4 import BeautifulSoup
-from typer.testing import CliRunner
 
 from browsing import SCROLLED, Scheme, browsing, hosting, look, violations
-from report_built import Built, bare, check_pages, page_images, pdf_text, placed, unstamped
-from report_run import RUN_ID, rich_run
+from report_built import bare, check_pages, page_images, pdf_text, unstamped
+from report_run import rich_run
 from test_report import check_first_page
 from test_report_browser import dead_links
-from tierwise.analysis.comparison import CELL
-from tierwise.analysis.views import open_views
-from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.report import quarto
-from tierwise.report.reference import compare
-from tierwise.report.run import open_run
 from tierwise.report.site import PDFS
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
@@ -101,7 +93,10 @@ def test_the_reference_is_shown_without_measuring_and_every_stamp_says_so(shown:
         assert look(browser, (shown / "index.html").as_uri(), 1280) == len(figures)
 
 
-@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+@pytest.mark.parametrize(
+    ("width_px", "scheme"),
+    [(1280, "light"), (390, "dark"), *(pytest.param(*other, marks=pytest.mark.soak) for other in ((1280, "dark"), (390, "light")))],
+)
 def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
     with browsing(chromium, "file:", width_px, scheme) as browser:
         for page in (shown / "index.html", shown.parent / "index.html"):
@@ -181,44 +176,3 @@ def test_quarto_shows_it_as_well(checkout: Path, shown: Path) -> None:
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
     command(checkout, "report", "--engine", "quarto")
     check_stamps(BeautifulSoup((shown / "index.html").read_bytes(), "html.parser"))
-
-
-def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
-    with placed(built.root, built.root / "_site"):
-        found = compare(RUN_ID)
-    assert {"index_placement"} == set(found.cells["study"])
-    assert "The profiles differ (quick here, smoke there)" in found.caution
-    assert not found.run.is_reference
-    assert not found.cells.select(CELL).is_duplicated().any()
-    (row,) = found.cells.filter(pl.col("cell") == "published: cold, NV, table on hdd, index on ssd").rows(named=True)
-    for folder, median, n in (
-        (built.root / "raw" / RUN_ID, row["median"], row["n"]),
-        (FOLDER, row["median_reference"], row["n_reference"]),
-    ):
-        with open_views(folder.parent, folder.name) as connection:
-            behind = connection.execute(
-                "select median(elapsed_s), count(*) from timings where len(flags) = 0 and pair = 'source-m' and cache = 'cold' "
-                "and trial = 'arm=direct/index=ssd/start=NV/table=hdd/variant=published'"
-            ).fetchone()
-        assert behind == (median, n)
-    assert row["ratio"] == row["median"] / row["median_reference"]
-
-
-def test_the_report_and_the_command_tell_it(built: Built) -> None:
-    section = built.page.select_one("#sec-reference")
-    assert section is not None
-    told = " ".join(section.get_text(" ").split())
-    assert f"Beside the reference run {FOLDER.name} ({ORIGIN})" in told
-    with placed(built.root, built.root / "_site"):
-        said = json.loads(CliRunner().invoke(app, ["diff", "reference", "latest", "--format", "json"]).stdout)
-        text = CliRunner().invoke(app, ["diff", "reference", RUN_ID]).stdout
-    assert (said["run"], said["reference"], said["reference_of"]) == (RUN_ID, FOLDER.name, ORIGIN)
-    assert len(section.select("#tbl-beside-cells tbody tr")) == len(said["cells"]) == text.count("(emulated)") >= 20
-    other = [claim["id"] for claim in said["claims"] if claim["verdict"] != claim["reference_verdict"]]
-    assert [row.select("td")[0].get_text() for row in section.select("#tbl-beside-claims tbody tr")] == other != []
-
-
-def test_the_reference_is_not_held_against_itself() -> None:
-    assert open_run(raw=paths.reference()).is_reference
-    said = CliRunner().invoke(app, ["diff", "reference", FOLDER.name])
-    assert "is the reference run itself" in str(said.exception)

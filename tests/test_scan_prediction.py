@@ -24,7 +24,7 @@ from tierwise.simulate.scan import prediction
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
 from tierwise.simulate.scan.read_ahead import CachedFile, OpenFile, Run
 from tierwise.simulate.scan.rows import Table, jitter, pages_in_order, touched_pages
-from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 
 ROWS = 20
 PAGES = 3_000
@@ -51,7 +51,7 @@ def said(
     method: ScanMethod,
     *,
     device: str = "local-nvme",
-    cache: Cache = Cache.COLD,
+    cache: Buffers = Buffers.COLD,
     io_method: IoMethod = IoMethod.WORKER,
     workers: int = 3,
     concurrency: int = 16,
@@ -108,7 +108,7 @@ def test_the_pages_are_those_that_a_server_reads(strewn: Cluster, method: ScanMe
             table = Table(PAGES, PAGES * ROWS, percent / 100, selectivity)
             read = blocks_read(conn, f"c{percent}", table, method)
         strewn.stop()
-        found = said(table, method, cache=Cache.WARM).pages
+        found = said(table, method, cache=Buffers.WARM).pages
         assert found == pytest.approx(read, rel=0.03 if read >= 1_000 else 0.1, abs=2), selectivity
 
 
@@ -152,7 +152,7 @@ def patterns() -> dict[str, list[Run]]:
 
 @pytest.fixture(scope="module")
 def mounted(workspace: Path) -> dict[str, list[tuple[int, int]]]:
-    """By pattern: which pages a real kernel asked a real mount for, as (first, count), in the order of the file."""
+    """Return pattern -> which pages a real kernel asked a real mount for, as (first, count), in the order of the file."""
     asked = {}
     with emulated(new_folder(workspace), cached=True) as tier:
         for name, reads in patterns().items():
@@ -220,7 +220,7 @@ def test_more_rows_take_longer_and_memory_is_quicker(device: str, correlation: f
             assert pages == sorted(pages)
             assert pages[-1] == 3_000
         assert all(one.low_s < one.time_s < one.high_s for one in found)
-        warm = said(Table(3_000, 60_000, correlation, 0.1), method, device=device, cache=Cache.WARM)
+        warm = said(Table(3_000, 60_000, correlation, 0.1), method, device=device, cache=Buffers.WARM)
         assert warm.time_s == pytest.approx(found[2].cpu_s, rel=0.01)
         assert warm.time_s < found[2].time_s
 
@@ -277,9 +277,9 @@ def test_a_part_stands_for_the_whole(
 
 
 @pytest.mark.parametrize("device", ["local-nvme", "hdd-1tb"])
-@pytest.mark.parametrize("cache", Cache)
+@pytest.mark.parametrize("cache", Buffers)
 @pytest.mark.parametrize("method", ScanMethod)
-def test_tiny_tables_and_the_ends_of_every_range_have_an_answer(method: ScanMethod, cache: Cache, device: str) -> None:
+def test_tiny_tables_and_the_ends_of_every_range_have_an_answer(method: ScanMethod, cache: Buffers, device: str) -> None:
     for (pages, rows), correlation in product([(1, 1), (1, 200), (2, 3), (10, 100), (900, 2)], (-1.0, -1e-9, 0.0, 0.3, 1 - 1e-7, 1.0)):
         found = [said(Table(pages, rows, correlation, share), method, device=device, cache=cache) for share in (0.0, 1e-9, 0.5, 1.0)]
         assert all(0 < one.low_s <= one.time_s <= one.high_s < 60 for one in found)

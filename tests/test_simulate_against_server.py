@@ -19,7 +19,7 @@ SCALE, CLIENTS, WRITES = 5, 4, 0.5
 BUFFERS = 1_500
 LOOKUPS = 3 * BUFFERS
 UPDATES = 2_000
-"""In the window, if the machine makes them in time."""
+"""How many updates a window has, if the machine makes them in time."""
 LONGEST_S = 20
 SEEDS = range(1, 4)
 BIAS, DEVIATIONS = 0.05, 5
@@ -45,7 +45,7 @@ def aged(cluster18: Cluster) -> Iterator[Cluster]:
 
 
 def updates(conn: Connection) -> tuple[int, int]:
-    """Of the accounts so far, and those among them that stayed in their page."""
+    """Count the updates of the accounts so far, and those among them that stayed in their page."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     (found,) = conn.execute("SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'")
     return int(found[0]), int(found[1])

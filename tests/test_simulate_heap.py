@@ -11,14 +11,14 @@ MANY_TURNS = 30
 
 
 def touched(places: list[int], updates: set[int], *, clients: int = 1) -> Touched:
-    """Of transactions on these rows; those with the numbers `updates` update theirs."""
+    """Tell what transactions on these rows touch; those with the numbers `updates` update theirs."""
     where: Keys = np.array(places)
     writing = np.array([number in updates for number in range(len(places))])
     return touch(ROWS, INDEX_PAGES, where, where, writing, clients=clients)
 
 
 def pages(found: Touched, transaction: int) -> list[int]:
-    """Of the table."""
+    """List the pages of the table that a transaction touched."""
     own = found.pages[found.transactions == transaction]
     return [page - INDEX_PAGES for page in own.tolist() if page >= INDEX_PAGES]
 

@@ -51,7 +51,7 @@ def misses_of_textbook_clock(trace: Pages, pages: int) -> int:
 
 
 def misses_of_slow_two_lists(trace: Pages, pages: int) -> int:
-    """Below 1 GiB, where the active list may be as long as the inactive one; a fault is a page's first use."""
+    """Count the misses below 1 GiB, where the active list may be as long as the inactive one; a fault is a page's first use."""
     inactive: OrderedDict[int, bool] = OrderedDict()  # whether it was used
     active: OrderedDict[int, None] = OrderedDict()
     gone: dict[int, int] = {}

@@ -67,7 +67,7 @@ def test_the_hash_is_ycsbs(number: int, value: int) -> None:
 
 
 def test_zeta_is_the_sum_over_all_ranks() -> None:
-    """By Euler and Maclaurin from the millionth term on."""
+    """The sum is taken by Euler and Maclaurin from the millionth term on."""
     first = 10**6
     tail = (RANKS ** (1 - THETA) - first ** (1 - THETA)) / (1 - THETA) + (RANKS**-THETA - first**-THETA) / 2
     assert np.sum(np.arange(1, first + 1) ** -THETA) + tail == pytest.approx(ZETA, rel=1e-9)

@@ -22,7 +22,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 
 def text(rows: pl.DataFrame, path: Path) -> None:
-    """As the release writes it: no header, names filled up to 17 characters."""
+    """Write rows as the release does: no header, names filled up to 17 characters."""
     rows.with_columns(pl.col("designation").str.pad_end(17)).write_csv(path, separator="|", include_header=False, null_value="\\N")
 
 

@@ -56,7 +56,7 @@ def field() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def fields() -> pl.DataFrame:
-    """That field and a larger one, which are what the facts were distilled from."""
+    """Read the real field and a larger one, which are what the facts were distilled from."""
     shared(*REAL)
     one, other = runpy.run_path(str(paths.home() / "scripts" / "distil_sky.py"))["read_fields"]()
     both: pl.DataFrame = pl.concat([one, other.select(one.columns)])
@@ -128,7 +128,7 @@ def test_galactic_coordinates_are_those_of_the_position(rows: pl.DataFrame) -> N
 
 
 def test_names_are_cut_off_positions(rows: pl.DataFrame) -> None:
-    """By at most 0.1488 arcsec in right ascension and 0.0996 in declination, as the catalog's description warns."""
+    """A name is off by at most 0.1488 arcsec in right ascension and 0.0996 in declination, as the catalog's description warns."""
     some = rows.sample(1000, seed=1)
     names = some["designation"].to_list()
     ra = np.array([(int(name[:2]) + int(name[2:4]) / 60 + int(name[4:8]) / 360_000) * 15 for name in names])
@@ -243,7 +243,7 @@ def test_the_archives_columns_are_the_position_on_the_unit_sphere_and_its_triang
 
 
 def middle(number: int) -> Array:
-    """Of a triangle: named by two bits a level below one of eight roots, as the mesh's authors define it."""
+    """Return the middle of a triangle, named by two bits a level below one of eight roots, as the mesh's authors define it."""
     x, y, z = np.eye(3)
     roots = [(x, -z, y), (y, -z, -x), (-x, -z, -y), (-y, -z, x), (x, z, -y), (-y, z, -x), (-x, z, y), (y, z, x)]
     corners: tuple[Array, ...] = roots[(number >> 40) - 8]

@@ -86,7 +86,7 @@ class Model:
             assert os.pwrite(descriptor, data, start) == len(data)
 
     def store(self, name: str) -> None:
-        """Through a shared mapping: kept by a kill only once it was flushed."""
+        """Write through a shared mapping: kept by a kill only once it was flushed."""
         size = len(self.versions[name][-1])
         if size == 0:
             return
@@ -209,7 +209,7 @@ def stored_by_child(path: Path, size: int, start: int, data: bytes, flushed: boo
 
 
 def read_whole(descriptor: int, length: int, start: int) -> bytes:
-    """Until the end: of a read through the page cache the kernel gives what it has, and tells of the daemon's end at the next."""
+    """Read until the end: through the page cache the kernel gives what it has, and tells of the daemon's end at the next read."""
     found = b""
     while len(found) < length and (more := os.pread(descriptor, length - len(found), start + len(found))):
         found += more
@@ -282,7 +282,7 @@ ROUNDS = 6
 
 
 def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier: Emulated, cluster18: Cluster) -> None:
-    """Its files are all on the mount, the log too; in turn the server and the disk below it are killed."""
+    """The cluster's files are all on the mount, the log too; in turn the server and the disk below it are killed."""
     chance, binaries, account = random.Random(7), cluster18.binaries, cluster18.account
     cluster = Cluster(tier.directory / "cluster", binaries, account)
     settings = {"shared_buffers": "16MB", "max_wal_size": "64MB", "checkpoint_timeout": "30s"}

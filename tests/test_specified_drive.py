@@ -57,7 +57,7 @@ class Bench:
 
 
 def wait_ms(at_ms: float, sector: int) -> float:
-    """At `at_ms`, until `sector` comes by."""
+    """Return how long, at `at_ms`, it takes until `sector` comes by."""
     turns = GEOMETRY.spot(sector * SECTOR_BYTES)[0]
     return (turns - WARM_ANGLE - at_ms / 10) % 1 * 10
 

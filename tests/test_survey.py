@@ -30,7 +30,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
 
 @pytest.fixture(scope="module")
 def archive(made: dict[str, Dataset]) -> duckdb.DuckDBPyConnection:
-    """Its tables, to be asked."""
+    """Open the archive's tables, to be asked."""
     connection = duckdb.connect()
     for name, data in made.items():
         connection.execute(f"CREATE VIEW {name} AS SELECT * FROM '{data.parquet}'")

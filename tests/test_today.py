@@ -122,7 +122,7 @@ def test_every_placement_that_a_statement_speaks_for_is_one_that_its_study_knows
 
 
 def test_what_lies_on_the_slow_volume_saves_the_difference_of_the_two_prices() -> None:
-    """By hand: a TiB of io2 is 128 USD and its 16,000 IOPS 1,040 a month, a GiB of gp3 0.08; nine tenths of a TiB are moved off."""
+    """Reckoned: a TiB of io2 is 128 USD and its 16,000 IOPS 1,040 a month, a GiB of gp3 0.08; nine tenths of a TiB are moved off."""
     money = saved({"hdd": 0.9, "ssd": 0.1}, AWS, BOOK)
     assert money.value == pytest.approx(0.9 * 1024 * (0.125 - 0.08))
     assert money.low < money.value < money.high

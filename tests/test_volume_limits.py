@@ -104,7 +104,7 @@ BOOK = Book(
 @pytest.mark.alone
 @pytest.mark.parametrize("rule", RULES)
 def test_the_emulator_lets_no_more_requests_through(home: Path, rule: str) -> None:
-    """By the daemon's log: when requests came, and when it meant to answer."""
+    """The daemon's log says when requests came, and when it meant to answer."""
     with emulated(home.parent, volume(home, RULES[rule])) as tier:
         path = tier.directory / "data"
         path.write_bytes(bytes(MIB))

@@ -254,7 +254,7 @@ def asked_trials() -> None:
 
 
 def asked_devices() -> None:
-    """Those of a chapter with other devices behind a pair."""
+    """Read the parameters of a chapter with other devices behind a pair."""
     from tierwise.report.run import open_run, with_devices
 
     given = parameters()
@@ -262,7 +262,7 @@ def asked_devices() -> None:
 
 
 def asked_prices() -> None:
-    """Those of the chapter on cost."""
+    """Read the parameters of the chapter on cost."""
     from tierwise.report.prices import book_of
     from tierwise.report.run import open_run
 
@@ -357,7 +357,7 @@ BY_NAME: Final = {target.name: target for target in TARGETS}
 
 
 def read(case: Case) -> None:
-    """In the child: read what `case` mutated, or call the command line with its options and variables."""
+    """Read, in the child, what `case` mutated, or call the command line with its options and variables."""
     target = BY_NAME[case.target]
     if target.read is not None:
         target.read()

@@ -78,13 +78,13 @@ def opened(name: str, profile: Profile, seed: int) -> Iterator[Opened]:
 
 @contextmanager
 def undisturbed(lab: Lab) -> Iterator[None]:  # noqa: ARG001 - a side
-    """As the machine is."""
+    """Leave the machine as it is."""
     yield
 
 
 @contextmanager
 def waited(lab: Lab) -> Iterator[None]:
-    """By real time."""
+    """Go by real time."""
     lab.waiting = True
     try:
         yield
@@ -93,7 +93,7 @@ def waited(lab: Lab) -> Iterator[None]:
 
 
 def beside(processes: int) -> Side:
-    """Beside so many busy processes."""
+    """Measure beside so many busy processes."""
 
     @contextmanager
     def side(lab: Lab) -> Iterator[None]:  # noqa: ARG001 - a side

@@ -11,7 +11,7 @@ import polars as pl
 CELL: Final = ("trial", "step")
 WORDS: Final = ("table", "index", "state")
 BLOCKS: Final = 5
-"""So many repetitions a run has at least; the steadiness of the host's part is looked at over as many."""
+"""How many repetitions a run has at least; the steadiness of the host's part is looked at over as many."""
 
 
 def with_words(rows: pl.DataFrame) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def as_read(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def device_spread(rows: pl.DataFrame) -> pl.DataFrame:
-    """By cell: mean and coefficient of variation of the devices' time over the repetitions."""
+    """Return for each cell the mean and the coefficient of variation of the devices' time over the repetitions."""
     return (
         with_words(rows)
         .group_by(*CELL, *WORDS, "cache")
@@ -48,9 +48,9 @@ def device_spread(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def host_spread(rows: pl.DataFrame) -> pl.DataFrame:
-    """By cell: standard deviation of the processor's part over the mean total, as measured and normalised, the largest of all fives.
+    """Return for each cell the processor's standard deviation over the mean total, as measured and normalised, the largest of all fives.
 
-    Of repetitions beyond a multiple of five the last ones are left out.
+    Repetitions beyond a multiple of five, the last ones, are left out.
     """
     fives = normalised(with_words(rows)).with_columns(five=pl.col("block") // BLOCKS)
     whole = fives.filter(pl.len().over(*CELL, "five") == BLOCKS)
@@ -70,7 +70,7 @@ def host_spread(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def shifts(rows: pl.DataFrame, undisturbed: str, disturbed: str) -> pl.DataFrame:
-    """By cell: by how much its mean differs on the side `disturbed`: the total as read, the total as measured, the devices' time."""
+    """Return for each cell by how much its mean differs on the side `disturbed`: the total as read, as measured, the devices' time."""
     read = as_read(rows).select("run_id", *CELL, "block", read_s="elapsed_s")
     cells = with_words(rows).join(read, on=["run_id", *CELL, "block"])
     means = cells.group_by("run_id", *CELL, *WORDS, "cache").agg(pl.col("read_s", "elapsed_s", "device_s", "cpu_s", "reference_s").mean())
@@ -84,7 +84,7 @@ def shifts(rows: pl.DataFrame, undisturbed: str, disturbed: str) -> pl.DataFrame
 
 
 def differences(rows: pl.DataFrame, counted: str, waited: str, windows: Sequence[tuple[str, int]]) -> pl.DataFrame:
-    """By cold or cross cell: mean device time waited over counted, less one, of the windows (trial, block) that were undisturbed."""
+    """Return for each cold or cross cell the mean device time waited over counted, less one, of undisturbed windows (trial, block)."""
     good = pl.DataFrame(windows, schema={"trial": pl.String, "block": pl.Int32}, orient="row")
     means = (
         with_words(rows)

@@ -22,7 +22,7 @@ from tierwise.simulate.scan.words import IoMethod, ScanMethod
 
 GIVEN_US: Final = {"read_latency": 39.3, "ordered_read_latency": 1.56}
 ROWS: Final = 20
-"""On a page; assumed. From 1 to 40 the pace in order is the same to 2 %."""
+"""Rows on a page; assumed. From 1 to 40 the pace in order is the same to 2 %."""
 ORDERED_PAGES: Final = 8_000
 STREWN_PAGES: Final = 400_000
 STREWN_ROWS: Final = 2_000

@@ -91,7 +91,7 @@ class Sleeper:
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Beside so many processes that do nothing but compute."""
+    """Keep so many processes that do nothing but compute."""
     with ExitStack() as stack:
         for _ in range(processes):
             process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
@@ -145,7 +145,7 @@ class HeldCluster(Cluster):
     quota: Quota
 
     def start(self, settings: Any) -> None:
-        """See `Cluster.start`."""
+        """Start the server as `Cluster.start` does, in the group of `quota`."""
         with self.quota.held(0):
             super().start(settings)
 

@@ -39,12 +39,12 @@ from tierwise.simulate.scan.methods import LEAF_ROWS
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
 from tierwise.simulate.scan.processor import Processor, ReadingCosts, load_processor
 from tierwise.simulate.scan.rows import Table, jitter
-from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 
 ROWS: Final = 20
-"""On a page."""
+"""Rows on a page."""
 CORRELATIONS: Final = (1.0, 0.99, 0.0)
 SELECTIVITIES: Final = (0.001, 0.01, 0.1, 0.5, 1.0)
 PAGES_BOUND: Final = 0.03
@@ -57,7 +57,7 @@ PROCESSORS: Final = 1 + IO_WORKERS
 CALIBRATED: Final = 0.02
 """Share of the strewn rows that the calibration finds by a bitmap: of none of the cells."""
 LEAST_US: Final = 0.01
-"""Of a cost, which must not be 0."""
+"""The least that a cost may be, which must not be 0."""
 SETTINGS: Final = {
     "shared_buffers": "256MB",
     "autovacuum": "off",
@@ -78,7 +78,7 @@ class Cell:
     pages: int
     took_s: float
     device_s: float
-    """Of that, nobody computed."""
+    """Time of it in which nobody computed."""
     session_s: float
     """Processor time of the session."""
     warm_s: float
@@ -165,10 +165,10 @@ def predicted(found: Measured, cell: Cell) -> Prediction:
     """What is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
     table = Table(int(pages), int(rows), correlation, selectivity)
-    scan = Scan(found.device, table, ScanMethod(cell.method), Cache.COLD, IoMethod(found.io_method), IO_WORKERS)
+    scan = Scan(found.device, table, ScanMethod(cell.method), Buffers.COLD, IoMethod(found.io_method), IO_WORKERS)
     usual = load_processor()
     usual = usual.at(1 / usual.speed.value)
-    warm = Scan(found.device, table, scan.method, Cache.WARM, scan.io_method)
+    warm = Scan(found.device, table, scan.method, Buffers.WARM, scan.io_method)
     slower = cell.warm_s / predict(warm, usual).time_s
     return predict(scan, here(usual, slower, found.reading_us))
 

@@ -102,7 +102,7 @@ def load(conn: Connection, order: str, rows: int) -> None:
 
 
 def processor_s(pid: int) -> float:
-    """Of all threads of the process so far."""
+    """Return the processor time of all threads of the process so far."""
     return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 

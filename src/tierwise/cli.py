@@ -286,7 +286,7 @@ def emulate(
     On a terminal it asks before where a running PostgreSQL has files on the disk of BACKING, or MOUNTPOINT holds files, which are not seen
     meanwhile.
     """
-    from tierwise.postgres.neighbours import servers_on  # noqa: PLC0415
+    from tierwise.postgres.processes import servers_on  # noqa: PLC0415
     from tierwise.tiers.emulated import emulate as mount  # noqa: PLC0415
 
     held = False

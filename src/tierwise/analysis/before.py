@@ -1,13 +1,19 @@
-"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds and on the value of then."""
+"""The verdict under the rules that held before: each interval alone, whatever its width, against the bounds and on the value of then;
+direct and buffered I/O, where both were measured, had to agree."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import duckdb
 
 from tierwise.analysis import evidence, rules
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import Judgement, arm_name
 from tierwise.analysis.rules import CaseVerdict, Verdict
+from tierwise.core.words import IoArm
+
+ARMS: Final = (IoArm.DIRECT, IoArm.BUFFERED)
+"""The ways of I/O that there were."""
 
 
 def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: Judgement) -> Verdict | None:
@@ -16,12 +22,24 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: J
     bounds = (before and before.bounds) or rules.needed_bounds(claim)
     if bounds is None or claim.kind is Kind.PRESENCE or (claim.kind is Kind.COST and before is None):
         return None
-    cases: Sequence[CaseVerdict] = found.cases
+    cases: Sequence[CaseVerdict] = _published(found)
     if before and before.value:
         then = claim.model_copy(update={"cases": tuple(case.model_copy(update={"value": before.value}) for case in claim.cases)})
         absolute = then.model_copy(update={"kind": Kind.ABSOLUTE if claim.kind is Kind.SHARE else claim.kind, "bounds": bounds})
-        cases = [rules.judge_series(absolute, series) for series in evidence.series_of(connection, then, found.pair)]
+        cases = [rules.judge_series(absolute, series) for series in evidence.series_of(connection, then, found.pair) if series.arm in ARMS]
     if not cases or any(case.low is None for case in cases):
         return None
     held = [case.model_copy(update={"verdict": rules.by_interval(bounds, case.as_estimate)}) for case in cases]
-    return rules.combine(held, len(claim.orders or claim.cases) or len(held)).verdict
+    outcomes = {_combined([case for case in held if case.arm is arm], claim) for arm in {case.arm for case in held}}
+    return outcomes.pop() if len(outcomes) == 1 else Verdict.UNDECIDED
+
+
+def _published(found: Judgement) -> Sequence[CaseVerdict]:
+    """The cases of the published protocol, whichever arm decides now; of a claim that has no such arms, its own."""
+    arms = {**found.arms, found.decided_by: found}
+    names = [arm_name(evidence.PUBLISHED, arm) for arm in ARMS]
+    return [case for name in names if name in arms for case in arms[name].cases]
+
+
+def _combined(cases: Sequence[CaseVerdict], claim: Claim) -> Verdict:
+    return rules.combine(cases, len(claim.orders or claim.cases) or len(cases)).verdict

@@ -162,6 +162,13 @@ class Claim(Strict):
         return self
 
 
+class Nearest(Strict):
+    """The arm nearest to what a source ran."""
+
+    arm: str = Field(min_length=1, description="as judgements name it: a variant, a way of I/O behind it")
+    why: str = Field(min_length=1, description="what the source ran, and where the text says so; what it leaves out is assumed")
+
+
 class Source(Strict):
     """One of the texts whose statements are judged."""
 
@@ -170,6 +177,7 @@ class Source(Strict):
     author: str
     system: str = Field(description="what it was measured on")
     pair: str = Field(description="name of the file in data/tiers that stands for it")
+    nearest: Nearest | None = Field(default=None, description="absent: the study has one arm")
 
 
 class Claims(Strict):

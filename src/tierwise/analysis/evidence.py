@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from statistics import fmean
 from typing import Any, Final
 
 import duckdb
@@ -17,8 +18,10 @@ VARIANT: Final = "variant"
 PUBLISHED: Final = "published"
 """The variant that a claim is judged on."""
 
+THROUGH: Final = "_through"
+"""What the name of a study's view of reads by placement ends with."""
 READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_io_s", "other_io_s", "io_basis")
-"""Columns of a view ``<study>_through``."""
+"""Columns of such a view."""
 
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
 
@@ -53,9 +56,14 @@ def variants_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str) 
 def reads_of(
     connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, arm: IoArm, variant: str | None = None
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return case -> placement -> what the column holds, of `READS`, from the view ``<study>_through`` of each study that has one."""
-    views = {name for (name,) in connection.execute("select view_name from duckdb_views()").fetchall()}
-    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}_through" in views}
+    """Return case -> placement -> what the column holds, of `READS`, from the view of each study that has one (`THROUGH`)."""
+    there = relations(connection)
+    return {case.name: _case_reads(connection, case, pair, arm, variant) for case in claim.cases if f"{case.study}{THROUGH}" in there}
+
+
+def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Return the names of every view and every table of `connection`."""
+    return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
 
 
 def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrate | None:
@@ -83,7 +91,7 @@ def fitted_claims(record: object) -> set[str]:
 def _case_reads(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, arm: IoArm, variant: str | None) -> dict[str, dict[str, Any]]:
     columns, select = ", ".join(READS), selected(case, variant)
     rows = connection.execute(
-        f"select placement, {columns} from {case.study}_through where pair = ? and arm = ? and {_chosen(select)} order by placement",
+        f"select placement, {columns} from {case.study}{THROUGH} where pair = ? and arm = ? and {_chosen(select)} order by placement",
         [pair, arm, *select.values()],
     ).fetchall()
     return {placement: dict(zip(READS, figures, strict=True)) for placement, *figures in rows}
@@ -100,9 +108,10 @@ def _chosen(select: Mapping[str, str]) -> str:
 
 def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, variant: str | None) -> dict[IoArm, Series]:
     select = selected(case, variant)
+    outstanding = "outstanding" if "outstanding" in connection.table(case.study).columns else "null"
     rows = connection.execute(
         f"""
-        select arm, block, substrate, coalesce(flagged, false), {case.value}::double, {case.note or "''"}
+        select arm, block, substrate, coalesce(flagged, false), {case.value}::double, {case.note or "''"}, {outstanding}::double
         from {case.study}
         where pair = ? and {_chosen(select)} and ({case.value} is not null or flagged)
         order by arm, block
@@ -110,11 +119,12 @@ def _case_series(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, v
         [pair, *select.values()],
     ).fetchall()
     return {
-        IoArm(arm): _one_series(case, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm]) for arm in {row[0] for row in rows}
+        IoArm(arm): _one_series(case, select, IoArm(arm), [row[1:] for row in rows if row[0] == arm])
+        for arm in dict.fromkeys(row[0] for row in rows)
     }
 
 
-def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str]]) -> Series:
+def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tuple[int, str, bool, float, str, float | None]]) -> Series:
     blocks = [block for block, *_ in rows]
     if len(set(blocks)) != len(blocks):
         raise EvidenceError(f"{case.study}: {select} selects several values of one block, so they cannot be paired")
@@ -122,8 +132,9 @@ def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tu
         case=case.name,
         arm=arm,
         substrates=frozenset(Substrate(substrate) for _, substrate, *_ in rows),
-        values={block: value for block, _, flagged, value, _ in rows if not flagged},
+        values={block: value for block, _, flagged, value, *_ in rows if not flagged},
         flagged=frozenset(block for block, _, flagged, *_ in rows if flagged),
-        conditions=frozenset(note for _, _, flagged, _, note in rows if note and not flagged),
-        obstacles=frozenset(note for _, _, flagged, _, note in rows if note and flagged),
+        conditions=frozenset(note for _, _, flagged, _, note, _ in rows if note and not flagged),
+        obstacles=frozenset(note for _, _, flagged, _, note, _ in rows if note and flagged),
+        outstanding=fmean(known) if (known := [told for *_, told in rows if told is not None]) else None,
     )

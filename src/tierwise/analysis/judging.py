@@ -3,10 +3,11 @@
 Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
 
 An *arm* is one way of running the study: a variant of the published protocol, with one way of doing I/O. Its name is the
-variant's, with ``/buffered`` behind it where I/O is buffered.
+variant's, with ``/buffered`` or ``/asynchronous`` behind it where I/O is not direct. Which one decides stands in the profile: the published
+protocol by direct I/O, or the arm that is named beside the source as the nearest to what it ran.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -95,13 +96,14 @@ class Judgement(Finding):
     """What one pair of tiers says of one claim, by the published protocol, and in `arms` by every other arm.
 
     `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
-    else the one with the widest interval; `cases` has them all. The verdict rests on the ways of I/O `rests_on`,
-    and `through` speaks of direct I/O where that is among them. What is open has a `cause`, and a `cure` that would decide it.
+    else the one with the widest interval; `cases` has them all. The verdict is that of the arm `decided_by`, whose way of I/O is
+    `rests_on`; `arms` has every other. What is open has a `cause`, and a `cure` that would decide it.
     """
 
     pair: str
     low: float | None = None
     high: float | None = None
+    decided_by: str = evidence.PUBLISHED
     deciding_arm: IoArm | None = None
     rests_on: tuple[IoArm, ...] = ()
     arms: dict[str, ArmVerdict] = Field(default_factory=dict)
@@ -121,11 +123,13 @@ class Grounds:
     """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
 
     `readers`: the pair is the one that the reader named; all its tiers must share a substrate, not only those that a claim touches.
+    `nearest`: the arm nearest to what the claim's source ran, if one is named.
     """
 
     pair: str
     rows: Rows | None
     readers: bool = False
+    nearest: str | None = None
 
     def absent(
         self, reason: str = "no row of this run is about it", study: str = "", arms: Mapping[str, ArmVerdict] | None = None
@@ -159,29 +163,48 @@ def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", c
     )
 
 
-def as_judgement(
-    found: ArmVerdict, *, pair: str, deciding_arm: IoArm | None, rests_on: Collection[IoArm], arms: Mapping[str, ArmVerdict]
-) -> Judgement:
+def as_judgement(found: ArmVerdict, *, pair: str, decided_by: str, deciding_arm: IoArm, arms: Mapping[str, ArmVerdict]) -> Judgement:
     """Return what an arm says as what the pair says; `arms` say it otherwise."""
     shared = {name: getattr(found, name) for name in Finding.model_fields}
     return Judgement(
-        **shared, pair=pair, low=found.low, high=found.high, deciding_arm=deciding_arm, rests_on=tuple(rests_on), arms=dict(arms)
+        **shared,
+        pair=pair,
+        low=found.low,
+        high=found.high,
+        decided_by=decided_by,
+        deciding_arm=deciding_arm,
+        rests_on=(deciding_arm,),
+        arms=dict(arms),
     )
 
 
 def judge_cases(claim: Claim, on: Grounds) -> Judgement:
-    """Return the verdict on a claim with cases, by the published protocol, with those of the other arms."""
+    """Return the verdict on a claim with cases, by the arm that decides, with those of the other arms."""
     if on.rows is None:
         return on.absent()
-    series = evidence.series_of(on.rows.connection, claim, on.pair)
-    rests_on = sorted({one.arm for one in series})
-    arms = _arms(claim, on, on.rows, rests_on)
-    if not series:
+    arms = _arms(claim, on, on.rows)
+    name = _decider(claim, on, on.rows, arms)
+    if name is None:
         return on.absent(study=claim.cases[0].study, arms=arms)
-    through = _through(claim, on.pair, on.rows, IoArm.DIRECT if IoArm.DIRECT in rests_on else IoArm.BUFFERED)
-    found = _found(claim, on, on.rows, series, through)
+    found = arms.pop(name)
+    if decides_nearest(on.rows.manifest) and on.nearest not in {None, name}:
+        found = found.model_copy(update={"conditions": (*found.conditions, f"by {name}: {on.nearest} was not measured")})
     decider = rules.deciding(found.cases, rules.needed_bounds(claim))
-    return as_judgement(found, pair=on.pair, deciding_arm=decider.arm, rests_on=rests_on, arms=arms)
+    return as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=decider.arm, arms=arms)
+
+
+def decides_nearest(manifest: Manifest) -> bool:
+    """Return whether the run of `manifest` is judged by the arms nearest to the sources."""
+    return manifest.profile.get("decides") == "nearest"
+
+
+def _decider(claim: Claim, on: Grounds, rows: Rows, arms: Mapping[str, ArmVerdict]) -> str | None:
+    """The name of the arm that decides; the nearest one only where it was measured in every case that it speaks of."""
+    nearest = arms.get(on.nearest or "") if decides_nearest(rows.manifest) else None
+    if nearest is not None and len(nearest.cases) == len(claim.orders or claim.cases):
+        return on.nearest
+    published = (arm_name(evidence.PUBLISHED, arm) for arm in IoArm)
+    return next((name for name in published if name in arms), None)
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:
@@ -221,15 +244,14 @@ def arm_name(variant: str, arm: IoArm) -> str:
     return variant if arm is IoArm.DIRECT else f"{variant}/{arm}"
 
 
-def _arms(claim: Claim, on: Grounds, rows: Rows, rests_on: Collection[IoArm]) -> dict[str, ArmVerdict]:
-    """Every other arm that the run measured, by name: the variants, and the published protocol by its second way of I/O."""
+def _arms(claim: Claim, on: Grounds, rows: Rows) -> dict[str, ArmVerdict]:
+    """Every arm that the run measured, by name: the published protocol and its variants, by each way of I/O."""
     arms = {}
     for variant in (evidence.PUBLISHED, *evidence.variants_of(rows.connection, claim, on.pair)):
         series = evidence.series_of(rows.connection, claim, on.pair, variant)
-        for arm in sorted({one.arm for one in series}, reverse=True):
-            if variant != evidence.PUBLISHED or (arm is IoArm.BUFFERED and IoArm.DIRECT in rests_on):
-                through = _through(claim, on.pair, rows, arm, variant)
-                arms[arm_name(variant, arm)] = _found(claim, on, rows, [one for one in series if one.arm is arm], through)
+        for arm in sorted({one.arm for one in series}, key=list(IoArm).index):
+            through = _through(claim, on.pair, rows, arm, variant)
+            arms[arm_name(variant, arm)] = _found(claim, on, rows, [one for one in series if one.arm is arm], through)
     return arms
 
 

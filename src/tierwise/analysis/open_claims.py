@@ -24,7 +24,6 @@ class Cause(StrEnum):
     CHANCE = "outside by no more than chance does among so many cases"
     FLAT = "the repeats do not differ, so that nothing tells their scatter"
     MISSING = "this profile has no such cells"
-    DISAGREE = "the ways of I/O disagree"
     SOMETIMES = "seen in some blocks, not in others"
     PRICES = "the price band holds a bound"
     INPUT = "it is an input"
@@ -48,7 +47,7 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return "nothing: it is never tested"
         case Cause.FLAT:
             return "blocks whose data are drawn anew"
-        case Cause.DISAGREE | Cause.SOMETIMES:
+        case Cause.SOMETIMES:
             return "no more of the same measuring"
 
 

@@ -2,7 +2,7 @@
 
 Confirmed: the whole interval lies inside the bounds. Contradicted: it lies wholly outside. Else undecided. Of several
 cases all must be inside, and one wholly outside contradicts, if it does so after Holm's correction for all of them. An interval
-without a width decides nothing, unless counts are judged. Where both ways of I/O were measured they must agree.
+without a width decides nothing, unless counts are judged. All cases are of one arm.
 """
 
 import math
@@ -19,6 +19,10 @@ from tierwise.core.words import IoArm, Substrate
 
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
+NOT_ASYNCHRONOUS: Final = "not asynchronous"
+"""The condition of a verdict by an asynchronous arm whose devices had fewer than `ASYNCHRONOUS` requests at once."""
+ASYNCHRONOUS: Final = 2.0
+"""The mean number of outstanding requests from which on an arm is asynchronous."""
 COUNTED: Final = "counted, and the same in every repeat"
 """The condition of a verdict on counts that do not differ, whose interval has no width."""
 
@@ -54,6 +58,7 @@ class Series:
     flagged: frozenset[int] = frozenset()
     conditions: frozenset[str] = frozenset()  # what the values were found under
     obstacles: frozenset[str] = frozenset()  # why blocks are flagged
+    outstanding: float | None = None  # mean number of requests that a device had at once; None: not known
 
 
 class CaseVerdict(Strict):
@@ -61,7 +66,7 @@ class CaseVerdict(Strict):
 
     `p_value` is that of the true value being the bound beyond which the estimate lies (1 inside the bounds), `p_holm` the same after Holm's
     correction for all cases of the arm, by which `verdict` contradicts. `freedom`: degrees of freedom of the interval. `runs`: how
-    many are behind it, which says what it speaks of (`statistics.scope_of`).
+    many are behind it, which says what it speaks of (`statistics.scope_of`). `outstanding`: requests that a device had at once.
     """
 
     case: str
@@ -78,6 +83,7 @@ class CaseVerdict(Strict):
     p_holm: float | None = None
     conditions: tuple[str, ...] = ()
     obstacles: tuple[str, ...] = ()
+    outstanding: float | None = None
     verdict: Verdict
 
     @property
@@ -108,6 +114,7 @@ def order_series(greater: Series, than: Series) -> Series:
         flagged,
         greater.conditions | than.conditions,
         greater.obstacles | than.obstacles,
+        min((known for known in (greater.outstanding, than.outstanding) if known is not None), default=None),
     )
 
 
@@ -128,6 +135,8 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         verdict = within(bounds, estimate)
         if claim.kind is Kind.SHARE and estimate.flat:  # counts, which no scatter can hide
             verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTED}
+    if series.arm is IoArm.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
+        conditions |= {NOT_ASYNCHRONOUS}
     return CaseVerdict(
         case=series.case,
         arm=series.arm,
@@ -142,6 +151,7 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         p_value=p_value,
         conditions=tuple(sorted(conditions)),
         obstacles=tuple(sorted(series.obstacles)),
+        outstanding=series.outstanding,
         verdict=withheld or verdict,
     )
 
@@ -193,30 +203,7 @@ class Outcome:
 
 
 def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
-    """Return the verdict of a claim that speaks of `expected` cases.
-
-    `cases` are those that were measured, in one arm at least.
-    """
-    arms = sorted({case.arm for case in cases})
-    by_arm = {arm: _of_arm([case for case in cases if case.arm is arm], expected) for arm in arms}
-    if len({outcome.verdict for outcome in by_arm.values()}) == 1:
-        return by_arm[arms[0]]
-    told = ", ".join(f"{arm} {outcome.verdict}" for arm, outcome in by_arm.items())
-    return Outcome(Verdict.UNDECIDED, Cause.DISAGREE, f"{Cause.DISAGREE}: {told}")
-
-
-def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
-    """Return the one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
-    rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
-
-    def weight(case: CaseVerdict) -> tuple[int, float, float]:
-        width = math.log(case.high / case.low) if case.low is not None and case.high is not None else math.inf
-        return rank.get(case.verdict, 1), _distance(bounds, case.estimate), width
-
-    return max(cases, key=weight)
-
-
-def _of_arm(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
+    """Return the verdict of a claim that speaks of `expected` cases, of which `cases` were measured in one arm."""
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Outcome(Verdict.CONTRADICTED)
@@ -231,6 +218,17 @@ def _of_arm(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
     cause = _why(crossing)
     named = ", ".join(case.case for case in crossing)
     return Outcome(Verdict.UNDECIDED, cause, f"{cause}: {named}")
+
+
+def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
+    """Return the one of `cases` on which the verdict hangs: the furthest outside `bounds`, else that with the widest interval."""
+    rank = {Verdict.CONTRADICTED: 2, Verdict.CONFIRMED: 0}
+
+    def weight(case: CaseVerdict) -> tuple[int, float, float]:
+        width = math.log(case.high / case.low) if case.low is not None and case.high is not None else math.inf
+        return rank.get(case.verdict, 1), _distance(bounds, case.estimate), width
+
+    return max(cases, key=weight)
 
 
 def _why(crossing: Sequence[CaseVerdict]) -> Cause:

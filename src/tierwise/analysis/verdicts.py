@@ -8,8 +8,9 @@ from typing import Any, Final
 
 from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
+from tierwise.analysis.evidence import THROUGH, relations
 from tierwise.analysis.flipping import Flip, flip
-from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows
+from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows, decides_nearest
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import scope_of
@@ -56,23 +57,42 @@ class ClaimVerdict(Judgement):
     today: Today | None = None
 
 
-def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+def judge(raw: Path, run_id: str | None = None, *, judges: Mapping[Kind, Judge], reference: Path | None = None) -> list[ClaimVerdict]:
     """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one).
+
+    Where the run in the folder `reference` is judged by the arms nearest to the sources, and this one is not, a verdict that it contradicts
+    says so.
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
-    published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id) as rows:
-        reader = rows.manifest.reader_pair if rows else None
-        return [
-            _verdict(
-                claim,
-                rows,
-                judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows)),
-                judges[claim.kind](claim, Grounds(reader, rows, readers=True)) if reader else None,
-            )
-            for claim in published.claims
-        ]
+        verdicts = _judged(rows, judges)
+    if rows is None or reference is None or decides_nearest(rows.manifest) or not decides_nearest(load_manifest(reference)):
+        return verdicts
+    with _rows(reference.parent, reference.name) as others:
+        theirs = {verdict.id: verdict for verdict in _judged(others, judges)}
+    return [_beside(verdict, theirs[verdict.id]) for verdict in verdicts]
+
+
+def _judged(rows: Rows | None, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+    """The verdict on each claim from `rows`."""
+    published, reader = load_claims(), rows.manifest.reader_pair if rows else None
+    found = []
+    for claim in published.claims:
+        source, judged = published.sources[claim.source], judges[claim.kind]
+        nearest = source.nearest.arm if source.nearest else None
+        own = judged(claim, Grounds(source.pair, rows, nearest=nearest))
+        here = judged(claim, Grounds(reader, rows, readers=True, nearest=nearest)) if reader else None
+        found.append(_verdict(claim, rows, own, here))
+    return found
+
+
+def _beside(ours: ClaimVerdict, theirs: ClaimVerdict) -> ClaimVerdict:
+    """`ours`, with the condition that the reference run's nearest arm contradicts it where that is so."""
+    if ours.verdict is theirs.verdict or not {ours.verdict, theirs.verdict} <= set(DECIDED) or ours.decided_by == theirs.decided_by:
+        return ours
+    told = f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source"
+    return ours.model_copy(update={"conditions": (*ours.conditions, told)})
 
 
 @contextmanager
@@ -81,8 +101,10 @@ def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
         yield None
         return
     with open_views(raw, run_id) as connection:
-        for study in studies.having(ROWS):  # a view is reckoned anew for each state of each claim that is judged on it, a table once
-            connection.execute(f"create temp table judged as from {study}; drop view {study}; alter table judged rename to {study}")
+        views = relations(connection)
+        for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
+            if name in views:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+                connection.execute(f"create temp table judged as from {name}; drop view {name}; alter table judged rename to {name}")
         yield Rows(connection, load_manifest(raw / run_id))
 
 

@@ -42,6 +42,15 @@ def tier_io(tier: Tier, files: FileIos) -> TierIo:
     )
 
 
+def outstanding(tiers: Mapping[str, Tier], requests: Sequence[TierIo]) -> dict[str, float]:
+    """Return the mean number of requests that each device had while it had one at least, by tier; none of a tier that nobody asked.
+
+    By Little's law it is the sum of the requests' times over the time in which there were any.
+    """
+    busy_s = {name: tier.busy_s() for name, tier in tiers.items()}
+    return {io.tier: io.intended_s / busy for io in requests if io.intended_s and (busy := busy_s[io.tier])}
+
+
 def relation_io(
     pages: Iterable[PageCount], tiers: Mapping[str, Tier], files: Mapping[str, FileIos], main_files: MainFiles
 ) -> tuple[RelationIo, ...]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from psycopg import sql
 
-from tierwise.bench.accounting import relation_io, tier_io
+from tierwise.bench.accounting import outstanding, relation_io, tier_io
 from tierwise.bench.recording import Recorder, Span
 from tierwise.bench.stopwatch import Stopwatch, disturbed, reference_s, wait_asleep
 from tierwise.core.data_sets import SYNTHETIC
@@ -198,18 +198,19 @@ class Lab:
 
         `setup` is run in the session (search path, planner switches); then the heaps of the tables `cached` are read into
         shared_buffers, without delay, and the catalogues that `statement` wants are warmed. `recorder` watches what is timed. Its
-        process works for itself and, but for buffered I/O, asks for one thing at a time: so it is counted alone.
+        process works for itself and, with direct I/O, asks for one thing at a time: then it is counted alone. The kernel that reads ahead,
+        and workers of the server, ask for several.
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=arm is IoArm.DIRECT)
         cold.evict(files)
         for tier in self.tiers.values():
-            tier.empty_cache(cached=arm is IoArm.BUFFERED)
+            tier.empty_cache(cached=arm.cached)
         resident_pages = {
             name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
-        direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if arm is IoArm.DIRECT else None
+        direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if not arm.cached else None
         with self.serving(
             measuring_settings(self.cluster.binaries, arm=arm, shared_buffers_bytes=shared_buffers_bytes), clock
         ) as connection:
@@ -263,8 +264,9 @@ class Lab:
         asked_s, taken_s = (math.fsum(getattr(io, name) or 0.0 for io in requests) for name in ("intended_s", "actual_s"))
         parts = session.stopwatch.parts(begun, ended, devices_s=taken_s, reference_s=session.reference_s)
         flags: tuple[str, ...] = ("strangers",) if ended.clock.strangers > begun.clock.strangers else ()
-        proof: dict[str, Any] = {"cached": session.cached} if session.cached else {}
-        if again and parts.clock is ClockKind.COUNTED_ONE and not parts.device_s:
+        proof: dict[str, Any] = {"outstanding": outstanding(self.tiers, requests)}
+        proof |= {"cached": session.cached} if session.cached else {}
+        if again and parts.clock is not ClockKind.WAITED and not parts.device_s:
             proof["reference_s"], proof["cpu_s"] = zip(*(self._computed_s(session, statement) for _ in range(again)), strict=True)
             paces = (cpu_s / work_s for work_s, cpu_s in zip(proof["reference_s"], proof["cpu_s"], strict=True))
             elapsed_s = statistics.median(paces) * session.reference_s

@@ -85,14 +85,15 @@ def possible_counting() -> Counting:
 def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> tuple[IoArm, ...]:
     """Return the profile's arms that this machine can do.
 
-    A server without direct I/O serves with buffered I/O instead. A simulated tier has the server's own reads replayed, which
-    with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not modelled.
+    A server without direct I/O serves with buffered I/O instead, and one without `io_method` not asynchronously. A simulated tier has the
+    server's own reads replayed, which with direct I/O are the device's; what the kernel's page cache makes of buffered ones is not
+    modelled.
     """
     if simulated:
         return (IoArm.DIRECT,)
-    if binaries.supports_direct_io:
-        return profile.arms
-    return (IoArm.BUFFERED,)
+    if not binaries.supports_direct_io:
+        return (IoArm.BUFFERED,)
+    return tuple(arm for arm in profile.arms if binaries.supports_io_method or arm is not IoArm.ASYNCHRONOUS)
 
 
 def trials_of(name: str, *, profile: str, tiers: str = "", seed: int = 1, trials: str = "", **sources: str) -> pl.DataFrame:

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import psutil
 
-from tierwise.bench.accounting import relation_io, tier_io
+from tierwise.bench.accounting import outstanding, relation_io, tier_io
 from tierwise.bench.lab import Lab
 from tierwise.bench.recording import MainFiles, file_names, relation_file
 from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Reading, Stopwatch
@@ -26,7 +26,7 @@ from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.tier import FileIo
-from tierwise.timings.schema import Parts, Timing
+from tierwise.timings.schema import Parts, TierIo, Timing
 
 CPU_BOUND: Final = 0.85
 """Share of the machine's processors above which a window says more of them than of the storage, and so gives no verdict."""
@@ -45,6 +45,8 @@ class Phase:
     parts: Parts
     pages: Mapping[str, PageCount]
     files: FileIos
+    requests: Sequence[TierIo]
+    outstanding: Mapping[str, float]  # tier -> mean number of requests while there was any
     sequential: Mapping[str, Mapping[str, int]]  # tier -> file -> reads that begin where the one before them, of that file, ended
     flushes: Mapping[str, Mapping[str, int]]  # tier -> file -> requests to have its writes safe
     server: Mapping[str, Mapping[str, float]]
@@ -95,6 +97,8 @@ class Window:
             self._lab.hold(True)
             ended, share = self._stopwatch.read(), _busy(cpu, psutil.cpu_times())
             files = {tier_name: tier.io() for tier_name, tier in self._lab.tiers.items()}
+            requests = tuple(tier_io(tier, files[tier_name]) for tier_name, tier in self._lab.tiers.items())
+            together = outstanding(self._lab.tiers, requests)
             emulated = {tier_name: tier for tier_name, tier in self._lab.tiers.items() if isinstance(tier, Emulated)}
             logs = {tier_name: tier.requests() for tier_name, tier in emulated.items()}
         server = activity_between(before, read_activity(self._connection))
@@ -104,7 +108,9 @@ class Window:
         parts = self._stopwatch.parts(begun, ended, devices_s=None, reference_s=None)
         started_at = self._opened[0] + timedelta(seconds=begun.clock.now_s - self._opened[1].clock.now_s)
         sequential, flushed = ({name: of(log) for name, log in logs.items()} for of in (sequential_reads, flushes))
-        self.phases.append(Phase(name, started_at, elapsed_s, parts, counter.pages, files, sequential, flushed, server, share))
+        self.phases.append(
+            Phase(name, started_at, elapsed_s, parts, counter.pages, files, requests, together, sequential, flushed, server, share)
+        )
 
     def by_clock(self, load: pl.DataFrame) -> pl.DataFrame:
         """Return the transactions of `load`, which pgbench logged in real time, by the clock of the tiers, as the phases are."""
@@ -129,8 +135,7 @@ class Window:
         """
         elapsed_s = math.fsum(phase.elapsed_s for phase in self.phases)
         cpu_share = math.fsum(phase.cpu_share * phase.elapsed_s for phase in self.phases) / elapsed_s
-        requests = [tuple(tier_io(tier, phase.files[name]) for name, tier in self._lab.tiers.items()) for phase in self.phases]
-        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for every in requests for io in every)
+        overshoot_s = math.fsum((io.actual_s or 0.0) - (io.intended_s or 0.0) for phase in self.phases for io in phase.requests)
         late_s = OVERSHOOT_BOUND * elapsed_s * clients
         stalled_s = math.fsum(phase.parts.run_delay_s or 0.0 for phase in self.phases)
         waited = self._stopwatch.kind is ClockKind.WAITED
@@ -139,7 +144,7 @@ class Window:
             *(["overshoot"] if waited and overshoot_s > late_s else []),
             *(["stalled"] if waited and stalled_s > late_s else []),
         ]
-        for phase, every in zip(self.phases, requests, strict=True):
+        for phase in self.phases:
             pages = [replace(count, tier=self._tiers[count.tier]) for count in phase.pages.values()]
             yield Timing(
                 cell={**cell, "phase": phase.name},
@@ -149,8 +154,14 @@ class Window:
                 elapsed_s=phase.elapsed_s,
                 result_rows=phase.transactions(load),
                 relation_io=relation_io(pages, self._lab.tiers, phase.files, self._main_files),
-                tier_io=every,
-                proof={"cpu_share": phase.cpu_share, "window_cpu_share": cpu_share, "files": self._files(phase), "server": phase.server},
+                tier_io=tuple(phase.requests),
+                proof={
+                    "cpu_share": phase.cpu_share,
+                    "window_cpu_share": cpu_share,
+                    "outstanding": phase.outstanding,
+                    "files": self._files(phase),
+                    "server": phase.server,
+                },
                 flags=tuple(flags),
                 parts=phase.parts,
             )

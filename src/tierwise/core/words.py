@@ -41,10 +41,19 @@ class Cache(StrEnum):
 
 
 class IoArm(StrEnum):
-    """How the server does I/O: past the kernel's page cache, or through it."""
+    """How the server does I/O."""
 
     DIRECT = "direct"
+    """The session itself reads past the page cache, one request at a time."""
     BUFFERED = "buffered"
+    """Reads pass through the kernel's page cache, which reads ahead of the session."""
+    ASYNCHRONOUS = "asynchronous"
+    """Where a plan reads ahead, workers of the server read past the page cache, several requests at a time."""
+
+    @property
+    def cached(self) -> bool:
+        """Return whether the kernel's page cache takes part."""
+        return self is IoArm.BUFFERED
 
 
 class RelationClass(StrEnum):

@@ -5,7 +5,8 @@ from math import inf, log
 from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.judging import ArmVerdict, Judgement, as_judgement, ruled
+from tierwise.analysis.evidence import PUBLISHED
+from tierwise.analysis.judging import ArmVerdict, Judgement, arm_name, as_judgement, ruled
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
 from tierwise.core.words import IoArm, Substrate
@@ -26,7 +27,7 @@ def judge_band(
     `read_once` (`sensitivity.read_once`) is said in the verdict.
     """
     arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
-    return as_judgement(_found(claim, cases, arm, read_once), pair=pair, deciding_arm=arm, rests_on=(arm,), arms=arms)
+    return as_judgement(_found(claim, cases, arm, read_once), pair=pair, decided_by=arm_name(PUBLISHED, arm), deciding_arm=arm, arms=arms)
 
 
 def _found(claim: Claim, bands: Cases, arm: IoArm, read_once: str = "") -> ArmVerdict:

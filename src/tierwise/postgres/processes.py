@@ -33,13 +33,22 @@ class ServerError(TierwiseError):
 def server_processes(data: Path) -> list[psutil.Process]:
     """Return every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
     there = data.resolve()
-    found = []
-    for pid in psutil.pids():
-        with suppress(OSError, psutil.NoSuchProcess):  # gone meanwhile, or not ours to look at
-            # The link first, which few share: psutil's iterator makes a process of every pid, and takes three times as long.
-            if Path(f"/proc/{pid}/cwd").readlink() == there and _serves(process := psutil.Process(pid)):
-                found.append(process)
-    return found
+    return [process for pid, folder in _working_folders() if folder == there and (process := _server(pid))]
+
+
+def servers_on(folder: Path) -> list[Path]:
+    """Return the data folders of the servers that run and have a data folder or a tablespace on the file system of `folder`.
+
+    Of servers that this account may not look at nothing is known.
+    """
+    device = folder.stat().st_dev
+    found = set()
+    for pid, data in _working_folders():
+        with suppress(OSError):  # gone meanwhile, or not ours to look at
+            devices = {place.stat().st_dev for place in (data, *data.glob("pg_tblspc/*"))}
+            if device in devices and (data / "PG_VERSION").is_file() and _server(pid):
+                found.add(data)
+    return sorted(found)
 
 
 def postmaster(data: Path) -> psutil.Process | None:
@@ -114,11 +123,23 @@ def reclaim(work: Path) -> list[str]:
     return told
 
 
-def _serves(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and process.name() in NAMES
-    except psutil.Error:  # gone meanwhile
-        return False
+def _working_folders() -> Iterator[tuple[int, Path]]:
+    """Yield (pid, working directory) of every process that this account may look at.
+
+    The links alone, since few share one: psutil's iterator makes a process of every pid, and takes three times as long.
+    """
+    for pid in psutil.pids():
+        with suppress(OSError):  # gone meanwhile, or not ours to look at
+            yield pid, Path(f"/proc/{pid}/cwd").readlink()
+
+
+def _server(pid: int) -> psutil.Process | None:
+    """Return the living process `pid` if it is a server's."""
+    with suppress(psutil.Error):  # gone meanwhile
+        process = psutil.Process(pid)
+        if process.status() != psutil.STATUS_ZOMBIE and process.name() in NAMES:
+            return process
+    return None
 
 
 def _works_in(process: psutil.Process, data: Path) -> bool:

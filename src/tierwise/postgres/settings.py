@@ -29,18 +29,40 @@ _ALONE: Final = {
 empty caches."""
 
 
+IN_FLIGHT: Final = 16
+"""Reads that the asynchronous arm may have under way: PostgreSQL 18's default of `effective_io_concurrency`."""
+REQUEST_BYTES: Final = 128 * KIB
+"""The largest read of a plan that reads ahead, in bytes: PostgreSQL 18's default of `io_combine_limit`."""
+SESSIONS: Final = 40
+"""Connections that a measured server takes: the largest load has 32, and each that it could have takes from what one may pin."""
+PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32
+"""Among how many processes PostgreSQL 18 shares its buffers out (`GetPinLimit`): sessions, a worker of autovacuum, its launcher and that of
+slots, auxiliary processes, and the most workers that read."""
+PINNED_BYTES: Final = (IN_FLIGHT + 1) * REQUEST_BYTES * PROCESSES
+"""The shared buffers, in bytes, from which on one session may pin the pages of `IN_FLIGHT` reads of the largest size and of the one before:
+with fewer its reads are smaller, or fewer of them are under way."""
+
+
 def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
     """Return what is fixed for every trial.
 
     `io_method=sync`: the server process reads for itself, so that a query alone is one stream of reads, each begun when the
-    one before has ended, in the order of the plan. An index scan reads so under any method; under `worker` a bitmap or
-    sequential scan would hand its reads to other processes, and the queue depth would depend on their number.
-    `effective_io_concurrency=0` for the same reason: no read is begun, and no advice given, before its page is wanted.
+    one before has ended, in the order of the plan. `effective_io_concurrency=0` for the same reason: no read is begun, and no advice
+    given, before its page is wanted. The asynchronous arm begins up to `IN_FLIGHT` reads before their pages are wanted, and has as
+    many workers to read them, since fewer would be the queue's depth. An index scan reads for itself under any method.
 
     Raises:
-        InputError: the direct arm on a version without `debug_io_direct`.
+        InputError: an arm past the page cache on a version without `debug_io_direct`, or the asynchronous one without `io_method`.
     """
-    if arm is IoArm.DIRECT and not binaries.supports_direct_io:
+    if arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method:
+        raise InputError(
+            f"PostgreSQL {binaries.version_text}",
+            field="arm",
+            value=str(arm),
+            rule="asynchronous I/O (io_method) needs 18 or later",
+            remedy="leave the arm out of the profile, or name another server: PG_BIN=...",
+        )
+    if not arm.cached and not binaries.supports_direct_io:
         raise InputError(
             f"PostgreSQL {binaries.version_text}",
             field="arm",
@@ -50,17 +72,23 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
         )
     settings = {
         **_ALONE,
+        "max_connections": str(SESSIONS),
+        "max_worker_processes": "0",
         "shared_buffers": f"{max(128, shared_buffers_bytes // KIB)}kB",  # the server's own minimum is 128 KiB
         "jit": "off",
-        "effective_io_concurrency": "0",
+        "effective_io_concurrency": str(IN_FLIGHT if arm is IoArm.ASYNCHRONOUS else 0),
         "maintenance_io_concurrency": "0",
         "synchronize_seqscans": "off",
         "track_io_timing": "on",
     }
     if binaries.supports_io_method:
+        settings |= {"autovacuum_worker_slots": "1", "io_combine_limit": f"{REQUEST_BYTES // KIB}kB"}
+    if arm is IoArm.ASYNCHRONOUS:
+        settings |= {"io_method": "worker", "io_workers": str(IN_FLIGHT)}
+    elif binaries.supports_io_method:
         settings |= {"io_method": "sync", "io_workers": "1"}  # the workers' number says nothing under sync; fixed all the same
     if binaries.supports_direct_io:
-        settings["debug_io_direct"] = "data" if arm is IoArm.DIRECT else ""
+        settings["debug_io_direct"] = "" if arm.cached else "data"
     return settings
 
 

@@ -25,7 +25,7 @@ class Truth(StrEnum):
 
 @dataclass(frozen=True)
 class Arm:
-    """What one arm says of a claim; `name` as in ``tierwise claims``. What the published protocol says rests on all its ways of I/O."""
+    """What one arm says of a claim; `name` as in ``tierwise claims``. The one that decides is among them."""
 
     name: str
     verdict: Verdict
@@ -71,9 +71,7 @@ def arms(judged: Judgement) -> list[Arm]:
 
 
 def _arms(judged: Judgement) -> Iterator[Arm]:
-    own = IoArm.DIRECT if IoArm.DIRECT in judged.rests_on else IoArm.BUFFERED
-    cases = tuple(case for case in judged.cases if case.arm is own)
-    if cases:
-        yield Arm(PUBLISHED if own is IoArm.DIRECT else f"{PUBLISHED}/{own}", judged.verdict, judged.estimate, cases, judged.through)
+    if judged.cases:
+        yield Arm(judged.decided_by, judged.verdict, judged.estimate, judged.cases, judged.through)
     for name, arm in judged.arms.items():
         yield Arm(name, arm.verdict, arm.estimate, arm.cases, arm.through)

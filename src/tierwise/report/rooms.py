@@ -8,7 +8,8 @@ from types import ModuleType
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
 from tierwise.analysis.verdicts import ClaimVerdict, judge
-from tierwise.core import studies
+from tierwise.core import paths, studies
+from tierwise.timings.references import MANIFEST
 
 
 def modules(name: str) -> Iterable[ModuleType]:
@@ -28,5 +29,7 @@ def judges() -> Mapping[Kind, Judge]:
 
 
 def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
-    """Return `analysis.verdicts.judge` with the judges of every room; without any run costs are judged from what was published."""
-    return judge(raw, run_id, judges=judges())
+    """Return `analysis.verdicts.judge` with the judges of every room, beside the reference run; without any run costs are judged from what
+    was published."""
+    shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
+    return judge(raw, run_id, judges=judges(), reference=shipped[0].parent if shipped else None)

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tierwise.analysis.evidence import PUBLISHED
 from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
@@ -14,7 +15,7 @@ from tierwise.core import studies
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
-ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O"}
+ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
 """File of a study's room: its names for cases and for variants of its protocol."""
@@ -40,6 +41,12 @@ def arm_label(arm: str) -> str:
     """Return ``heap-cached/buffered`` -> ``Table cached, buffered``."""
     variant, _, io = arm.partition("/")
     return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
+
+
+def way_of(arm: str) -> str:
+    """Return ``published/buffered`` -> ``buffered I/O``, and an arm that changes something else by its label."""
+    variant, _, io = arm.partition("/")
+    return ARMS[io or "direct"] if variant == PUBLISHED else arm_label(arm)
 
 
 def cell_words(cell: str) -> str:
@@ -87,12 +94,8 @@ def found(judgement: Judgement | ArmVerdict) -> str:
     """Return what was found in each case that is judged, none hidden by another, with its repeats: once where all have as many."""
     if not judgement.cases:
         return estimated(judgement)
-    ways = len({case.arm for case in judgement.cases}) > 1
     alike = len({case.pairs for case in judgement.cases}) == 1
-    told = [
-        f"{case_name(case.case)} {estimated(case)}" + (f", {ARMS[case.arm]}" if ways else "") + ("" if alike else _repeated(case.pairs))
-        for case in judgement.cases
-    ]
+    told = [f"{case_name(case.case)} {estimated(case)}" + ("" if alike else _repeated(case.pairs)) for case in judgement.cases]
     return "; ".join(told) + (_repeated(judgement.cases[0].pairs) if alike else "")
 
 
@@ -146,9 +149,7 @@ def claim_sentence(claim: ClaimVerdict) -> str:
     fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
     if not claim.cases:
         return f"{head} Verdict: {marked(claim)}.{fitted}"
-    cases = "; ".join(
-        f"{case_name(case.case)} {estimated(case)}" + (f" with {ARMS[case.arm]}" if len(claim.rests_on) > 1 else "") for case in claim.cases
-    )
+    cases = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in claim.cases)
     published = f" (published: {bounds(claim)})" if claim.bounds_text not in {"", UNBOUNDED} else ""
     flagged = f" {count(claim.flagged)} rejected repeats were left out." if claim.flagged else ""
     return f"{head} Here: {cases}{published}. Verdict: {marked(claim)}.{flagged}{fitted}"

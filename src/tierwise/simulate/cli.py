@@ -9,7 +9,7 @@ import typer
 
 from tierwise.core.answers import Format, FormatOption, answered
 from tierwise.core.errors import InputError
-from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 
 validating = typer.Typer(no_args_is_help=True, help="Hold a model against measurements.")
 simulating = typer.Typer(no_args_is_help=True, help="Run a model alone.")
@@ -81,7 +81,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     selectivity: Annotated[float, typer.Option(help="share of the rows that the range holds, 0 to 1")],
     correlation: Annotated[float, typer.Option(help="of the column of the range, as in pg_stats: -1 to 1")],
     method: Annotated[ScanMethod, typer.Option(help="how the rows are found")],
-    cache: Annotated[Cache, typer.Option(help="nothing in memory beforehand, or all in shared buffers")],
+    cache: Annotated[Buffers, typer.Option(help="nothing in memory beforehand, or all in shared buffers")],
     io_method: Annotated[IoMethod, typer.Option(help="who reads for a sequential or a bitmap scan")] = IoMethod.WORKER,
     io_workers: Annotated[int, typer.Option(help="processes that read, under worker")] = 3,
     effective_io_concurrency: Annotated[int, typer.Option(help="reads begun before they are wanted; 0: none")] = 16,

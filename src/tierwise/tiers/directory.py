@@ -64,6 +64,9 @@ class Directory:
     def io(self) -> dict[str, FileIo] | None:
         return None
 
+    def busy_s(self) -> float | None:
+        return None
+
     def reset_io(self) -> None:
         """Do nothing: a directory counts no requests."""
 

@@ -191,6 +191,9 @@ class Emulated:
     def io(self) -> dict[str, FileIo]:
         return {path: FileIo(**counted) for path, counted in self._mount.call("statistics").items()}
 
+    def busy_s(self) -> float:
+        return float(self._mount.call("busy"))
+
     def reset_io(self) -> None:
         self._mount.call("reset")
 

@@ -72,7 +72,7 @@ class Server:
             "hold": self._hold,
             "history": self._history,
             "delays": self._delays,
-            **{name: self._of_a_tier(name) for name in ("path", "forget", "reset", "statistics", "log")},
+            **{name: self._of_a_tier(name) for name in ("path", "forget", "reset", "statistics", "busy", "log")},
         }
 
     def serve(self, control: ControlServer) -> None:

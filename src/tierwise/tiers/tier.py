@@ -61,5 +61,8 @@ class Tier(Protocol):
     def io(self) -> dict[str, FileIo] | None:
         """Return the requests since the last reset by path relative to `directory`; None where nothing counts them."""
 
+    def busy_s(self) -> float | None:
+        """Return the seconds since the last reset in which the device had a request at least; None where nothing counts them."""
+
     def reset_io(self) -> None:
         """Let every file's counts of requests begin at zero again."""

@@ -110,6 +110,7 @@ class Transfers:
         self._reached_s = -math.inf  # the device's last event or arrival
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
         self._log = RequestLog()
+        self._busy_s = self._busy_since_s = 0.0
         self._page = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
 
     @property
@@ -173,6 +174,8 @@ class Transfers:
             self._reached_s = self.due_s
             for tag, done_s in self._model.advance(self.due_s):
                 request = self._out.pop(tag)
+                if not self._out:
+                    self._busy_s += done_s - self._busy_since_s
                 request.due_s = done_s
                 self._settle(request)
             self.due_s = self._model.next_event_s()
@@ -201,6 +204,8 @@ class Transfers:
         came_s = request.read_s - self._path_s
         self.advance(came_s)
         request.came_s = self._reached_s = max(came_s, math.nextafter(self._reached_s, math.inf))
+        if not self._out:
+            self._busy_since_s = request.came_s
         self._out[request.unique] = request
         self._model.submit(request.came_s, request.unique, request.operation, request.address, request.size)
         self.due_s = self._model.next_event_s()
@@ -248,6 +253,7 @@ class Transfers:
     def reset(self) -> None:
         """Count from zero, with an empty log."""
         self._log.clear()
+        self._busy_s, self._busy_since_s = 0.0, self._clock.now()
         self._nodes.reset_io()
 
     def statistics(self) -> dict[str, dict[str, float]]:
@@ -256,6 +262,10 @@ class Transfers:
         for _, path, io in self._nodes.used():
             total.setdefault(path, Counters()).add(io)
         return {path: io.as_dict() for path, io in total.items()}
+
+    def busy(self) -> float:
+        """Return the seconds in which the device had a request at least, up to the last time that it had none."""
+        return self._busy_s
 
     def log(self, *, path: str) -> dict[str, Any]:
         """Write the log to `path` as it is; says how many requests were too old for it, and which files its numbers mean."""

@@ -9,8 +9,7 @@ from tierwise.analysis.before import verdict_before
 from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
-from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
 from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
 from tierwise.report.arms import PUBLISHED, arms
@@ -18,7 +17,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, bounded, case_name, estimated, flipped, marked, quoted, stamped, tested
+from tierwise.report.words import bounded, case_name, estimated, flipped, marked, quoted, stamped, tested, way_of
 
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where no other run tells it."""
@@ -87,7 +86,7 @@ def cases(run: Run) -> Table | Sentence:
     rows = [
         [
             claim.id,
-            case_name(case.case) + (f", {ARMS[case.arm]}" if len(claim.rests_on) > 1 else ""),
+            case_name(case.case),
             f"{estimated(case)}, n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else estimated(case),
             tested(case),
             marked(case.verdict),
@@ -109,19 +108,49 @@ def cases(run: Run) -> Table | Sentence:
     )
 
 
+def ways(run: Run) -> Table | Sentence:
+    """Tabulate what the ways of I/O, and the arm nearest to the source, say of the claims that have several of them."""
+    known = load_claims().sources
+    rows = []
+    for claim in run.verdicts:
+        nearest = source.arm if (source := known[claim.source].nearest) else None
+        shown = [arm for arm in arms(claim) if arm.variant == PUBLISHED or arm.name == nearest]
+        for arm in shown if len(shown) > 1 else []:
+            marks = ["decides"] * (arm.name == claim.decided_by) + ["nearest to the source"] * (arm.name == nearest)
+            at_once = [case.outstanding for case in arm.cases if case.outstanding is not None]
+            label = way_of(arm.name) + (f" ({', '.join(marks)})" if marks else "")
+            told = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in arm.cases)
+            under = (claim if arm.name == claim.decided_by else claim.arms[arm.name]).conditions
+            least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
+            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(under))])
+            rows.append([claim.id, label, f"{told}, **{arm.cases[0].substrate}**", requests, marked(arm.verdict)])
+    if not rows:
+        return Sentence("This run has one way of I/O alone.")
+    why = "; ".join(f"{source.name}: {way_of(source.nearest.arm)}, {source.nearest.why}" for source in known.values() if source.nearest)
+    return Table(
+        ["Claim", "Arm", "Found (95 % interval)", "Requests at once", "Verdict"],
+        rows,
+        "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
+        "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
+        f"Nearest to the sources: {why}. {run.stamp}, n = {count(len(rows))} arms. {INPUT}",
+        align="lllrl",
+    )
+
+
 def changed(run: Run) -> Table:
     """Tabulate the statements whose rule was changed, or that the rules of before would give another verdict, with both verdicts."""
     rows = []
     for claim, told in zip(load_claims().claims, run.verdicts, strict=True):
         then = verdict_before(run.connection, claim, told)
         if claim.before or (then is not None and then is not told.verdict and told.verdict in BY_INTERVAL):
-            rule = claim.before.rule if claim.before else "each interval alone, whatever its width"
+            rule = claim.before.rule if claim.before else "each interval alone, whatever its width; direct and buffered I/O agree"
             rows.append([claim.id, rule, marked(then) if then else DASH, marked(told.verdict)])
     return Table(
         ["Claim", "Rule before", "Verdict under it", "Verdict now"],
         rows,
         "Statements whose rule was changed after results had been seen, and those that the rules of before (no correction for the number "
-        "of cases, intervals of no width) would give another verdict, judged by either on the rows of this run, whose substrates "
+        "of cases, intervals of no width, ways of I/O that had to agree) would give another verdict, judged by either on the rows of this "
+        "run, whose substrates "
         f"@tbl-ledger tells: {listed(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing measured'}. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
@@ -168,11 +197,15 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 
 
 def _ways(claim: ClaimVerdict) -> str:
-    """The ways of I/O that the verdict rests on, and whether they agree."""
-    ways = [ARMS[arm] for arm in sorted(claim.rests_on, reverse=True)]
-    if len(ways) < 2:
-        return "".join(f"{way} alone" for way in ways)
-    return f"{listed(ways)} {'disagree' if claim.cause is Cause.DISAGREE else 'agree'}"
+    """The arm that decides, and whether the published protocol by another way of I/O says the same."""
+    if not claim.rests_on:
+        return ""
+    own = way_of(claim.decided_by)
+    others = [arm for arm in arms(claim) if arm.variant == PUBLISHED and arm.name != claim.decided_by]
+    if not others:
+        return f"{own} alone"
+    told = [f"{way_of(arm.name)} {'agrees' if arm.verdict is claim.verdict else f'disagrees: {arm.verdict.mark}'}" for arm in others]
+    return "; ".join([f"{own} decides", *told])
 
 
 def _variants(claim: ClaimVerdict) -> str:

@@ -17,7 +17,7 @@ from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.scan.methods import ColdScan, Server, warm_s
 from tierwise.simulate.scan.processor import Processor, load_processor
 from tierwise.simulate.scan.rows import Table, jitter, pages_in_order, rank_correlation, touched_pages
-from tierwise.simulate.scan.words import Cache, IoMethod, ScanMethod
+from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
 """The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
@@ -47,7 +47,7 @@ class Scan:
     device: str
     table: Table
     method: ScanMethod
-    cache: Cache
+    cache: Buffers
     io_method: IoMethod = IoMethod.WORKER
     io_workers: int = 3
     effective_io_concurrency: int = 16
@@ -66,7 +66,7 @@ class Prediction(Strict):
     pages: int = Field(description="distinct pages of the table that are touched")
     device: str
     method: ScanMethod
-    cache: Cache
+    cache: Buffers
     io_method: IoMethod
     device_s: float = Field(description="what of the time nobody computes, because everybody waits for the device")
     cpu_s: float = Field(description="what the scan would take with everything in shared buffers")
@@ -97,7 +97,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
     def takes_s(seed: int, pace: float, speed: float) -> tuple[float, float]:
         able = replace(server, processor=server.processor.at(speed))
         pages = pages_in_order(part, np.random.default_rng(seed))
-        if scan.cache is Cache.WARM:
+        if scan.cache is Buffers.WARM:
             return started_s / speed + warm_s(part, scan.method, able.processor, pages) * warm_scale, 0.0
         device = Slowed(build(spec, seed=seed, stretch=_stretch(whole, part)))
         device.slow(0.0, pace * scan.slowdown)
@@ -106,7 +106,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
 
     times_s, waits_s = zip(*(takes_s(seed, 1.0, 1.0) for seed in SEEDS), strict=True)
     low_s, high_s = (takes_s(SEEDS[0], pace, speed)[0] for pace, speed in zip(PACES, SPEEDS, strict=True))
-    cold, processor = scan.cache is Cache.COLD, server.processor
+    cold, processor = scan.cache is Buffers.COLD, server.processor
     row = processor.row(scan.method)
     return Prediction(
         time_s=float(np.mean(times_s)),

@@ -19,8 +19,8 @@ class IoMethod(StrEnum):
     IO_URING = "io_uring"
 
 
-class Cache(StrEnum):
-    """What is in memory beforehand: nothing, or all in shared buffers."""
+class Buffers(StrEnum):
+    """What shared buffers hold before a scan: nothing, or all that it reads."""
 
     COLD = "cold"
     WARM = "warm"

@@ -32,7 +32,16 @@ from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
-from tierwise.studies.index_placement.measuring.variants import BUILDS, HEAP_CACHED, MAP, PUBLISHED, PUBLISHED_SCAN, VARIANTS, Variant
+from tierwise.studies.index_placement.measuring.variants import (
+    BITMAP,
+    BUILDS,
+    HEAP_CACHED,
+    MAP,
+    PUBLISHED,
+    PUBLISHED_SCAN,
+    VARIANTS,
+    Variant,
+)
 
 TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
@@ -53,10 +62,14 @@ PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index
 """What the planner computes with the sizes that the source tells."""
 
 
-HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("FL", "NV"), Sweep.WHOLE: tuple(census.STATES)}
+HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("NV",), Sweep.WHOLE: tuple(census.STATES)}
 """The first states of the one variant that may decide."""
 OTHER_STARTS: Final = ("PR", "NV")
 """The first states of every other variant: the two that take a third of the time of all three."""
+BESIDE: Final = {IoArm.DIRECT: PUBLISHED, IoArm.BUFFERED: PUBLISHED, IoArm.ASYNCHRONOUS: BITMAP}
+"""The variant that a way of I/O is asked in where only one cell of it stands beside the first one: the plan that it is for."""
+BESIDE_START: Final = "NV"
+"""The first state of that cell, which takes least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +133,21 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             replicated=VARIANTS[variant].build == PUBLISHED,
         )
         for arm in (profile.arms[:1] if pair.name == profile.today else profile.arms)
-        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile.sweep, arm))
+        for variant, table, start in (_todays(profile.sweep) if pair.name == profile.today else _asked(profile, arm))
         for index in TIERS
     )
 
 
-def _asked(sweep: Sweep, arm: IoArm) -> Iterator[tuple[str, str, str]]:
+def _asked(profile: Profile, arm: IoArm) -> Iterator[tuple[str, str, str]]:
     """(variant, tier of the table, start state)."""
-    yield from product([PUBLISHED], TIERS, census.STATES)
+    sweep = profile.sweep
+    if arm is not profile.arms[0] and sweep is not Sweep.WHOLE:
+        yield (BESIDE[arm], "hdd", BESIDE_START)
+        return
+    if arm is IoArm.ASYNCHRONOUS:  # an index scan reads nothing ahead: one cell shows that it is unchanged
+        yield (PUBLISHED, "hdd", BESIDE_START)
+    else:
+        yield from product([PUBLISHED], TIERS, census.STATES)
     if arm in VARIANTS[HEAP_CACHED].arms or sweep is not Sweep.WHOLE:
         yield from product([HEAP_CACHED], ["hdd"], HEAP_CACHED_STARTS[sweep])
     if sweep is Sweep.WHOLE:

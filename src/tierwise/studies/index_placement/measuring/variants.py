@@ -62,6 +62,7 @@ BITMAP_SCAN: Final = Scan(
 
 
 HEAP_CACHED: Final = "heap-cached"
+BITMAP: Final = "bitmap"
 BUILDS: Final = {
     PUBLISHED: Build(),
     "deduplicated": Build(deduplicated=True),
@@ -73,7 +74,7 @@ BUILDS: Final = {
 
 
 VARIANTS: Final = {
-    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),
+    PUBLISHED: Variant(PUBLISHED_SCAN, arms=tuple(IoArm)),  # asynchronous alike: an index scan reads nothing ahead
     "memory-0.05": Variant(PUBLISHED_SCAN, "memory", memory_fraction=0.05),
     "memory-1.2": Variant(PUBLISHED_SCAN, "memory", memory_fraction=1.2),
     HEAP_CACHED: Variant(PUBLISHED_SCAN, "start state", memory_fraction=1.2, cached=("census",)),  # the heap needs the memory
@@ -81,5 +82,5 @@ VARIANTS: Final = {
     "grown": Variant(PUBLISHED_SCAN, "index", build="grown"),
     "shuffled": Variant(PUBLISHED_SCAN, "rows", build="shuffled"),
     "index-only": Variant(INDEX_ONLY_SCAN, "plan", build="vacuumed"),
-    "bitmap": Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # for which the kernel reads ahead
+    BITMAP: Variant(BITMAP_SCAN, "plan", arms=tuple(IoArm)),  # which reads ahead: the kernel's part or the server's
 }

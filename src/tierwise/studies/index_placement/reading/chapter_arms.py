@@ -163,14 +163,16 @@ def _among(head: str, shown: Sequence[Arm], usual: str) -> str:
 
 
 def _other_io(everything: Sequence[Arm], truth: Mapping[str, Truth], io: str) -> str:
-    """Whether the other way of I/O says the same, of the arms that both have."""
+    """Whether the other ways of I/O say the same, of the arms that both have."""
     main = {arm.variant: truth[arm.name] for arm in everything if arm.io == io}
-    others = [arm for arm in everything if arm.io != io and arm.variant in main]
-    if not others:
-        return ""
-    different = [arm for arm in others if truth[arm.name] != main[arm.variant]]
-    told = "; ".join(f"{arm.label}: {truth[arm.name]}, it {leaves(arm)}" for arm in different)
-    return f"**With {ARMS[others[0].io]}** {f'it differs in: {told}' if told else 'it is the same in each of these arms'}."
+    lines = []
+    for way in ARMS:
+        others = [arm for arm in everything if arm.io == way != io and arm.variant in main]
+        different = [arm for arm in others if truth[arm.name] != main[arm.variant]]
+        told = "; ".join(f"{arm.label}: {truth[arm.name]}, it {leaves(arm)}" for arm in different)
+        if others:
+            lines.append(f"**With {ARMS[way]}** {f'it differs in: {told}' if told else 'it is the same in each of these arms'}.")
+    return "\n\n".join(lines)
 
 
 def _reads(arm: Arm) -> str:

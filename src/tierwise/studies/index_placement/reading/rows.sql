@@ -5,6 +5,7 @@
 -- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
 -- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says whence, or why not.
 -- `variant` names what differs from the published protocol; rows older than the word are of that protocol.
+-- `outstanding` is the mean number of requests that the device had at once, of the tier that had most.
 -- `state` is the state queried; in the cross test the pair of states (FL->PR: PR after FL was cold and hot).
 create temp table index_placement_observations as
 select
@@ -32,6 +33,7 @@ select
     list_sum([io.io_s for io in index_io]) as index_io_s,
     list_sum([io.io_s for io in other_io]) as other_io_s,
     list_distinct([io.io_basis for io in relation_io]) as io_basis,
+    list_max(map_values((proof -> 'outstanding')::map(varchar, double))) as outstanding,
     trial,
     step,
     sequence,
@@ -65,7 +67,7 @@ select * replace ('asymmetric' as variant) from same_memory;
 
 -- One row for each pair of tiers, way of I/O, variant, cache, state and block: the times of the four placements (table, then index),
 -- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one block.
--- `substrate` and `flagged` speak of the two observations behind the ratio.
+-- `substrate`, `flagged` and `outstanding` (a mean) speak of the two observations behind the ratio.
 create temp view index_placement as
 select
     run_id,
@@ -88,7 +90,8 @@ select
         min(substrate) filter (table_tier = 'hdd'),
         'mixed'
     ) as substrate,
-    coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged
+    coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged,
+    avg(outstanding) filter (table_tier = 'hdd') as outstanding
 from index_placement_arms
 group by run_id, pair, arm, variant, cache, state, block;
 

@@ -158,16 +158,15 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         say("pgbench_placement: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
     unlimited = memory_group.obstacle()
-    if unlimited and IoArm.BUFFERED in profile.arms:
-        say(f"pgbench_placement: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
     at_own_speed = {} if substrates == {Substrate.EMULATED} else {"slowdowns": (1.0,)}
-    found = {
-        trial.key: trial
+    wanted = [
+        trial
         for cells in grid_on(profile, pair).cells
         for trial in _trials(cells.model_copy(update=at_own_speed), profile, WAL_TIER in pair.tiers)
-        if not (trial.arm is IoArm.BUFFERED and unlimited)
-    }
-    return tuple(found.values())
+    ]
+    if unlimited and any(trial.arm.cached for trial in wanted):
+        say(f"pgbench_placement: buffered I/O is left out, since its page cache would be the whole machine's ({unlimited})")
+    return tuple({trial.key: trial for trial in wanted if not (trial.arm.cached and unlimited)}.values())
 
 
 def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cell]]:

@@ -23,25 +23,27 @@ from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
-from tierwise.core.units import GIB, MIB, PAGE_BYTES
+from tierwise.core.units import GIB, PAGE_BYTES
 from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import sky
 from tierwise.datasets.dataset import Dataset
 from tierwise.datasets.sky.queries import Form
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.settings import PINNED_BYTES
 from tierwise.studies.survey_arrays.measuring.hunt import Hunt, Query, published_size
 
 NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
+PRINTED: Final[Form] = "printed"
 FIRST: Final = "hdd"
 """Every pair has it, and the planner's statistics of its copy are those of all."""
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
-ROOM_BYTES: Final = 16 * MIB
-"""The memory beside the share of the data, in bytes, for catalogues and what the server keeps itself, which do not shrink with the data
-(assumed)."""
+ROOM_BYTES: Final = PINNED_BYTES
+"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
+requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
 """A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
 ROOTS: Final = {
@@ -97,13 +99,16 @@ def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query in each form on each subsystem of the pair, by each way of I/O; what is meant alike is measured once, as
-    printed."""
+    """Return each query in each form on each subsystem of the pair, what is meant alike once, as printed.
+
+    Other ways of I/O than the first are asked what is printed.
+    """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
     if FIRST not in subsystems:
         raise InputError(
             f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named {FIRST!r}"
         )
+    ways = arms(profile)
     return tuple(
         Trial(
             cell=Cell(tier, query, form, arm),
@@ -111,8 +116,9 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             tiers=frozenset({tier}),
             preparation=f"tier={tier}",
         )
-        for arm, tier in product(arms(profile), subsystems)
+        for arm, tier in product(ways, subsystems)
         for query, form in queries(profile)
+        if arm is ways[0] or form == PRINTED
     )
 
 
@@ -122,7 +128,7 @@ def queries(profile: Profile) -> list[tuple[str, Form]]:
     return [
         (name, form)
         for name, form in product(sky.NAMES, grid(profile).forms)
-        if form == "printed" or known[name].meant.where != known[name].printed.where
+        if form == PRINTED or known[name].meant.where != known[name].printed.where
     ]
 
 

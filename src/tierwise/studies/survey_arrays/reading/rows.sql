@@ -3,7 +3,8 @@
 
 -- One row an observation: its time, and that of everything on the array of disks (`hdd`) in the same block over it (`gain`).
 -- `form` is printed (as the source has it) or meant; what is meant as it is printed was measured once. The words of a claim's selection are
--- text. `substrate` and `flagged` speak of both observations behind the gain.
+-- text. `substrate` and `flagged` speak of both observations behind the gain. `outstanding` is the mean number of requests that the device
+-- had at once, of the tier that had most.
 create temp view survey_arrays as
 with
 observed as (
@@ -23,6 +24,7 @@ observed as (
         list_sum([io.reads for io in tier_io])::bigint as requests,
         list_sum([io.read_bytes for io in tier_io])::bigint as read_bytes,
         list_sum([io.intended_s for io in tier_io]) as device_s,
+        list_max(map_values((proof -> 'outstanding')::map(varchar, double))) as outstanding,
         flags,
         trial,
         sequence

@@ -23,14 +23,13 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
-from tierwise.core.units import MIB
 from tierwise.core.words import Cache, IoArm, RelationClass, Substrate
 from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import moving
-from tierwise.postgres.settings import Connection
+from tierwise.postgres.settings import PINNED_BYTES, Connection
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, Facts, QueryName
 
 NAME: Final = "survey_placement"
@@ -51,8 +50,9 @@ MOVE: Final = "move"
 PUBLISHED_DETECTIONS: Final = 1e8
 """Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s that its scan of the
 other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
-ROOM_BYTES: Final = 16 * MIB
-"""The memory beside the profile's share of the data, in bytes, for catalogues (assumed)."""
+ROOM_BYTES: Final = PINNED_BYTES
+"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
+requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
 """What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
 
@@ -83,6 +83,14 @@ class Memo:
         return self.facts.statement(query)
 
 
+class Beside(Strict):
+    """A query that is asked by other ways of I/O too, and where."""
+
+    arms: tuple[IoArm, ...]
+    query: QueryName
+    placements: tuple[str, ...]
+
+
 class Grid(Strict):
     """The study's table in a profile."""
 
@@ -91,6 +99,7 @@ class Grid(Strict):
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
+    beside: Beside | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
 
@@ -117,11 +126,21 @@ def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query on each placement, by each way of I/O; the move to it and back by the first. Nobody waits for a simulated move."""
+    """Return each query on each placement, by each way of I/O; the move to it and back by the first; and what stands beside these. On the
+    pair of today there is the first way alone. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
+    is_today, ways, beside = pair.name == profile.today, arms(profile), grid(profile).beside
+    asked = [
+        (arm, placement, query)
+        for arm, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
+        if query != MOVE or (PLACEMENTS[placement] and arm is ways[0] and pair.substrate is not Substrate.SIMULATED)
+    ]
+    if beside is not None and not is_today:
+        others = [arm for arm in beside.arms if arm in profile.arms and arm not in ways]
+        asked += product(others, beside.placements, [beside.query])
     return tuple(
         Trial(
             cell=Cell(placement, query, ssd, arm),
@@ -129,8 +148,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
             tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
             preparation=f"placement={'all_hdd' if query == MOVE else placement}",
         )
-        for arm, placement, query in product(arms(profile), PLACEMENTS, operations(profile, pair))
-        if query != MOVE or (PLACEMENTS[placement] and arm is arms(profile)[0] and pair.substrate is not Substrate.SIMULATED)
+        for arm, placement, query in asked
     )
 
 

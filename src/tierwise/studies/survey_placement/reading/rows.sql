@@ -2,7 +2,8 @@
 -- Reads the view `timings`. Every row is a query from empty caches on one placement.
 
 -- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Pages and the storage's time by what
--- a placement moves. `substrate` and `flagged` speak of both observations behind the ratio.
+-- a placement moves. `substrate` and `flagged` speak of both observations behind the ratio; `outstanding` is the mean number of requests
+-- that the device had at once, of the tier that had most.
 create temp view survey_placement as
 with
 observed as (
@@ -24,6 +25,7 @@ observed as (
         list_sum([io.io_s for io in relation_io if io.relation = 'source']) as source_io_s,
         list_sum([io.io_s for io in relation_io if io.relation = 'detection']) as detection_io_s,
         list_sum([io.io_s for io in relation_io]) as all_io_s,
+        list_max(map_values((proof -> 'outstanding')::map(varchar, double))) as outstanding,
         flags,
         trial,
         sequence

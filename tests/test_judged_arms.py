@@ -1,0 +1,80 @@
+"""In full every judged cell is measured by the arm nearest to its source; quick has a little of the others beside the direct one."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from tierwise.analysis.claims import Case, load_claims
+from tierwise.bench.rooms import load_study
+from tierwise.bench.study import Study
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.words import IoArm
+
+CLAIMS = load_claims()
+NEAREST = {
+    letter: IoArm(source.nearest.arm.removeprefix("published/"))
+    for letter, source in CLAIMS.sources.items()
+    if source.nearest and source.nearest.arm.startswith("published/")
+}
+"""The way of I/O of each source whose nearest arm is one."""
+CASES = [(claim.source, case) for claim in CLAIMS.claims if claim.source in NEAREST for case in claim.cases]
+
+
+def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
+    """Every cell of a profile on the source's own pair, in the words of a claim's selection."""
+    found = load_study(study)
+    assert isinstance(found, Study)
+    trials = found.trials(load_profile(profile), load_pair(CLAIMS.sources[source].pair))
+    told = (
+        {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in trial.coordinates.items()} for trial in trials
+    )
+    return [{**cell, "placement": trial.placed or cell.get("placement", "")} for cell, trial in zip(told, trials, strict=True)]
+
+
+def selected(case: Case, cell: Mapping[str, str]) -> bool:
+    """Whether the claim is judged on it; what is counted with other processors has another script in the view."""
+    return "processors" not in cell and all(cell.get(name, word) == word for name, word in case.select.items())
+
+
+def without_arm(cell: Mapping[str, str]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, value) for name, value in cell.items() if name != "arm")
+
+
+@pytest.mark.parametrize("study", sorted({case.study for _, case in CASES}))
+def test_every_judged_cell_of_full_is_measured_by_the_arm_nearest_to_its_source(study: str) -> None:
+    for source, case in CASES:
+        if case.study == study:
+            asked = [cell for cell in cells(study, source, "full") if selected(case, cell)]
+            nearest = {without_arm(cell) for cell in asked if cell["arm"] == NEAREST[source]}
+            assert nearest, f"{source} {case.name}"
+            assert {without_arm(cell) for cell in asked if cell["arm"] == IoArm.DIRECT} <= nearest, f"{source} {case.name}"
+
+
+def test_the_nearest_arm_decides_in_full_alone() -> None:
+    assert {name: load_profile(name).decides for name in ("smoke", "quick", "full")} == {
+        "smoke": "direct",
+        "quick": "direct",
+        "full": "nearest",
+    }
+
+
+def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_arms() -> None:
+    beside = {
+        study: [cell for cell in cells(study, source, "quick") if cell["arm"] != IoArm.DIRECT]
+        for study, source in (
+            ("index_placement", "M"),
+            ("survey_placement", "H"),
+            ("survey_arrays", "H"),
+            ("pgbench_placement", "V"),
+        )
+    }
+    assert {(cell["arm"], cell["variant"], cell["table"], cell["start"]) for cell in beside.pop("index_placement")} == {
+        ("buffered", "published", "hdd", "NV"),
+        ("asynchronous", "bitmap", "hdd", "NV"),
+    }
+    assert {(cell["arm"], cell["query"]) for cell in beside.pop("survey_placement")} == {
+        ("buffered", "join_single"),
+        ("asynchronous", "join_single"),
+    }
+    assert not any(beside.values())
