@@ -71,7 +71,7 @@ def test_an_interval_that_holds_one_decides_nothing() -> None:
 def test_the_finding_counts_the_workloads_of_each_outcome() -> None:
     first, last = case({INDEXES: 0.9, "tables ssd": 0.4}), case({INDEXES: 0.4, "tables ssd": 0.9})
     assert finding([first]) == "On the SSD, tables come first in 1 of 1 workload"
-    assert finding([first, last, first]) == "On the SSD, tables come first in 2 and indexes in 1 of 3 workloads"
+    assert finding([first, last, first]) == "On the SSD, tables come first in 2 of 3 workloads and indexes in 1"
     assert finding([]) == finding([case({EVERYTHING: 0.4})]) == "Tables first or indexes first: no answer yet"
 
 

@@ -5,7 +5,8 @@ import pytest
 
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.open_claims import Cause
-from tierwise.report.chapters import ledger
+from tierwise.report import words
+from tierwise.report.chapters import ledger, summary
 from tierwise.report.display import Table
 from tierwise.report.figures import verdicts
 from tierwise.report.reference import open_reference
@@ -31,7 +32,28 @@ def table(run: Run) -> pl.DataFrame:
 def test_every_claim_stands_in_one_of_two_tables_with_its_quotation(run: Run, table: pl.DataFrame) -> None:
     rows = [*ledger.judged(run, table).rows, *ledger.reported(run, table).rows]
     assert sorted(row[0] for row in rows) == sorted(claim.id for claim in load_claims().claims)
-    assert all(row[1].startswith("“") and row[1].endswith("”") for row in rows)
+    quotations = {claim.id: words.quoted(claim) for claim in run.verdicts}
+    rest = [row[1].removeprefix(quotations[row[0]]) for row in rows]
+    assert all(bounds == "" or bounds.startswith(" Bounds: ") for bounds in rest)
+
+
+def test_cases_stand_once_with_their_intervals_and_the_table_of_verdicts_refers_to_them(run: Run, table: pl.DataFrame) -> None:
+    several = {claim.id: len(claim.cases) for claim in run.verdicts if len(claim.cases) > 1}
+    told = {row[0]: row[2] for row in ledger.judged(run, table).rows}
+    assert several
+    assert all(told[claim].startswith(f"{number} cases, see @tbl-ledger-cases") for claim, number in several.items() if claim in told)
+    assert all("@tbl-ledger-cases" not in found for claim, found in told.items() if claim not in several)
+
+
+def test_the_tables_of_statements_are_four_columns_which_paper_can_hold(run: Run, table: pl.DataFrame) -> None:
+    every = summary.claims(run)
+    assert len(every.header) == len(ledger.judged(run, table).header) == 4
+    rows = {row[0]: row for row in every.rows}
+    for claim in run.verdicts:
+        _, statement, found, verdict = rows[claim.id]
+        assert claim.statement.split()[0] in statement
+        assert (f"**{claim.substrate}**" in found) == (claim.estimate is not None or bool(claim.flagged))
+        assert verdict.startswith(f"**{claim.verdict.mark}**")
 
 
 def test_what_rests_on_a_fit_says_what_is_left_to_be_wrong(run: Run, table: pl.DataFrame) -> None:

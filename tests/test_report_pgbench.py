@@ -10,6 +10,7 @@ import cells
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import STARTED, make_run, save_run
 from tierwise.report.display import Figure, Sentence, Table
+from tierwise.report.reference import open_reference
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.reading import chapter as pgbench_placement
 from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_cost
@@ -184,3 +185,15 @@ def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.Monke
     )
     assert all(isinstance(show(run, PAIR), Sentence) for show in empty)
     assert all(isinstance(shown, Sentence) for shown in cells.drawn("pgbench_placement", run).values())
+
+
+def test_no_axis_shows_an_exponent() -> None:
+    run = open_reference()
+    assert run
+    drawn = cells.drawn("pgbench_placement", run)
+    figures = {label: figure for label, figure in drawn.items() if isinstance(figure, Figure)}
+    assert "fig-pgbench-rates" in figures
+    for label, figure in figures.items():
+        texts = re.findall(r"<text[^>]*>([^<]+)</text>", figure.bundle()["image/svg+xml"])
+        assert texts
+        assert not [text for text in texts if re.search(r"\de[+\-\u2212]?\d", text)], label

@@ -106,7 +106,7 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
 
 CONTENTS = "#contents > summary"
 QUESTIONS = {
-    "Tables or indexes first?": ((), "#sec-answer", r"tables come first in \d of \d workloads|tables come first in \d+ and"),
+    "Tables or indexes first?": ((), "#sec-answer", r"tables come first in \d of \d workloads"),
     "Which placement for a load like mine?": (("#contents a[href='#sec-conclusion']",), "#sec-conclusion", "The quickest placement is"),
     "More RAM or more flash?": (("#sec-answer a[href='#sec-cost']",), "#sec-cost", r"cost \d\.\d+ times as much"),
     "How sure is that?": (("#sec-answer a[href='#sec-summary']",), "#sec-summary", r"Of \d+ published statements, \d+ are confirmed"),

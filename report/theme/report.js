@@ -109,7 +109,7 @@
   function cards() {
     for (const table of document.querySelectorAll("main table")) {
       const heads = [...table.querySelectorAll("thead th")];
-      if (heads.length < 4 || heads.slice(1).every((head) => head.style.textAlign === "right")) continue;
+      if (heads.length < 3 || heads.slice(1).every((head) => head.style.textAlign === "right")) continue;
       table.classList.add("cards");
       const above = []; // what a row that leaves its first cells empty has in common with the one above
       for (const row of table.querySelectorAll("tbody tr")) {

@@ -91,19 +91,33 @@ def tested(case: CaseVerdict) -> str:
 
 
 def found(judgement: Judgement | ArmVerdict) -> str:
-    """Return what was found in each case that is judged, none hidden by another, with its repeats."""
+    """Return what was found in each case that is judged, none hidden by another, with its repeats: once where all have as many."""
     if not judgement.cases:
         return estimated(judgement)
-    return "; ".join(
-        f"{case_name(case.case)} {estimated(case)}" + (f", n{NBSP}={NBSP}{count(case.pairs)}" if case.pairs else "")
-        for case in judgement.cases
-    )
+    alike = len({case.pairs for case in judgement.cases}) == 1
+    told = [f"{case_name(case.case)} {estimated(case)}" + ("" if alike else _repeated(case.pairs)) for case in judgement.cases]
+    return "; ".join(told) + (_repeated(judgement.cases[0].pairs) if alike else "")
+
+
+def _repeated(pairs: int) -> str:
+    return f", n{NBSP}={NBSP}{count(pairs)}" if pairs else ""
+
+
+def stamped(claim: ClaimVerdict) -> str:
+    """Return what was found, and its substrate; a dash where nothing was."""
+    told = found(claim)
+    return told if told == DASH else f"{told}, **{claim.substrate}**"
 
 
 def bounds(claim: ClaimVerdict) -> str:
     """Return the published bounds as Markdown, states by their names."""
     named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
+
+
+def bounded(claim: ClaimVerdict) -> str:
+    """Return the published bounds as a note behind a statement; empty where it has none."""
+    return "" if claim.bounds_text in {"", UNBOUNDED} else f" Bounds: {bounds(claim)}."
 
 
 def quoted(claim: ClaimVerdict) -> str:

@@ -34,6 +34,8 @@ MOST_WORDS: Final = 150
 DISKS, INDEXES, EVERYTHING = "all hdd", "indexes ssd", "all ssd"
 HEAT: Final = "reading/heat.sql"
 """The query of a room that says what is asked of each relation, and in what time."""
+APART: Final = ": "
+"""What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
@@ -103,11 +105,16 @@ def finding(every: Sequence[Compared]) -> str:
     words = Counter(one.tables_first for one in every)
     outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
     there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
-    told = [f"{who}{'' if position else f' {come} first'} in {count(times)}" for position, (who, come, times) in enumerate(there)]
     asked = sum(words[word] for word in outcomes)
     if not asked:
         return "Tables first or indexes first: no answer yet"
-    return f"On the SSD, {listed(told)} of {count(asked)} {'workload' if asked == 1 else 'workloads'}"
+    (who, come, times), *others = there
+    told = [f"{who} {come} first in {count(times)} of {_workloads(asked)}", *(f"{other} in {count(number)}" for other, _, number in others)]
+    return f"On the SSD, {listed(told)}"
+
+
+def _workloads(asked: int) -> str:
+    return f"{count(asked)} {'workload' if asked == 1 else 'workloads'}"
 
 
 def answer(run: Run) -> Sentence:
@@ -223,8 +230,9 @@ def _advice(every: Sequence[Compared]) -> str:
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
     quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
     best = Counter(sides.get(placement, "a table") for placement in quickest)
-    told = ", ".join(f"{side} in {count(times)}" for side, times in best.most_common())
-    return f"Move first what leaves least of your load: {told}."
+    (side, times), *others = best.most_common()
+    told = [f"{side} in {_workloads(times)}", *(f"{other} in {count(number)}" for other, number in others)]
+    return f"Move first what saves most time: {', '.join(told)}."
 
 
 def _cheapest(found: Found) -> str:
@@ -260,12 +268,19 @@ def _look(placement: str) -> tuple[str, str]:
     return {INDEXES: ("square", theme.BLUE), EVERYTHING: ("diamond", theme.GREEN)}.get(placement, ("circle", theme.VERMILLION))
 
 
+def _headed(width_px: int) -> alt.Axis:
+    """Labels of workloads as heads, and below each those of its placements alone: a phone has room for the plot."""
+    of_placement = f"indexof(datum.label, '{APART}') > 0"
+    weight = {"condition": {"test": of_placement, "value": "normal"}, "value": 600}
+    return parts.labels(width_px, labelExpr=f"{of_placement} ? split(datum.label, '{APART}')[1] : datum.label", labelFontWeight=weight)
+
+
 def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
     """The chart of each workload's gains, and the pixels beside its plot."""
     rows = pl.DataFrame(
         [
             {
-                "row": f"{one.workload}: {NAMES.get(gain.placement, gain.placement)}",
+                "row": f"{one.workload}{APART}{NAMES.get(gain.placement, gain.placement)}",
                 "share": gain.estimate.value,
                 "low": gain.estimate.low,
                 "high": gain.estimate.high,
@@ -277,10 +292,12 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
             for gain in sorted(one.gains, key=lambda gain: gain.estimate.value or 1.0)
         ]
     )
-    width_px = parts.label_px(rows["row"])
+    width_px = parts.label_px(line for row in rows["row"] for line in row.split(APART))
     low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.6
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
-    y = alt.Y("row:N", sort=rows["row"].to_list(), title=None, axis=parts.labels(width_px))
+    named = [(row.split(APART)[0], row) for row in rows["row"]]
+    heads = [*dict.fromkeys(row for pair in named for row in pair)]  # each workload above its placements
+    y = alt.Y("row:N", scale=alt.Scale(domain=heads), title=None, axis=_headed(width_px))
     axis = alt.Axis(
         format="%", values=parts.log_ticks(low, high), title="time of a job (all on disks: 100 %)", labelOverlap="greedy", labelSeparation=6
     )
@@ -298,7 +315,7 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
         layer=[one, rule, points, text],
         title=title,
         width=parts.PLOT_PX,
-        height=alt.Step(20),
+        height=alt.Step(18),
         description=f"{title}. What each placement leaves of a job's time.",
     )
     return chart, width_px

@@ -60,13 +60,17 @@ def meetings(found: Found) -> Table:
     for topic in load_questions().meetings:
         here = "; ".join(f"{claim} {marked(_outcome(found.run, claim))}" for claim in topic.claims)
         texts, why = f"They {topic.meeting}. {topic.says}", f"{topic.explanation} ({', '.join(topic.why)})"
-        rows.append([topic.topic, texts, here, why, told[topic.evidence](found)])
+        rows.append([f"**{topic.topic}.** {texts}", f"{here}. {_begun(told[topic.evidence](found))}.", why])
     return Table(
-        ["Topic", "The texts", "Here", "What may explain it", "Rows"],
+        ["What the texts say", "What this run says", "What may explain it"],
         rows,
-        "Where statements meet. What may explain it is a conjecture; *Rows* is computed, and what this run has no rows of reads "
-        f"*{Verdict.NOT_MEASURED}*. {found.run.stamp}. Input: `data/published/questions.toml`.",
+        "Where statements meet. What this run says is computed, verdicts first, and what it has no rows of reads "
+        f"*{Verdict.NOT_MEASURED}*; what may explain it is a conjecture. {found.run.stamp}. Input: `data/published/questions.toml`.",
     )
+
+
+def _begun(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def strategies(found: Found) -> Table | Sentence:
@@ -79,14 +83,14 @@ def strategies(found: Found) -> Table | Sentence:
     jobs = sum(strategy.job_s.repeats for strategy in ranked)
     substrates = sorted({str(strategy.substrate) for strategy in ranked})
     return Table(
-        ["Workload", "Placement", "A job", "Rank", f"{currency} a year for an IOPS", "Rank", f"{currency} for a million jobs", "Rank"],
+        ["Workload", "Placement", "A job (rank)", f"{currency} a year for an IOPS (rank)", f"{currency} for a million jobs (rank)"],
         rows,
         "Placements by time, by what an I/O a second that the devices could serve costs "
         f"({RATED}, simulated), and by what a million jobs cost, one after the other. Whole devices are counted, each that the "
         "placement uses. Of a workload those with enough clean jobs "
         "are ranked, where two are. "
         f"{found.run.stamp}, **{listed(substrates)}**, n = {count(jobs)} jobs. Input: `data/prices`, `data/costs`.",
-        align="llrrrrrr",
+        align="llrrr",
     )
 
 
@@ -103,8 +107,8 @@ def _ranked(name: str, every: Sequence[Strategy]) -> list[list[str]]:
     for position, strategy in enumerate(every):
         values = [value(strategy) for value in RANKED]
         shown = [DASH if value is None else (seconds if column == 0 else number)(value) for column, value in enumerate(values)]
-        shown_ranks = [str(of[strategy.name]) if strategy.name in of else DASH for of in ranks]
-        cells = [cell for pair in zip(shown, shown_ranks, strict=True) for cell in pair]
+        shown_ranks = [f" ({of[strategy.name]})" if strategy.name in of else "" for of in ranks]
+        cells = [value + place for value, place in zip(shown, shown_ranks, strict=True)]
         rows.append([name if position == 0 else "", named[strategy.name], *cells])
     return rows
 
@@ -143,8 +147,8 @@ def _answer(found: Found) -> str:
         saved = _saved(*found.services[name]) if name in found.services else {}
         worth = [f"`{one}`" for one in sorted(saved, key=lambda one: -saved[one]) if saved[one] > 0]
         line += (
-            f". With little room on the SSD, the order by time saved for the size is {', '.join(worth)} "
-            "(simulated, by design from one recorded trace)"
+            f". With little room on the SSD, move what saves most time for its size, in this order: {', '.join(worth)} "
+            "(simulated, from one recorded trace)"
             if worth
             else ""
         )

@@ -18,7 +18,7 @@ from tierwise.core.words import RelationClass
 from tierwise.costs.hardware import medium
 from tierwise.report import rooms
 from tierwise.report.chapters.advice import NAMES
-from tierwise.report.formats import listed, number, percent
+from tierwise.report.formats import number, percent
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
 from tierwise.report.words import NOTHING
@@ -76,7 +76,7 @@ def shares_of_requests(found: Found) -> str:
         whole = sum(number for _, number in asked)
         if whole:
             index, table = (sum(number for word, number in asked if word is of) for of in (RelationClass.INDEX, RelationClass.TABLE))
-            shares = f"{percent(index / whole)} to indexes, {percent(table / whole)} to tables"
+            shares = f"{percent(index / whole)} of the requests go to indexes, {percent(table / whole)} to tables"
             told.append(f"{name_of(workload)}: {shares} ({workload.substrate})")
     return ". ".join(told) or NOTHING
 
@@ -90,18 +90,20 @@ def tables_over_indexes(found: Found) -> str:
             ratio = geometric_estimate(paired_ratios(tables.job_s, indexes.job_s))
             if ratio.value is not None:
                 interval = f" ({number(ratio.low)} to {number(ratio.high)})" if ratio.low is not None and ratio.high is not None else ""
-                told.append(f"{name_of(workload)}: {number(ratio.value)}{interval}, {tables.substrate}")
-    return f"A job with tables on SSD over one with indexes there: {'; '.join(told)}" if told else NOTHING
+                share = f"{number(ratio.value)}{interval} of its time with indexes there"
+                told.append(f"{name_of(workload)}: with tables on SSD a job takes {share} ({tables.substrate})")
+    return ". ".join(told) or NOTHING
 
 
 def time_by_tier(found: Found) -> str:
-    """Return what a request takes on the disks over what it takes on the SSD, by relation."""
+    """Return what a request takes on the disks over what it takes on the SSD: the least and the most of any relation."""
     told = []
     for workload, service_s in zip(found.workloads, found.service_s, strict=True):
-        leads = [f"`{name}` {number(at[SLOW] / at[FAST])}" for name, at in service_s.items() if at.get(FAST) and at.get(SLOW)]
+        leads = sorted((at[SLOW] / at[FAST], name) for name, at in service_s.items() if at.get(FAST) and at.get(SLOW))
         if leads:
-            told.append(f"{name_of(workload)}: time on disks over that on SSD is {listed(leads)} (simulated, from one recorded trace)")
-    return ". ".join(told) or NOTHING
+            ends = " to ".join(f"{number(lead)} (`{name}`)" for lead, name in (leads[0], leads[-1]))
+            told.append(f"{name_of(workload)}: the disks take {ends} times as long as the SSD, by relation")
+    return f"{'. '.join(told)} (simulated, from one recorded trace each)" if told else NOTHING
 
 
 def costs_of_strategies(found: Found) -> str:
@@ -113,7 +115,7 @@ def costs_of_strategies(found: Found) -> str:
         costs = {strategy.name: strategy.cost_per_million for strategy in strategies if strategy.cost_per_million is not None}
         if costs:
             told.append(f"{name}: a job costs least with *{places()[min(costs, key=lambda one: costs[one])]}*")
-    return f"{'; '.join(told)} (prices of the run's day)" if told else NOTHING
+    return f"{'. '.join(told)} (prices of the run's day)" if told else NOTHING
 
 
 def cheapest_with_flash(found: Found) -> tuple[int, int]:

@@ -35,7 +35,7 @@ def prices() -> Table | Sentence:
     if not rows:
         return Sentence("This report uses no prices.")
     caption = f"Every price (**published**), n = {count(len(rows))}. Input: `data/prices/`, as it is now."
-    return Table(["Item", "Price", "Place", "Date", "Source"], rows, caption)
+    return Table(["Item", "Price, place and date", "Source"], rows, caption)
 
 
 def assumptions() -> Table | Sentence:
@@ -53,9 +53,10 @@ def assumptions() -> Table | Sentence:
 
 
 def _entry(row: Mapping[str, str]) -> list[str]:
-    """A line of a price list: what, how much for what, where, when, and where it was read."""
+    """A line of a price list: what; how much for what, where and when; and where it was read."""
     read = "; ".join(filter(None, (row["source"], row["note"])))
-    return [f"`{row['item']}`", f"{float(row['price']):,g}{NBSP}{row['currency']} per {row['unit']}", row["region"], row["date"], read]
+    price = f"{float(row['price']):,g}{NBSP}{row['currency']} per {row['unit']}"
+    return [f"`{row['item']}`", f"{price}; {row['region']}, {row['date']}", read]
 
 
 def _leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:

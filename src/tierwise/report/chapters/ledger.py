@@ -17,7 +17,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, case_name, estimated, flipped, found, marked, quoted, tested, way_of
+from tierwise.report.words import bounded, case_name, estimated, flipped, marked, quoted, stamped, tested, way_of
 
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where no other run tells it."""
@@ -34,7 +34,7 @@ def _between(claim: ClaimVerdict) -> str:
     """How far runs lie apart: the greatest geometric standard deviation of a case between the runs of the table that ships."""
     known = load_between()
     spread = max(known.spreads.get(claim.id, {}).values(), default=None)
-    return ONE_RUN if spread is None else f"between {count(len(known.runs))} runs of `{known.profile}` {exp(spread):.3g}-fold"
+    return ONE_RUN if spread is None else f"between {count(len(known.runs))} runs of `{known.profile}` {number(exp(spread))}-fold"
 
 
 def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
@@ -55,26 +55,29 @@ def answer(run: Run, ledger: pl.DataFrame, rows: pl.DataFrame) -> Sentence:
 
 
 def judged(run: Run, ledger: pl.DataFrame) -> Table:
-    """Tabulate the claims that are judged: quotation, bounds, what was found, what agrees, and the flip."""
-    shown = ledger.filter(pl.col("unjudged").is_null())
+    """Tabulate the claims that are judged: quotation and bounds, what was found, the verdict with its flip, and what agrees."""
+    several = {claim.id: len(claim.cases) for claim in run.verdicts if len(claim.cases) > 1}
     rows = [
         [
             row["claim"],
-            row["quotation"],
-            row["bounds"],
-            "; ".join(filter(None, [row["found"], row["between_runs"]])),
-            row["agreeing"],
-            row["flip"],
+            row["quotation"] + row["bounded"],
+            "; ".join(filter(None, [_of_cases(several.get(row["claim"])) or row["found"], row["between_runs"]])),
+            "; ".join(part for part in [row["flip"], row["agreeing"]] if part != DASH),
         ]
-        for row in shown.rows(named=True)
+        for row in ledger.filter(pl.col("unjudged").is_null()).rows(named=True)
     ]
     return Table(
-        ["Claim", "Quotation", "Bounds", "Found (95 % within the run; between runs)", "What agrees", "Verdict; by moved bounds"],
+        ["Claim", "Quotation and bounds", "Found (95 % within the run; between runs)", "Verdict, by moved bounds; what agrees"],
         rows,
         "Statements that are judged, and what would change the verdict. A star marks bounds that the text does not give itself. "
-        "Quotations and bounds are **published**; each number that was found is followed by its substrate. "
+        "Quotations and bounds are **published**; each number that was found is followed by its substrate, here or in @tbl-claims. "
         f"{run.stamp}, n = {count(len(rows))} claims. {INPUT}",
     )
+
+
+def _of_cases(number: int | None) -> str:
+    """Where the cases of a claim that has several stand, each with its interval."""
+    return f"{count(number)} cases, see @tbl-ledger-cases" if number else ""
 
 
 def cases(run: Run) -> Table | Sentence:
@@ -172,13 +175,12 @@ def reported(run: Run, ledger: pl.DataFrame) -> Table:
 
 
 def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, object]:
-    stamp = f", **{claim.substrate}**" if claim.substrate else ""
     fitted = claim.fitted
     return {
         "claim": claim.id,
         "quotation": quoted(claim),
-        "bounds": bounds(claim),
-        "found": f"{found(claim)}{stamp}",
+        "bounded": bounded(claim),
+        "found": stamped(claim),
         "estimate": claim.estimate,
         "low": claim.low,
         "high": claim.high,

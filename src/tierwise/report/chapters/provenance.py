@@ -186,9 +186,18 @@ def parameters(run: Run) -> Table | Sentence:
     if not leaves:
         return Sentence("No tier of this run is emulated, so no device has parameters.")
     assumed = sum(leaf["source"] == ASSUMED for _, _, leaf in leaves)
+    read: dict[str, dict[str, list[str]]] = {}  # device -> source -> what stands there
+    for device, path, leaf in leaves:
+        read.setdefault(device, {}).setdefault(_source(leaf, run.manifest.started_at.date()), []).append(
+            f"{path} {_value(leaf)}{_band(leaf)}"
+        )
     return Table(
-        ["Device", "Parameter", "Value", "Source"],
-        [[f"`{device}`", path, _value(leaf), _source(leaf, run.manifest.started_at.date())] for device, path, leaf in leaves],
+        ["Device", "Parameters", "Source"],
+        [
+            ["" if position else f"`{device}`", "; ".join(stated), source]
+            for device, sources in read.items()
+            for position, (source, stated) in enumerate(sources.items())
+        ],
         f"Parameters of the emulated devices: {count(len(leaves))}, of which {count(assumed)} are assumed, that is chosen by us because "
         f"no source that we read gives them. Input: `data/devices/`; as recorded in {run.name}.",
     )
@@ -268,12 +277,15 @@ def _value(leaf: Mapping[str, Any]) -> str:
     return f"{value:,g}{'' if unit in ('', '1') else f'{NBSP}{unit}'}" if isinstance(value, int | float) else str(value)
 
 
+def _band(leaf: Mapping[str, Any]) -> str:
+    """The ends between which a parameter that no page states may lie, in brackets."""
+    return "" if leaf.get("low") is None else tied(f" ({leaf['low']:g} to {leaf['high']:g} {unit_of(leaf)}".removesuffix(" 1") + ")")
+
+
 def _source(leaf: Mapping[str, Any], on: date) -> str:
-    """Where a parameter was read, and of which day; what was assumed, with its band, fitted on data, or is old on the day `on`, says so."""
+    """Where a parameter was read, and of which day; what was assumed, fitted on data, or is old on the day `on`, says so."""
     source = f"**{ASSUMED}**" if leaf["source"] == ASSUMED else str(leaf["source"])
     told = [source, *([f"fitted on {leaf['fitted_on']}"] if leaf.get("fitted_on") else [])]
-    if leaf.get("low") is not None:
-        told.append(tied(f"{leaf['low']:g} to {leaf['high']:g} {unit_of(leaf)}".removesuffix(" 1")))
     if day := leaf.get("date"):
         told.append(f"{day}{', older than a year' if is_stale(day, on) else ''}")
     return ", ".join(told)

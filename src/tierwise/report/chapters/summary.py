@@ -13,12 +13,13 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, tied
 from tierwise.report.instead import told_rejected
 from tierwise.report.run import Run
-from tierwise.report.words import bounds, flipped, found, marked, quoted
+from tierwise.report.words import bounded, flipped, found, marked, stamped
 
 
 def confirming(claim: Judgement) -> str:
-    """Return the other arms that confirm `claim`."""
-    return ", ".join(arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED) or DASH
+    """Return the other arms that confirm `claim`, as the end of its verdict; empty where none does."""
+    names = [arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED]
+    return f"confirmed by {'the arm' if len(names) == 1 else 'the arms'} *{', '.join(names)}*" if names else ""
 
 
 def tally(run: Run) -> Sentence:
@@ -45,12 +46,8 @@ def speaking_of(run: Run) -> str:
 def claims(run: Run) -> Table:
     """Return every claim with its bounds, what was found, and the verdict; a column more for the pair of today, for the reader's own."""
     reader, todays = run.manifest.reader_pair, today.now(run)
-    header = ["Claim", "Published statement", "Bounds", "Found (95 % interval)", "Substrate", "Verdict"]
+    header = ["Claim", "Published statement", "Found (95 % interval)", "Verdict"]
     rows = [_claim_row(claim) for claim in run.verdicts]
-    elsewhere = [confirming(claim) for claim in run.verdicts]
-    if any(arms != DASH for arms in elsewhere):
-        header.append("Arms that confirm it")
-        rows = [[*row, arms] for row, arms in zip(rows, elsewhere, strict=True)]
     if todays:
         header.append("Today")
         rows = [[*row, today.cell(todays, claim)] for row, claim in zip(rows, run.verdicts, strict=True)]
@@ -60,8 +57,8 @@ def claims(run: Run) -> Table:
     return Table(
         header,
         rows,
-        "Published statements, each with its quotation, and what this run says of them. "
-        "Found: every case that the statement speaks of, with its 95 % interval, from n blocks. "
+        "Published statements with their bounds, and what this run says of them; @tbl-ledger and @tbl-ledger-reported have the quotations. "
+        "Found: every case that the statement speaks of, with its 95 % interval, from n blocks, and the substrate. "
         "Arms differ from the published protocol in one thing (@sec-arms). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
         + (f"{today.note(todays)} " if todays else "")
@@ -74,11 +71,9 @@ def claims(run: Run) -> Table:
 def _claim_row(claim: ClaimVerdict) -> list[str]:
     return [
         claim.id,
-        f"{tied(claim.statement)} {quoted(claim)}",
-        bounds(claim),
-        found(claim),
-        f"**{claim.substrate}**" if claim.substrate else DASH,
-        marked(claim) + (f"; {flipped(claim)}" if claim.flip else ""),
+        f"{tied(claim.statement)}{bounded(claim)}",
+        stamped(claim),
+        "; ".join(filter(None, [marked(claim), flipped(claim) if claim.flip else "", confirming(claim)])),
     ]
 
 

@@ -27,9 +27,9 @@ def label_px(rows: Iterable[str]) -> int:
     return 14 + round(6.1 * max(map(len, rows)))
 
 
-def labels(width_px: int) -> alt.Axis:
-    """Return row labels of one width in every panel, so that the plots stand under each other."""
-    return alt.Axis(minExtent=width_px, maxExtent=width_px, labelLimit=width_px - 8)
+def labels(width_px: int, **more: Any) -> alt.Axis:
+    """Return row labels of one width in every panel, so that the plots stand under each other; `more` as Altair takes it."""
+    return alt.Axis(minExtent=width_px, maxExtent=width_px, labelLimit=width_px - 8, **more)
 
 
 def log_ticks(low: float, high: float) -> list[float]:

@@ -17,11 +17,9 @@ def confirming_arms(run: Run) -> str:
     others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
     saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
     unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
-    open_ones = f"; of {count(unknown)} this run cannot tell" if unknown else ""
+    open_ones = f" (for {count(unknown)} this run cannot tell)" if unknown else ""
     return (
-        f"The saving is there in: {listed(saving) or 'none'} (of {count(len(others))} other ways to run it{open_ones})"
-        if others
-        else NOTHING
+        f"Of {count(len(others))} other ways to run it, the saving is there in {listed(saving) or 'none'}{open_ones}" if others else NOTHING
     )
 
 

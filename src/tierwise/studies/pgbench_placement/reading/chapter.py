@@ -174,7 +174,7 @@ def background(run: Run, pair: str) -> Table | Sentence:
             "WAL, MiB",
             "Full pages / transaction",
             "Checkpoint, pages",
-            "Checkpoint, s",
+            "Checkpoint time, s",
             "Evicted by clients",
             "Written by clients",
         ],

@@ -175,7 +175,7 @@ def _bounds(size: str) -> dict[str, Bounds]:
 
 def _rates_panel(rows: pl.DataFrame, title: str, width_px: int) -> alt.LayerChart:
     order = list(PLACEMENTS.values())
-    x = alt.X("tps:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(format=",", tickCount=6))
+    x = alt.X("tps:Q", title=None, scale=alt.Scale(zero=True), axis=alt.Axis(format=",~r", tickCount=6))
     y = alt.Y("row:N", sort=order, title=None, axis=parts.labels(width_px))
     tips = [
         alt.Tooltip("row:N", title="placement"),

@@ -31,12 +31,12 @@ def sizes(run: Run, pair: str) -> Table | Sentence:
             [
                 TIERS[tier],
                 count(size),
-                count(round(reads)),
+                number(reads),
                 percent(missed),
-                count(round(iops)),
-                count(round(log)) if log else DASH,
+                number(iops),
+                number(log) if log else DASH,
                 difference(reads / log) if log else DASH,
-                count(round(other)) if other else DASH,
+                number(other) if other else DASH,
             ]
         )
     return Table(
@@ -56,7 +56,7 @@ def fall(run: Run) -> Sentence:
     here = f"here it is {estimated(claim)}, {claim.substrate}" if claim and claim.estimate is not None else "here it was not measured"
     return Sentence(
         f"From 16 to 24 GiB the author's text says threefold for the SSD. His own logs (**published**) fall {told}: from "
-        f"{count(logs['ssd', 16])} to {count(logs['ssd', 24])} reads a second on the SSD. "
+        f"{number(logs['ssd', 16])} to {number(logs['ssd', 24])} reads a second on the SSD. "
         f"For the SSD {here}. What is judged is the text; where the two differ, "
         "the logs are the better witness. Input: `data/published/ram_or_ssd_means.csv`."
     )

@@ -202,10 +202,11 @@ def sensitivity(run: Run) -> Table:
 
 def reservations(run: Run) -> Sentence:
     """Return what a reader must know of the prices."""
-    said = [*answer_of(run).warnings]
+    said = [*answer_of(run).warnings]  # of the run's own day
     for day in _then_and_now(run, _beyond_memory(run)[0]):
-        said += [f"{day.book.on:%Y-%m}: {remark}" for remark in remarks(day.three.bills.values(), day.book)]
-    return Sentence("\n".join(f"- {remark}" for remark in dict.fromkeys(said)))
+        if day.book.on != book_of(run).on:
+            said += [f"{day.book.on:%Y-%m}: {remark}" for remark in remarks(day.three.bills.values(), day.book)]
+    return Sentence("\n".join(f"- {remark}." for remark in said))
 
 
 def tiers(run: Run, pair: str) -> Table:

@@ -76,7 +76,7 @@ def _window(part: pl.DataFrame) -> str:
 
 
 def _interval(estimate: Estimate) -> str:
-    return f"{count(round(estimate.low))} to {count(round(estimate.high))}" if estimate.low and estimate.high else DASH
+    return f"{number(estimate.low)} to {number(estimate.high)}" if estimate.low and estimate.high else DASH
 
 
 def _means(part: pl.DataFrame) -> dict[str, float | None]:
@@ -86,7 +86,7 @@ def _means(part: pl.DataFrame) -> dict[str, float | None]:
 
 
 def _counted(mean: float | None) -> str:
-    return DASH if mean is None else count(round(mean))
+    return DASH if mean is None else number(mean)
 
 
 def proved(run: Run) -> Sentence:

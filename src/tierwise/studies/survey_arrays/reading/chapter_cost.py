@@ -196,7 +196,7 @@ def prices(run: Run) -> Sentence:
     for book, now in _days(run):
         bills = [priced(devices, book, now=now).bill for devices in SUBSYSTEMS.values()]
         told += [f"{book.on:%Y-%m}: {remark}" for remark in remarks(bills, book)]
-    return Sentence("\n".join(f"- {remark}" for remark in dict.fromkeys(told)))
+    return Sentence("\n".join(f"- {remark}." for remark in told))
 
 
 def _days(run: Run) -> Sequence[tuple[Book, bool]]:

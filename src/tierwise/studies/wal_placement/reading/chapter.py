@@ -43,8 +43,7 @@ def _answer(run: Run, pair: str) -> str:
         plain = [f"{told(one)} with {clients_of(clients)}" for (clients, grouped), one in found.items() if grouped == "off"]
         if plain:
             lines.append(
-                f"With the log on the SSD there are so many times as many commits as with it on {PLACES[over]} "
-                f"({run.substrate(pair)}): {listed(plain)}. "
+                f"Compared with {PLACES[over]}, the log on the SSD multiplies commits by {listed(plain)} ({run.substrate(pair)}). "
                 f"{reading(found.values())}"
             )
     if not lines:
