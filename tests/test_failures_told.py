@@ -70,7 +70,7 @@ def test_the_command_line_tells_what_the_machine_refuses(monkeypatch: pytest.Mon
 
 
 def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where memory is short."""
+    """A process ends as it does where memory is short."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     cell = nbformat.v4.new_code_cell(f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")
     notebook = nbformat.v4.new_notebook(cells=[cell])

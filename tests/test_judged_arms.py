@@ -1,4 +1,4 @@
-"""In full every judged cell is measured by the arm nearest to its source; quick has a little of the others beside the direct one."""
+"""Every judged cell of full is measured by the arm nearest to its source; quick has a little of the others beside the direct one."""
 
 from collections.abc import Mapping
 

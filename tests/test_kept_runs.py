@@ -20,7 +20,7 @@ from tierwise.timings.validation import READABLE
 
 KEPT: Final = Path(__file__).parent / "kept_runs"
 RUNS: Final = {2: KEPT / "20261120-222007-smoke-a9dcaf", 3: KEPT / "20261122-122530-smoke-e184a8"}
-"""By version of the row format: the last shipped run of version 2, and the first of version 3."""
+"""The shipped runs by version of the row format: the last of version 2, and the first of version 3."""
 
 
 @pytest.fixture

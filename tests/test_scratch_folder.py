@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_uses_stays(tmp_pa
 
 
 def test_one_has_its_name_once_it_is_locked_and_before_that_it_is_spared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So a killed process's folder goes at once, however young it is."""
+    """The folder of a killed process goes at once, however young it is."""
     young, left = tmp_path / f"{files.UNLOCKED}x-young", tmp_path / "x-left"
     young.mkdir()
     left.mkdir()

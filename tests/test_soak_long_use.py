@@ -27,7 +27,7 @@ MILLION: Final = 1_000_000
 QUERIES: Final = int(os.environ.get("LONG_QUERIES") or MILLION)
 DAY_S: Final = 86_400.0
 SLOWDOWN: Final = 10.0
-"""So that a million queries of some two reads each take the disk a day."""
+"""This has a million queries of some two reads each take the disk a day."""
 ROWS: Final = 200_000
 LOOKS: Final = 20
 """How often processes are looked at."""

@@ -61,7 +61,7 @@ def test_a_move_pays_after_as_many_jobs_as_its_time_holds_their_savings(tmp_path
 
 
 def test_h11_hangs_on_how_much_a_job_asks(tmp_path: Path) -> None:
-    """With one query a job some move needs more than one; with a thousand none does."""
+    """Some move needs more than one job of one query; none needs more than one of a thousand."""
     save_survey(tmp_path, pl.concat([placement_rows(), move_rows()]))
     found = h11(tmp_path)
     assert (found.verdict, found.cause, found.substrate) == (Verdict.UNDECIDED, Cause.LEFT_OPEN, Substrate.EMULATED)

@@ -151,7 +151,7 @@ def test_a_move_that_was_timed_there_is_told_by_its_rows(tmp_path: Path, monkeyp
 
 
 def test_holding_large_databases_on_flash_is_told_in_money(run: Run) -> None:
-    """By hand: a TiB of gp3 is 81.92 USD a month, one of io2 128 and its 16,000 IOPS 1,040."""
+    """A TiB of gp3 is, by hand, 81.92 USD a month, one of io2 128 and its 16,000 IOPS 1,040."""
     (case,) = cases(run, "H13").values()
     assert case.substrate is Substrate.PUBLISHED
     assert case.estimate is not None

@@ -106,7 +106,7 @@ def test_a_file_is_the_old_or_the_new_one_whenever_the_power_is_cut(tmp_path: Pa
 
 
 def test_a_folder_is_put_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a built site is."""
+    """A folder is put in its place as a built site is."""
 
     def do(mount: Path) -> None:
         with scratch_folder("build-", within=mount) as build:
