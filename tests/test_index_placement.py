@@ -58,6 +58,7 @@ def florida(monkeypatch: pytest.MonkeyPatch) -> None:
         return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell.start == "FL")
 
     monkeypatch.setattr(index_placement, "STUDY", replace(index_placement.STUDY, trials=some))
+    monkeypatch.setattr(index_placement, "HEAP_CACHED_STARTS", dict.fromkeys(Sweep, ("FL",)))
 
 
 @pytest.fixture(autouse=True)

@@ -211,7 +211,7 @@ def test_the_summary_names_the_arms_that_save_and_those_that_confirm(opened: Ope
     run = opened(make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown"))
     assert "Of 3 other ways" in chapter_summary.hunt(run, PAIR).text
     assert "is there in *Cached for SSD only*" in chapter_summary.hunt(run, PAIR).text
-    assert summary.confirming(hunt.claim_of(run, "M1")) == "Cached for SSD only"
+    assert summary.confirming(hunt.claim_of(run, "M1")) == "confirmed by the arm *Cached for SSD only*"
 
 
 # how far apart

@@ -140,7 +140,7 @@ def test_gains_are_carried_on_to_the_published_size(run: Run) -> None:
     assert tables[4].startswith("5.01 (")
     assert indexes[5].startswith("1.00 (")
     assert "**simulated**" in shown.caption
-    assert "1.19 (" in pgbench_scale.answer(run, PAIR).text
+    assert "1.19 (" in pgbench_scale.carried(run, PAIR).text
 
 
 def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -> None:
@@ -180,7 +180,7 @@ def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.Monke
         pgbench_map.other_uses,
         pgbench_map.who_wins,
         pgbench_cost.placements,
-        pgbench_scale.answer,
+        pgbench_scale.carried,
         pgbench_scale.sizes,
     )
     assert all(isinstance(show(run, PAIR), Sentence) for show in empty)

@@ -106,7 +106,7 @@ def _repeated(pairs: int) -> str:
 def stamped(claim: ClaimVerdict) -> str:
     """Return what was found, and its substrate; a dash where nothing was."""
     told = found(claim)
-    return told if told == DASH else f"{told}, **{claim.substrate}**"
+    return told if told == DASH or claim.substrate is None else f"{told}, **{claim.substrate}**"
 
 
 def bounds(claim: ClaimVerdict) -> str:

@@ -96,7 +96,7 @@ def cases(run: Run) -> Table | Sentence:
     ]
     if not rows:
         return Sentence("No statement of several cases was measured.")
-    stamps = sorted({str(claim.substrate) for claim in several})
+    stamps = sorted({str(claim.substrate) for claim in several if claim.substrate})
     return Table(
         ["Claim", "Case", "Found (95 % interval)", "p; after Holm", "Verdict"],
         rows,

@@ -29,7 +29,7 @@ def gains_of(entries: list[dict[str, Any]], name: str) -> Gains:
     }
 
 
-def answer(run: Run, pair: str) -> Sentence:
+def carried(run: Run, pair: str) -> Sentence:
     """Return the gains at the published size, and how far the same line misses at the largest that was simulated."""
     entries = _entries(run, pair)
     if not entries:
