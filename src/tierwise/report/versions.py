@@ -57,6 +57,7 @@ def put_last(version: str) -> None:
     order = names()
     write_whole(paths.site() / ORDER, json.dumps([*order, *([] if version in order else [version])], indent=1) + "\n")
     with replacing(paths.site() / LATEST) as part:
+        part.unlink()  # a link takes the empty file's place
         part.symlink_to(version)
     write_whole(paths.site() / "index.html", PAGE.format(items="\n".join(_item(name) for name in reversed(names()))))
 
