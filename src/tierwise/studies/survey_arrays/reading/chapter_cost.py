@@ -118,7 +118,7 @@ def over_servers(run: Run) -> Table:
         f"{RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB of memory a server. The last column: USD, with "
         f"{RAM_GIB_A_SERVER[0]} GiB a server, all else being equal; a TB of SSD was read at {number(book.quote(SSD_PRICE).each * TB)}; "
         f"a dash: at no price. {run_note(run, Substrate.PUBLISHED, len(rows), 'comparisons')} "
-        "Computed in `studies/survey_arrays/reading/money.py`.",
+        "Computed in `studies/survey_arrays/reading/money.py`. Input: `data/prices/`, `data/costs/`.",
         align="lrlrrr",
     )
 
