@@ -48,6 +48,7 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 
 
 @needs_fuse
+@pytest.mark.alone  # a counted clock stands for a second of real time at most
 def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
@@ -60,7 +61,7 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
 
     assert [json.loads(cell)["phase"] for cell in rows["cell"]] == ["before", "checkpoint", "after"]
     gaps = rows.select(pl.col("started_at").diff().dt.total_microseconds() / 1e6 - pl.col("elapsed_s").shift(1)).to_series().drop_nulls()
-    assert gaps.is_between(-0.001, 0.3).all(), "a counted clock stands between the phases, for a second of real time at most"
+    assert gaps.is_between(-0.001, 0.05).all(), "a counted clock stands between the phases"
     proofs = [json.loads(proof) for proof in rows["proof"]]
     assert [proof["server"].get("checkpointer", {}).get("num_done", 0) for proof in proofs] == [0, 1, 0]
     assert rows["result_rows"].sum() > 0

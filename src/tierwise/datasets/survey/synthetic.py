@@ -1,7 +1,7 @@
 """A synthetic survey: seeded, of any size, each table in the order in which an archive ingests it."""
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -101,10 +101,11 @@ class Survey:
             pq.ParquetWriter(parquet, schema, compression="snappy", use_dictionary=False) as writer,
             ThreadPoolExecutor(max_workers=1) as beside,  # a row group is written while the next one is made
         ):
-            writing: list[Future[None]] = []
+            writing: Future[None] | None = None
             for group in self._row_groups(name, progress):
-                wait(writing)
-                writing.append(beside.submit(writer.write_table, group))
-            for written in writing:
-                written.result()
+                if writing:
+                    writing.result()
+                writing = beside.submit(writer.write_table, group)
+            if writing:
+                writing.result()
         return {"what": "synthetic rows; no source is a real one", "columns": "data/datasets/survey.toml", "assumed": list(ASSUMED)}

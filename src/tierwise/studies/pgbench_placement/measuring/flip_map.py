@@ -84,7 +84,7 @@ def flip_map(
     for memory, skew, layout, writes in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
         tps: dict[str, list[float]] = {}
-        for seed in _seeds(lab, axes.seeds):
+        for seed in seeds(lab, axes.seeds):
             for name, value in _rates(rows, case, axes, devices, clients=clients, warming=warming(skew), seed=seed).items():
                 tps.setdefault(name, []).append(value)
         point = {
@@ -109,7 +109,7 @@ def open_map(lab: Lab, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warmi
     for memory, clients in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew=0.0, writes=1.0)
         tps: dict[str, list[float]] = {name: [] for name in COMPARED}
-        for seed in _seeds(lab, axes.seeds):
+        for seed in seeds(lab, axes.seeds):
             load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
             for name in COMPARED:
                 tps[name].append(rate(load, BY_TYPE[name], models(lab, seed=seed, slowdown=axes.slowdown)))
@@ -119,8 +119,8 @@ def open_map(lab: Lab, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warmi
     return found
 
 
-def _seeds(lab: Lab, count: int) -> list[int]:
-    """Seeds of which those of two runs have none in common, so that runs can be merged."""
+def seeds(lab: Lab, count: int) -> list[int]:
+    """Return `count` seeds, of which those of two runs have none in common, so that runs can be merged."""
     return [block_seed(lab.seed, number) for number in range(count)]
 
 

@@ -6,14 +6,13 @@ from typing import Any, Final
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.order import block_seed
 from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.simulate.placements import BY_TYPE, Case, Warming, recorded_case
 from tierwise.simulate.transactions import Rows, rate
-from tierwise.studies.pgbench_placement.measuring.flip_map import HOST_S, TIERS
+from tierwise.studies.pgbench_placement.measuring.flip_map import HOST_S, TIERS, seeds
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import BLOCKS
 
@@ -45,7 +44,7 @@ def by_scale(
         sized = Rows(rows.rows * one // scale, rows.index_pages * one // scale)
         case = Case(sized.index_pages * PAGE_BYTES / (memory_bytes * one / scale), skew=0.0, writes=1.0)
         tps: dict[str, list[float]] = {name: [] for name in PLACEMENTS}
-        for seed in (block_seed(lab.seed, number) for number in range(asked.seeds)):
+        for seed in seeds(lab, asked.seeds):
             load = recorded_case(sized, case, clients=clients, host_s=HOST_S, transactions=asked.transactions, warming=warming, seed=seed)
             for name in PLACEMENTS:
                 models = {

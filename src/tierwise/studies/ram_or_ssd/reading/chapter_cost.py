@@ -132,9 +132,8 @@ def over_servers(run: Run) -> Table:
         rows,
         f"R10 by what a server may hold, all at one price (assumed: larger ones are dearer), at the prices of {THEN:%Y-%m}. The band of "
         f"disks over RAM is also over {RAM_GIB_A_SERVER[0]} to {RAM_GIB_A_SERVER[-1]} GiB a server, its other figures are with the "
-        f"most. The "
-        f"last "
-        f"column: USD a GiB, all else being equal; RAM was read at {number(book.quote(RAM).each * GIB)}; a dash: at no price. "
+        f"most. The last column: USD a GiB, all else being equal; RAM was read at {number(book.quote(RAM).each * GIB)}; "
+        f"a dash: at no price. "
         f"{run_note(run, _substrate(run), len(rows), 'comparisons')} Prices: `data/prices`.",
         align="lllllrr",
     )
