@@ -9,8 +9,10 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: report plan publish reference test check lab bench soak quarto clean help
 
-PROFILE ?= quick
+PROFILE ?= $(if $(filter reference,$(MAKECMDGOALS)),smoke,quick)
 export PROFILE TIERS SEED CENSUS SKY FRESH RETRY RUN ENGINE TO ONE PG_BIN PYTHON
+# Tests start hundreds of processes: each would compile every module anew where the shell forbids Python to keep what it compiled.
+test soak: export PYTHONDONTWRITEBYTECODE :=
 
 # Inside the conda environment `tierwise` that one is used, else `.venv` in the checkout.
 ENV := $(if $(filter tierwise,$(CONDA_DEFAULT_ENV)),$(CONDA_PREFIX),.venv)
@@ -28,7 +30,7 @@ plan: $(ENV)/.ready
 publish: $(ENV)/.ready
 	$(BIN)/tierwise publish
 
-# Measure the run that ships in data/reference, for a commit of its own
+# Put a run into data/reference, for a commit of its own: that of PROFILE (else smoke), measured unless it is complete, or RUN
 reference: $(ENV)/.ready
 	$(BIN)/tierwise reference --yes
 

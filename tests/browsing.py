@@ -30,6 +30,25 @@ SCROLLED: Final = """[...document.querySelectorAll('main *')].filter((at) => at.
         Boolean(at.querySelector('table:not(.cards)')), at.tabIndex])"""
 """What scrolls sideways: where, whether it is a table that is no list of cards, and its place in the order of the tab key."""
 
+ALIKE: Final = """() => {
+    const seen = new Set(), looks = new Map([[null, '']]);
+    const look = (at) => {
+        if (!looks.has(at)) {
+            const is = getComputedStyle(at);
+            const own = [at.tagName, at.getAttribute('class'), is.color, is.fill, is.backgroundColor, is.backgroundImage, is.opacity,
+                is.filter, is.mixBlendMode, is.textShadow, is.fontSize, is.fontWeight, is.position, is.display, is.visibility].join();
+            looks.set(at, look(at.parentElement) + '/' + own);
+        }
+        return looks.get(at);
+    };
+    for (const at of document.querySelectorAll('body *')) {
+        if (at.childElementCount) continue;
+        if (seen.has(look(at))) at.dataset.alike = '';
+        seen.add(look(at));
+    }
+}"""
+"""Marks the texts that another one before them is like in tag, class, colours and type, and all around it in what is around that."""
+
 Scheme = Literal["light", "dark"]
 
 
@@ -94,12 +113,18 @@ def hover(page: "Page") -> None:
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()
 
 
-def violations(page: "Page", within: str = "html") -> list[str]:
-    """What axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place."""
+def violations(page: "Page", within: str = "html", *, every: bool = False) -> list[str]:
+    """What axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place.
+
+    Contrast, which takes far longer than all other rules together, is looked at once for texts that are `ALIKE`, unless at `every` one.
+    """
     if find_spec(AXE) is None:
         pytest.skip(f"{AXE} is not in this environment, so accessibility is not looked at (it is among the pins: make .venv/.ready)")
     # without its preloading: of a file, axe may not read style sheets again
     page.evaluate((files(AXE) / "axe.min.js").read_text(encoding="utf-8"))
+    if not every:
+        page.evaluate(ALIKE)
+        page.evaluate("axe.configure({rules: [{id: 'color-contrast', selector: '*:not([data-alike])'}]})")
     found = json.loads(
         page.evaluate(
             "(within) => axe.run(within, {resultTypes: ['violations'], preload: false}).then((found) => JSON.stringify(found.violations))",

@@ -26,8 +26,27 @@ __all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smo
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built"}
 """What takes long and is used in several files -> what a test's file has in it that uses it: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
-LONGEST: Final = ("smoke", "report", "tests/test_report_reference.py", "tests/test_toy_study.py", "tests/test_notebooks.py")
-"""What takes a minute of processor time and more, the longest first, so that all processes end at the same time."""
+LONGEST: Final = (
+    "smoke",
+    "report",
+    *(
+        f"tests/test_{file}.py"
+        for file in (
+            "report_reference",
+            "notebooks",
+            "toy_study",
+            "scan_prediction",
+            "rejected_report",
+            "index_placement",
+            "run_study",
+            "simulate_zipf",
+            "without_fuse",
+            "wheel",
+            "survey_studies",
+        )
+    ),
+)
+"""What takes about forty seconds and more, the longest first, so that all processes end at the same time."""
 
 
 def unit(nodeid: str) -> str:

@@ -1,4 +1,4 @@
-"""A real run in which nearly all that was measured live is rejected, for tests of the report: the reference run, spoilt."""
+"""A real run in which nearly all that was measured live is rejected, for tests of the report: the smoke run of the tests, spoilt."""
 
 import random
 import shutil
@@ -7,8 +7,8 @@ from typing import Final
 
 import polars as pl
 
+from kept_smoke import FOLDER
 from tierwise.analysis.statistics import MINIMUM_REPEATS
-from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.timings.manifest import load_manifest
 
@@ -19,13 +19,12 @@ LIVE: Final = pl.col("substrate") != Substrate.SIMULATED
 
 
 def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
-    """The reference run under another name, with five blocks of everything, each live row but those of block `KEPT` flagged.
+    """The smoke run of the tests under another name, with five blocks of everything, each live row but those of block `KEPT` flagged.
 
     `seed`: the clean live times are others, each by a factor of its own, so that whatever hangs on them differs.
     """
-    (reference,) = paths.reference().glob("[!.]*/")
     folder = raw / RUN_ID
-    shutil.copytree(reference, folder)
+    shutil.copytree(FOLDER, folder)
     rows = _spoilt(_repeated(pl.read_parquet(folder / "timings.parquet"))).with_columns(run_id=pl.lit(RUN_ID))
     if seed is not None:
         draw = random.Random(seed)

@@ -172,6 +172,11 @@ def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tm
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
 
+def test_where_nothing_was_measured_yet_the_cure_is_a_first_report(tmp_path: Path) -> None:
+    *_, told = [line for line in tally_lines(judge(tmp_path)) if "M1" in line]
+    assert told.endswith(": nothing was measured here yet (needs make report, or --run reference, the run that ships)")
+
+
 def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path) -> None:
     save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
     verdict = by_id(judge(tmp_path))["M1"]

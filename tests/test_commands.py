@@ -28,7 +28,8 @@ from tierwise.report.reference import open_before, open_newest
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
 
-REFERENCE = next(iter(paths.reference().glob("[!.]*/"))).name
+(SHIPPED_RUN,) = paths.reference().glob("[!.]*/")
+REFERENCE = SHIPPED_RUN.name
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_run_is_named_alike_wherever_one_is_opened(home: Path) -> None:
 
 def test_the_commands_take_these_names(home: Path) -> None:
     assert f"run {RUN_ID}, profile quick" in said("claims", "--run", "latest")
-    assert f"run {REFERENCE}, profile smoke" in said("claims", "--run", "reference")
+    assert f"run {REFERENCE}, profile {load_manifest(SHIPPED_RUN).profile['name']}" in said("claims", "--run", "reference")
     assert f"run {REFERENCE}, " in said("advise", "--ssd-gib", "1", "--run", "reference", "--study", "index_placement")
     beside = said("diff", "latest", "reference")
     assert beside == said("diff", "reference", RUN_ID)

@@ -12,7 +12,8 @@ from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.hardware import capacity_bytes, device_bill, load_hardware, power_bill, purchase, ram_bill, volume_bill
-from tierwise.costs.iops import device_iops, simulated_iops
+from tierwise.costs.iops import READ_BYTES, SEED, device_iops, simulated_iops
+from tierwise.costs.iops import _sustained as sustained
 from tierwise.devices.instances import load_instances, price_item
 
 NOW = book(
@@ -140,6 +141,17 @@ def test_a_rate_is_one_at_which_reads_take_no_longer_than_the_bound(name: str) -
     assert simulated_iops(name) == rates[bounds_ms.index(30)]
     disk = name in {"hdd-1tb", "sas-10k-raid10"}
     assert (rates[3] < rates[-1] / 1.5) == disk, "a disk gains by reads that wait for it, flash has what it can in a millisecond"
+
+
+@pytest.mark.parametrize("name", ["hdd-1tb-raid0", "crucial-h"])
+def test_a_rate_is_that_of_the_most_reads_that_may_wait(name: str) -> None:
+    """Whatever numbers are tried on the way."""
+    bound_ms = 20.0 if name == "hdd-1tb-raid0" else 0.2
+    by_waiting = {waiting: sustained(name, READ_BYTES, SEED, waiting) for waiting in range(1, 16)}
+    fitting = [waiting for waiting, rate in by_waiting.items() if waiting / rate * 1e3 <= bound_ms]
+    assert fitting == list(range(1, len(fitting) + 1))
+    assert 1 < len(fitting) < 15
+    assert simulated_iops(name, latency_ms=bound_ms) == by_waiting[len(fitting)]
 
 
 def test_a_device_that_is_slower_than_the_bound_has_no_rate() -> None:

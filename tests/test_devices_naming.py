@@ -10,8 +10,8 @@ import typer
 from typer.testing import CliRunner
 
 from emulation import emulated
+from kept_smoke import RAW
 from tierwise.cli import app
-from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import EmulatedTier, load_pair
 from tierwise.core.units import GIB, MIB
@@ -132,7 +132,7 @@ def test_every_command_that_takes_a_device_is_called_with_a_short_name() -> None
 
 @pytest.mark.parametrize("command", CALLS)
 def test_a_short_name_is_known_to_the_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(paths.reference()))
+    monkeypatch.setenv("TIERWISE_RAW", str(RAW))
     done = CliRunner().invoke(app, [*command.split(), *CALLS[command].split(), "--format", "json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)

@@ -1,8 +1,11 @@
-"""What a text leaves open, and what stretched seeks are worth: maps and bounds from the reference run and from made-up points."""
+"""What a text leaves open, and what stretched seeks are worth: maps and bounds from the smoke run of the tests and from made-up points."""
+
+from collections.abc import Iterator
 
 import polars as pl
 import pytest
 
+from kept_smoke import RAW
 from tierwise.advisor.seeks import seek_bounds
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.left_open import OpenMap, points_of
@@ -10,20 +13,19 @@ from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Outcome, Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.words import Substrate
+from tierwise.pipeline import runs_in
 from tierwise.report import left_open
 from tierwise.report.chapters import ledger_seeks
 from tierwise.report.display import Table
-from tierwise.report.reference import open_reference
-from tierwise.report.run import Run
+from tierwise.report.run import Run, open_run
 
 BOUNDS = Bounds(lower=1.4, upper=1.5)
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
-    found = open_reference()
-    assert found, "a reference run ships"
-    return found
+def run() -> Iterator[Run]:
+    with runs_in(RAW):
+        yield open_run()
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from emulation import need_fuse, new_folder
+from kept_smoke import FOLDER
 from tierwise.analysis.views import open_views
 from tierwise.bench.book import Book
 from tierwise.bench.inputs import Inputs
@@ -160,18 +161,17 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 
 
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
-    (reference,) = paths.reference().glob("[!.]*/")
     told = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
     late = told & (pl.col("block") == pl.col("block").filter(told).min())
-    calm = read_rows(reference).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
+    calm = read_rows(FOLDER).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
     noisy = calm.with_columns(
         flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),
         result_rows=pl.when(late).then(pl.col("result_rows") * 1000).otherwise("result_rows"),
     )
     for name, rows in (("calm", calm), ("noisy", noisy)):
-        shutil.copytree(reference, tmp_path / name / reference.name)
-        rows.write_parquet(tmp_path / name / reference.name / "timings.parquet")
-    whole, part = (chapter.beside_its_model(open_run(reference.name, tmp_path / name)) for name in ("calm", "noisy"))
+        shutil.copytree(FOLDER, tmp_path / name / FOLDER.name)
+        rows.write_parquet(tmp_path / name / FOLDER.name / "timings.parquet")
+    whole, part = (chapter.beside_its_model(open_run(FOLDER.name, tmp_path / name)) for name in ("calm", "noisy"))
     assert isinstance(whole, Table)
     assert isinstance(part, Table)
     assert "Of 15 live runs 1 are flagged" in part.caption

@@ -13,6 +13,7 @@ import pytest
 from papermill.inspection import inspect_notebook
 
 import cells
+from kept_smoke import RAW
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from report_run import RUN_ID, execute, rich_run
 from rows import save_run
@@ -137,24 +138,24 @@ def first_finding(run: Run) -> str:
     return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
 
 
-def test_exploring_without_a_run_shows_the_reference_with_other_devices_where_they_are_asked_for(reference: Run, tmp_path: Path) -> None:
+def test_exploring_shows_a_real_run_with_other_devices_where_they_are_asked_for(kept: Run, tmp_path: Path) -> None:
     charts = {}
     for name, devices in (("measured", {}), ("replayed", {"ssd": "kingston-dc600m"})):
         folder = tmp_path / name
         folder.mkdir()
         execute(folder, paths.home() / "notebooks" / "explore.ipynb", DEVICES=devices)
-        assert finding(folder / "explore.ipynb") == first_finding(reference)
+        assert finding(folder / "explore.ipynb") == first_finding(kept)
         charts[name] = points_of(folder / "explore.ipynb")[""]
     assert len(charts["measured"]) == len(charts["replayed"])
     assert charts["measured"] != charts["replayed"]
     assert any("simulated" in point for point in charts["replayed"])
 
 
-def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with_cold_ones(reference: Run) -> None:
+def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with_cold_ones(kept: Run) -> None:
     names: dict[str, Any] = {}
     for cell in cells.code_of("explore"):
         exec(cell.source, names)
-    every = answer.compared(gather(reference))
+    every = answer.compared(gather(kept))
     order = names["order"]
     table, indexes = (pl.col(name) for name in ("high", "low"))
     assert order.filter(table < 1).height == sum(one.tables_first is Verdict.CONFIRMED for one in every) > 0
@@ -165,7 +166,7 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
     caches = (
         "select distinct cache from timings semi join index_placement_heat using (pair, trial, block, step) where study = 'index_placement'"
     )
-    assert reference.query(caches)["cache"].to_list() == ["cold"]
+    assert kept.query(caches)["cache"].to_list() == ["cold"]
 
 
 def points_of(executed: Path) -> dict[str, Any]:
@@ -213,10 +214,10 @@ OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    """The run that ships, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """The smoke run of the tests, where a notebook finds it as the newest one; its verdicts are known to every kernel."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIERWISE_RAW", str(paths.reference()))
+        patch.setenv("TIERWISE_RAW", str(RAW))
         patch.setenv("TIERWISE_SITE", str(tmp_path_factory.mktemp("site") / "_site"))
         yield open_run()
 
@@ -229,15 +230,15 @@ def test_every_parameter_of_a_chapter_that_draws_a_chart_changes_one(chapter: st
 
 
 @pytest.fixture
-def charted(chapter: str, parameters: dict[str, Any], reference: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The run that ships; fabricated rows of a study that it was made before, or whose other loads it has not."""
-    if chapter == "wal_placement" and not reference.record(chapter, WAL_PAIR):
+def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The smoke run of the tests; fabricated rows of a study that it was made before, or whose other loads it has not."""
+    if chapter == "wal_placement" and not kept.record(chapter, WAL_PAIR):
         rows, pair = wal_rows(), WAL_PAIR
     elif parameters.keys() & OTHER_LOADS and chapter == "pgbench_placement":
         other = {name.lower(): value for name, value in parameters.items()}
         rows, pair = pl.concat(pgbench_rows(tps, mix=mix, arm=IoArm.BUFFERED) for tps, mix in ((LARGE, {}), (SMALL, other))), "source-v"
     else:
-        return reference
+        return kept
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     folder = save_run(tmp_path / "raw", rows)
     load_manifest(folder).model_copy(update={"pairs": {pair: load_pair(pair).model_dump(mode="json")}}).save(folder)

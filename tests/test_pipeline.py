@@ -12,6 +12,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from checkout import Home
+from kept_smoke import FOLDER
 from smoke_run import MEASURED
 from support import shared
 from tierwise.analysis.rules import Verdict
@@ -113,7 +114,7 @@ def test_an_index_on_ssd_does_not_save_nine_tenths_when_everything_is_cold(verdi
     assert verdicts["M1"]["low"] > 0.5
 
 
-def test_its_emulated_reads_are_those_of_the_reference_run_and_take_as_long(rows: pl.DataFrame) -> None:
+def test_its_emulated_reads_are_those_of_the_kept_run_and_take_as_long(rows: pl.DataFrame) -> None:
     """Reads are plans and pages, of each block's data: equal, block by block. What the disks ask for them hangs on where the platters
     stand: within a factor.
 
@@ -121,7 +122,7 @@ def test_its_emulated_reads_are_those_of_the_reference_run_and_take_as_long(rows
     four times as long between reads find the platters elsewhere, not slower. So 2 for a cell, and 1.3 for the mean of all. Elapsed times
     hold the host's own and are not compared.
     """
-    here, there = (emulated(one) for one in (rows, without_checks(read_rows(reference())).filter(study="index_placement")))
+    here, there = (emulated(one) for one in (rows, without_checks(read_rows(FOLDER)).filter(study="index_placement")))
     assert here.keys() == there.keys()
     assert {cell: reads for cell, (reads, _) in here.items()} == {cell: reads for cell, (reads, _) in there.items()}
     busy = {cell for cell, (reads, _) in here.items() if min(one["hdd"] for one in reads.values()) >= 10}
@@ -140,11 +141,9 @@ def emulated(rows: pl.DataFrame) -> dict[tuple[str, str], tuple[dict[int, dict[s
     return found
 
 
-def test_no_verdict_is_the_opposite_of_the_reference_run_s(smoke_home: Home, smoke: Manifest) -> None:
+def test_no_verdict_is_the_opposite_of_the_kept_run_s(smoke_home: Home, smoke: Manifest) -> None:
     """Undecided may become decided, by scatter. What is simulated is the same to the word."""
-    here, there = (
-        {claim.id: claim for claim in judge_all(folder.parent, folder.name)} for folder in (run_of(smoke_home, smoke), reference())
-    )
+    here, there = ({claim.id: claim for claim in judge_all(folder.parent, folder.name)} for folder in (run_of(smoke_home, smoke), FOLDER))
     for name, theirs in there.items():
         ours = here[name]
         assert {ours.verdict, theirs.verdict} != {Verdict.CONFIRMED, Verdict.CONTRADICTED}, name
@@ -154,11 +153,6 @@ def test_no_verdict_is_the_opposite_of_the_reference_run_s(smoke_home: Home, smo
 
 def run_of(smoke_home: Home, run: Manifest) -> Path:
     return smoke_home.folder / "raw" / run.run_id
-
-
-def reference() -> Path:
-    (folder,) = paths.reference().glob("[!.]*/")
-    return folder
 
 
 def test_its_time_is_told_by_part(smoke: Manifest) -> None:

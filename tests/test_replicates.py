@@ -17,7 +17,7 @@ from tierwise.bench.order import Turn, block_seed, interleave
 from tierwise.bench.retry import begin_retry
 from tierwise.bench.study import Cell, Trial
 from tierwise.bench.trials import run_trials
-from tierwise.core.pairs import load_pair
+from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
@@ -38,6 +38,7 @@ TRIALS: Final[tuple[Trial[Cell], ...]] = tuple(Trial(Place(tier), IoArm.DIRECT, 
 
 def checked(rows: pl.DataFrame) -> None:
     assert rows["block"].n_unique() in {BLOCKS, 2 * BLOCKS}, "the rows are complete when they are checked"
+    assert rows["pair"].n_unique() == 1, "pairs need not have the same data in a block, nor then the same answers"
 
 
 @dataclass
@@ -98,7 +99,13 @@ def book(tmp_path: Path) -> Book:
 
 
 def measured(
-    book: Book, *, trials: Sequence[Trial[Cell]] = TRIALS, blocks: int = BLOCKS, fails_at: int | None = None, flags: tuple[str, ...] = ()
+    book: Book,
+    *,
+    trials: Sequence[Trial[Cell]] = TRIALS,
+    blocks: int = BLOCKS,
+    fails_at: int | None = None,
+    flags: tuple[str, ...] = (),
+    pair: Pair = PAIR,
 ) -> list[int]:
     """The blocks that were opened."""
     turns, opened = sorted(interleave(trials, blocks=blocks, seed=1), key=lambda turn: turn.lab), []
@@ -109,7 +116,7 @@ def measured(
         yield Observing(block, fails_at, flags)
 
     try:
-        run_trials(Asked(), PAIR, turns, book, observing, how="made up")
+        run_trials(Asked(), pair, turns, book, observing, how="made up")
     except KeyboardInterrupt:
         assert fails_at is not None
     return opened
@@ -122,6 +129,12 @@ def test_each_block_is_opened_for_itself_and_the_facts_of_the_first_stay(book: B
     assert record.blocks == BLOCKS
     assert not load_manifest(book.folder).begun
     assert measured(book) == [], "what is whole is not opened again"
+
+
+def test_the_rows_of_each_pair_are_checked_by_themselves(book: Book) -> None:
+    measured(book)
+    assert measured(book, pair=load_pair("today-aws")) == [0, 1, 2]
+    assert [record.pair for record in load_manifest(book.folder).studies] == ["source-m", "today-aws"]
 
 
 @pytest.mark.parametrize(("fails_at", "first", "again"), [(0, [0], [0, 1, 2]), (3, [0, 1], [1, 2]), (4, [0, 1, 2], [2])])

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import cells
+from kept_smoke import FOLDER
 from latency_rows import AS_PUBLISHED, RUN, latency_run
-from tierwise.core import paths
 from tierwise.report.chapters import summary
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import NBSP
@@ -147,17 +147,16 @@ def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypa
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reads by memory come of waited windows, the others of counted ones: the reference run, with two of its five waited ones stalled."""
-    (reference,) = paths.reference().glob("[!.]*/")
-    folder = tmp_path / reference.name
-    shutil.copytree(reference, folder)
+    """Reads by memory come of waited windows, the others of counted ones: the smoke run, with two of its five waited ones stalled."""
+    folder = tmp_path / FOLDER.name
+    shutil.copytree(FOLDER, folder)
     rows = pl.read_parquet(folder / "timings.parquet")
     waited = (pl.col("study") == "read_latency") & (pl.col("clock") == "waited") & (pl.col("block") < 2)
     assert rows.filter(waited).height == 2
     stalled = pl.lit(["stalled"], dtype=pl.List(pl.String))
     rows.with_columns(flags=pl.when(waited).then(stalled).otherwise("flags")).write_parquet(folder / "timings.parquet")
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(reference.name)
+    run = open_run(FOLDER.name)
     assert {row[0] for row in table(chapter.modes(run, PAIR))} == {"SSD mirror", "RAID10 of disks", "System's drives"}
     (drawn,) = cells.drawn("read_latency", run).values()
     assert isinstance(drawn, Figure)

@@ -1,24 +1,33 @@
 """A run made small for git, and found again by the name that it ships under."""
 
 import json
+import math
 import platform
+import random
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from kept_smoke import FOLDER
 from report_run import RUN_ID, rich_run
-from tierwise.analysis.claims import Kind
-from tierwise.analysis.rules import Verdict
+from tierwise.advisor.recorded import behind_advice
+from tierwise.advisor.workload import read_workload
+from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run
+from tierwise.bench.rooms import load_study
 from tierwise.core import paths
 from tierwise.core.errors import InputError
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
 from tierwise.pipeline import complete_run, runs_in
 from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
-from tierwise.timings.export import SAMPLE, export
+from tierwise.timings.export import FILE_BYTES, export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
+from tierwise.timings.traces import TraceKey
 
 
 @pytest.fixture
@@ -33,18 +42,65 @@ def test_a_small_run_is_copied_whole_and_judged_alike(run: Path, tmp_path: Path)
     assert judge_all(made.parent, RUN_ID) == judge_all(run.parent, RUN_ID)
 
 
-def test_many_rows_become_a_seeded_sample_that_gives_no_verdict(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exporting, "MOST_ROWS", 50)
-    rows = read_rows(export(run, tmp_path / "one"))
-    assert len(rows) == 50
-    assert all(SAMPLE in flags for flags in rows["flags"])
-    assert rows["sequence"].is_sorted()
-    keys = ["trial", "block", "step"]
-    assert len(rows.join(read_rows(run).drop("flags"), on=keys, how="inner")) == 50  # real rows, none changed
-    assert read_rows(export(run, tmp_path / "two")).equals(rows)
-    assert not read_rows(export(run, tmp_path / "three", seed=2)).equals(rows)
-    of_rows = [claim.verdict for claim in judge_all(tmp_path / "one", RUN_ID) if claim.kind is not Kind.COST]
-    assert not {Verdict.CONFIRMED, Verdict.CONTRADICTED} & {*of_rows}
+def as_full(raw: Path) -> Path:
+    """The smoke run of the tests with as many rows as a `full` one has: its rows once more, their times others, for each of its trials."""
+    full, smoke = load_profile("full"), load_profile("smoke")
+    draw = random.Random(1)
+    parts = []
+    for (study, name), rows in read_rows(FOLDER).group_by("study", "pair", maintain_order=True):
+        measured, pair = load_study(str(study)), load_pair(str(name))
+        times = math.ceil(len(list(measured.trials(full, pair))) / len(list(measured.trials(smoke, pair))))
+        blocks = int(rows["block"].to_numpy().max()) + 1
+        for number in range(times):
+            factors = pl.Series([draw.lognormvariate(0.0, 0.05) for _ in range(len(rows))])
+            parts.append(
+                rows.with_columns(
+                    *(pl.col(column) * factors for column in ("elapsed_s", "device_s", "cpu_s", "wall_s")),
+                    block=pl.col("block") + number * blocks,
+                    sequence=pl.col("sequence") + number * 1_000,
+                )
+            )
+    shutil.copytree(FOLDER, raw / FOLDER.name)
+    pl.concat(parts).write_parquet(raw / FOLDER.name / "timings.parquet")
+    return raw / FOLDER.name
+
+
+def test_of_a_full_run_every_raw_row_ships_and_every_verdict_is_the_same(tmp_path: Path) -> None:
+    run = as_full(tmp_path / "raw")
+    made = export(run, tmp_path / "reference")
+    assert len(read_rows(run)) > 20_000
+    assert read_rows(made).equals(read_rows(run))
+    assert judge_all(made.parent, made.name) == judge_all(run.parent, run.name)
+    assert 3 * (made / "timings.parquet").stat().st_size < FILE_BYTES, "so would three in one"
+
+
+def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_ROWS", 100)
+    needed = behind_advice(FOLDER)
+    drawn, made = export(FOLDER, tmp_path / "drawn"), export(FOLDER, tmp_path / "needed", needed=needed)
+    own, kept, missing = (
+        [read_workload(run.parent, run_id=run.name, study=study) for study in heat.placeable()] for run in (FOLDER, made, drawn)
+    )
+    assert own == kept != missing
+    samples = load_manifest(made).samples
+    assert samples["traces/index_placement"].rows < samples["traces/index_placement"].of, "and no more than was needed"
+
+
+def test_of_needed_sequences_those_fit_that_are_named_first(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exporting, "MOST_ROWS", 100)
+    monkeypatch.setattr(exporting, "MOST_NEEDED", 900)
+    folder = table(run, "traces", 400, 400, 400, 50)
+    needed = [TraceKey("load", "source-v", f"clients=8/script=mix/{number}") for number in (2, 0, 1)]
+    made = export(run, tmp_path / "reference", needed=needed)
+    assert {path.stem for path in (made / folder.relative_to(run)).iterdir()} == {"2", "0"}
+
+
+def test_a_sample_of_a_sample_says_of_how_many_rows_it_is(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table(run, "transactions", 900)
+    for most, kept in ((300, 300), (100, 100), (200, 100)):
+        monkeypatch.setattr(exporting, "MOST_ROWS", most)
+        run = export(run, tmp_path / f"at most {most}")
+        assert load_manifest(run).samples == {"transactions/load": Sample(rows=kept, of=900, seed=1)}
 
 
 def table(run: Path, name: str, *lengths: int) -> Path:

@@ -99,7 +99,7 @@ class Checkout:
 
     def run(self, *arguments: str) -> str:
         """What Python says that runs `arguments` with the copy's code."""
-        environment = self.home.environment(PYTHONPATH=str(self.folder / "src"), PYTHONDONTWRITEBYTECODE="1")
+        environment = self.home.environment(PYTHONPATH=str(self.folder / "src"))
         environment.pop("TIERWISE_HOME", None)
         done = subprocess.run([sys.executable, *arguments], env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -13,10 +13,12 @@ from typing import Any, Final
 import polars as pl
 
 from bad_input import Case
+from kept_smoke import FOLDER
 from tierwise.core import paths
 
-REFERENCE: Final = next((paths.home() / "data" / "reference").glob("*/manifest.json")).parent.name
-RUN: Final = f"data/reference/{REFERENCE}"
+OLDER: Final = FOLDER.name
+RUN: Final = f"data/raw/{OLDER}"
+"""The smoke run of the tests, as a reader has one in the home that `make_home` makes."""
 
 
 @dataclass(frozen=True)
@@ -203,7 +205,7 @@ def drive() -> None:
     validate(trace, model, seek, specs=specs)
 
 
-def stored(folder: str = "data/reference", run_id: str = REFERENCE) -> None:
+def stored(folder: str = "data/raw", run_id: str = OLDER) -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
     from tierwise.timings.store import connect
 
@@ -216,7 +218,7 @@ def recorded(file: str) -> None:
     from tierwise.timings.traces import TraceKey, read_trace
 
     study, on, trial = _key(file, "traces")
-    read_trace(paths.reference() / REFERENCE, TraceKey(study, on, trial.removesuffix(".parquet")))
+    read_trace(paths.raw() / OLDER, TraceKey(study, on, trial.removesuffix(".parquet")))
 
 
 def transacted(file: str) -> None:
@@ -225,7 +227,7 @@ def transacted(file: str) -> None:
 
     study, on, trial = _key(file, "transactions")
     name, _, block = trial.rpartition("/")
-    read_transactions(paths.reference() / REFERENCE, TraceKey(study, on, name), int(block.removesuffix(".parquet")))
+    read_transactions(paths.raw() / OLDER, TraceKey(study, on, name), int(block.removesuffix(".parquet")))
 
 
 def _key(file: str, table: str) -> tuple[str, str, str]:
@@ -258,7 +260,7 @@ def asked_devices() -> None:
     from tierwise.report.run import open_run, with_devices
 
     given = parameters()
-    with_devices(open_run(given["RUN_ID"], paths.reference()), given["PAIR"], given["DEVICES"])
+    with_devices(open_run(given["RUN_ID"]), given["PAIR"], given["DEVICES"])
 
 
 def asked_prices() -> None:
@@ -266,13 +268,13 @@ def asked_prices() -> None:
     from tierwise.report.prices import book_of
     from tierwise.report.run import open_run
 
-    book_of(open_run(REFERENCE, paths.reference(), prices=parameters()["PRICES"])).quote("ram")
+    book_of(open_run(OLDER, prices=parameters()["PRICES"])).quote("ram")
 
 
 def first(table: str) -> str:
-    """The smallest file of `table` in the run that ships."""
-    folder = paths.home() / RUN
-    return str(min(folder.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path)).relative_to(paths.home()))
+    """The smallest file of `table` in the older run."""
+    smallest = min(FOLDER.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path))
+    return f"{RUN}/{smallest.relative_to(FOLDER)}"
 
 
 SCAN: Final = ("predict-scan", "--device", "sata-7k2", "--pages", "100", "--rows", "1000", "--selectivity", "0.1", "--correlation", "0.9",
@@ -282,7 +284,7 @@ VOLUMES: Final = ("volumes", "--gib", "500", "--iops", "6000", "--mibs", "200", 
 MOVE: Final = ("move-plan", "--size-gib", "10", "--hdd", "sata-7k2", "--ssd", "intel-s3700", "--before-s", "10", "--after-s", "1",
                "--jobs", "5", "--way", "server", "--format", "json")  # fmt: skip
 TRIALS: Final = ("PROFILE=smoke", "TIERS=", "SEED=1", "TRIALS=start=NV variant=published")
-DEVICES: Final = (f"RUN_ID={REFERENCE}", "PAIR=source-m", 'DEVICES={"ssd": "kingston-dc600m"}')
+DEVICES: Final = (f"RUN_ID={OLDER}", "PAIR=source-m", 'DEVICES={"ssd": "kingston-dc600m"}')
 VARIABLES: Final = (("PROFILE", "smoke"), ("TIERS", "local"), ("SEED", "1"), ("CENSUS", "synthetic"), ("SKY", "synthetic"))
 COST: Final = ("cost", "--device", "sata-7k2", "--on", "2026-11-01", "--price", "ram=3", "--data-gib", "10", "--ram-gib", "1",
                "--reads-per-s", "100", "--misses-per-read", "0.5", "--life-years", "3", "--iops", "simulated", "--latency-ms", "30",
@@ -336,7 +338,7 @@ TARGETS: Final = (
     Target("page trace", "mine/pages.lis", partial(page_trace, "mine/pages.lis"), PAGES),
     *(Target(f"drive's {ending}", f"mine/drive.{ending}", drive, DRIVE) for ending in ("trace", "model", "seek", "diskspecs")),
     Target("rows", f"{RUN}/timings.parquet", stored),
-    Target("manifest", f"{RUN}/manifest.json", stored, ("claims", "--run", REFERENCE)),
+    Target("manifest", f"{RUN}/manifest.json", stored, ("claims", "--run", OLDER)),
     Target("single reads", first("reads"), stored),
     Target("page sequence", first("traces"), partial(recorded, first("traces"))),
     Target("transactions", first("transactions"), partial(transacted, first("transactions"))),
@@ -368,9 +370,10 @@ def read(case: Case) -> None:
 
 
 def make_home(folder: Path) -> None:
-    """A checkout's inputs in `folder`, and files of a reader's own in ``mine``."""
+    """A checkout's inputs in `folder`, an older run of a reader's in place of the one that ships, and files of his own in ``mine``."""
     home = paths.home()
-    shutil.copytree(home / "data", folder / "data", ignore=shutil.ignore_patterns("work", "raw", "external"))
+    shutil.copytree(home / "data", folder / "data", ignore=shutil.ignore_patterns("work", "raw", "external", "reference"))
+    shutil.copytree(FOLDER, folder / RUN)
     for name in ("requirements.txt", "notebooks", "report"):
         (folder / name).symlink_to(home / name)
     mine = folder / "mine"
@@ -408,10 +411,10 @@ def older(folder: Path) -> None:
     from tierwise.timings.validation import PARTS
 
     folder.mkdir(parents=True)
-    rows = pl.read_parquet(paths.home() / RUN / "timings.parquet").gather_every(50)
+    rows = pl.read_parquet(FOLDER / "timings.parquet").gather_every(50)
     rows = rows.drop("clock", *PARTS).with_columns(schema_version=pl.lit(PARTS_SINCE - 1, pl.Int16), run_id=pl.lit(folder.name))
     rows.write_parquet(folder / "timings.parquet")
-    manifest = json.loads((paths.home() / RUN / "manifest.json").read_text(encoding="utf-8"))
+    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
     since = ("fingerprints", "clocks", "taken", "copied", "why", "samples", "stages", "foreseen", "retry", "chosen")
     kept = {name: told for name, told in manifest.items() if name not in since} | {"run_id": folder.name}
     (folder / "manifest.json").write_text(json.dumps(kept), encoding="utf-8")

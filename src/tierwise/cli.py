@@ -237,13 +237,18 @@ def publish(
 
 @app.command()
 def reference(
+    profile: ProfileOption = "smoke",
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
+    run: Annotated[
+        str,
+        typer.Option(help="take this complete run (latest or a run id), measure nothing", envvar="RUN", autocompletion=completion.runs),
+    ] = "",
     yes: YesOption = False,
 ) -> None:
     """Measure the run that ships with the checkout, unless it is measured, and put it into data/reference in place of the one there."""
-    from tierwise.pipeline import make_reference  # noqa: PLC0415
+    from tierwise.pipeline import Asked, make_reference  # noqa: PLC0415
 
-    say(f"reference: {make_reference(fresh=fresh, agree=asking(yes=yes))}")
+    say(f"reference: {make_reference(Asked(profile, fresh=fresh, agree=asking(yes=yes)), run_id=run)}")
 
 
 @app.command()
@@ -251,11 +256,13 @@ def export(
     run: Annotated[str, typer.Argument(help="latest, reference, or a run id", autocompletion=completion.runs)],
     folder: Path,
 ) -> None:
-    """Copy a complete run into FOLDER, small enough for git: many rows become a sample, which gives no verdict."""
+    """Copy a complete run into FOLDER, small enough for git: its rows whole, of single reads, transactions and page sequences a sample."""
+    from tierwise.advisor.recorded import behind_advice  # noqa: PLC0415
     from tierwise.analysis.runs import find_run  # noqa: PLC0415
     from tierwise.timings.export import export as copy  # noqa: PLC0415
 
-    say(f"exported: {copy(find_run(run), folder)}")
+    found = find_run(run)
+    say(f"exported: {copy(found, folder, needed=behind_advice(found))}")
 
 
 @app.command()

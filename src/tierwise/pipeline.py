@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import psutil
 
+from tierwise.advisor.recorded import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
 from tierwise.bench.book import record_stage, update
@@ -134,15 +135,25 @@ def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
     return f"minutes by part: {told}; {1 - spent_s.get(Part.MEASURING, 0.0) / sum(spent_s.values()):.0%} of them not measuring"
 
 
-def make_reference(*, fresh: bool, agree: Callable[[str], None]) -> Path:
-    """Measure the run that ships with the checkout, unless one of the same inputs is there; its new folder in ``data/reference``."""
+def make_reference(asked: Asked, *, run_id: str = "") -> Path:
+    """Have a complete run ship with the checkout: `keep_run` in ``data/reference``, with the five lines that it says alone."""
+    shipped = keep_run(asked, paths.reference(), run_id=run_id)
+    ship_answer(shipped)
+    return shipped
+
+
+def keep_run(asked: Asked, place: Path, *, run_id: str = "") -> Path:
+    """Export the run of what was asked, measured unless it is complete, into the folder `place`, where it takes the place of any other;
+    its new folder.
+
+    With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is exported.
+    """
     with kernels():
-        run, _ = _measured(Asked(profile="smoke", fresh=fresh, agree=agree))
-        if "-dirty" in run.code_version:
-            say("the code had uncommitted changes: commit it and make the reference again, or its version names no commit that has it")
-        shipped = export(paths.raw() / run.run_id, paths.reference(), replace=True)
-        ship_answer(shipped)
-        return shipped
+        run = complete_run(find_run(run_id)) if run_id else _measured(asked)[0]
+    if "-dirty" in run.code_version:
+        say("the code had uncommitted changes: commit it and make the run again, or its version names no commit that has it")
+    folder = find_run(run.run_id)
+    return export(folder, place, needed=behind_advice(folder), replace=True)
 
 
 @contextmanager

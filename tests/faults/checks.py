@@ -14,6 +14,8 @@ from tierwise.core.errors import TierwiseError
 from tierwise.timings.parts import ROW, read_rows, validate_rows
 
 KEY: Final = list(ROW)
+KEPT: Final = {"answers", "rates", "verdicts"}
+"""What stays in ``report/_build`` on purpose, so that the same is not reckoned twice."""
 CELL: Final = 2.0
 MEAN: Final = 1.3
 """The factors that counted device time of one row, and of all rows together, may lie off: where platters stand hangs on the processor
@@ -47,7 +49,8 @@ def strays(place: Place, seen: set[int], sockets: set[str]) -> Iterator[str]:
             yield f"control group: {group}"
     for folder in ("raw", "site", "_build"):
         for path in (place.folder / folder).rglob("*"):
-            if re.search(r"\.part(-|$)|^\.(latest|export)", path.name) or path.parent == place.folder / "_build":
+            forgotten = path.parent == place.folder / "_build" and path.name not in KEPT
+            if re.search(r"\.part(-|$)|^\.(latest|export)", path.name) or forgotten:
                 yield f"temporary file: {path.relative_to(place.folder)}"
     yield from (f"temporary file: {path}" for path in (place.folder / "tmp").iterdir())
 

@@ -135,8 +135,7 @@ def workload_of(
     if rows.is_empty():
         raise MissingError(f"heat of {study} on {pair}", why=f"every row of run {run_id} is flagged", remedy="make report RETRY=1")
     name = _one_of("--workload", name, sorted(rows["workload"].unique()), run_id)
-    rows = rows.filter(workload=name)
-    rows = rows.filter(arm=max(rows["arm"].unique()))  # direct before buffered: its requests are the device's own
+    rows = nearest_the_devices(rows.filter(workload=name))
     record = heat.record_of(connection, study, pair)
     sizes = record.sizes_bytes(rows["data_set"][0]) if record else {}
     classes = dict(rows.select("relation", "relation_class").unique().sort("relation").rows())
@@ -144,10 +143,9 @@ def workload_of(
     if record is None or unknown:
         why = f"run {run_id} recorded no size of {', '.join(unknown) or 'any relation'} for {study} on {pair}"
         raise MissingError("sizes of relations", why=why, remedy="measure the study to its end: make report")
-    reference, referred = _reference(rows)
-    by_query = {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
+    reference, by_query = requested(rows)
     tiers = record.pair.get("tiers") or {}
-    traced = {query: heat.requests_of(run_folder, study, pair, part["trial"][0], part["step"][0]) for query, part in by_query.items()}
+    traced = {query: heat.requests_of(run_folder, study, pair, *recorded_as(part)) for query, part in by_query.items()}
     return Workload(
         run_id=run_id,
         study=study,
@@ -158,7 +156,7 @@ def workload_of(
         queries=tuple(traced),
         depth=int(rows["depth"][0]),
         relations=tuple(Relation(one, RelationClass(word), sizes[one], _requests(one, by_query, traced)) for one, word in classes.items()),
-        host_s=_host_s(referred),
+        host_s=_host_s(pl.concat(by_query.values())),
         reference=reference,
         measured=_measured(rows.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
         tiers={**tiers, FAST: tiers[fast]} if (fast := rows["ssd"][0]) in tiers else tiers,
@@ -177,8 +175,14 @@ def _one_of(field: str, value: str, there: Sequence[str], run_id: str) -> str:
     return value or there[0]
 
 
-def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
-    """The rows of the placement that the requests are taken from: all on ssd, where waiting alters the host's own time least.
+def nearest_the_devices(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return those of a workload's `rows` whose requests are the most the device's own: by direct I/O before buffered."""
+    return rows.filter(arm=max(rows["arm"].unique()))
+
+
+def requested(rows: pl.DataFrame) -> tuple[str, dict[str, pl.DataFrame]]:
+    """Return the placement that a workload's requests are taken from, and query -> its rows there: all on ssd, where waiting alters the
+    host's own time least.
 
     Raises:
         MissingError: no placement has enough clean blocks to rest advice on.
@@ -189,9 +193,15 @@ def _reference(rows: pl.DataFrame) -> tuple[str, pl.DataFrame]:
     clean = {name: min(query["block"].n_unique() for _, query in rows.filter(placement=name).group_by("query")) for name in known}
     for name in known:
         if enough(clean[name]):
-            return name, rows.filter(placement=name)
+            referred = rows.filter(placement=name)
+            return name, {str(query): part for (query,), part in referred.group_by("query", maintain_order=True)}
     why = f"advice needs {MINIMUM_REPEATS} clean blocks of one placement, and no placement has more than {max(clean.values())}"
     raise MissingError("clean blocks", why=why, remedy="make report RETRY=1, best on a quiet machine")
+
+
+def recorded_as(rows: pl.DataFrame) -> tuple[str, int]:
+    """Return the trial and the step whose recorded requests stand for a query with these `rows`."""
+    return rows["trial"][0], rows["step"][0]
 
 
 def _others(rows: pl.DataFrame) -> list[str]:
@@ -201,10 +211,10 @@ def _others(rows: pl.DataFrame) -> list[str]:
 
 def _host_s(rows: pl.DataFrame) -> float:
     """Seconds of a job that no request takes: the sum over its queries of the medians over the blocks."""
-    once = rows.unique(["query", "trial", "block", "step"]).with_columns(
+    once = rows.unique(["query", "trial", "block", "step"], maintain_order=True).with_columns(
         host_s=((pl.col("elapsed_s") - pl.col("devices_s").fill_null(0.0) / pl.col("depth")) / pl.col("jobs")).clip(lower_bound=0.0)
     )
-    return float(sum(median(part["host_s"]) for _, part in once.group_by("query")))
+    return float(sum(median(part["host_s"]) for _, part in once.group_by("query", maintain_order=True)))
 
 
 def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
@@ -212,8 +222,10 @@ def _measured(rows: pl.DataFrame, queries: int) -> dict[str, Measured]:
     found = {}
     for name in (*CELLS, *_others(rows)):
         cell = rows.filter(placement=name)
-        once = cell.unique(["query", "trial", "block", "step"]).with_columns(job_s=pl.col("elapsed_s") / pl.col("jobs"))
-        blocks = once.group_by("block").agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("block")
+        once = cell.unique(["query", "trial", "block", "step"], maintain_order=True).with_columns(
+            job_s=pl.col("elapsed_s") / pl.col("jobs")
+        )
+        blocks = once.group_by("block", maintain_order=True).agg(pl.col("job_s").sum(), pl.col("query").n_unique()).sort("block")
         whole = blocks.filter(pl.col("query") == queries)
         if whole.is_empty():
             continue

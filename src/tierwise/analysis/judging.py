@@ -138,12 +138,14 @@ class Grounds:
         self, reason: str = "no row of this run is about it", study: str = "", arms: Mapping[str, ArmVerdict] | None = None
     ) -> Judgement:
         """Judge that nothing was measured, for `reason` or because there is no run; `arms` are what other arms say all the same."""
-        if self.rows is None:
-            reason, needs = "there is no complete run", "make report"
-        else:
-            needs = cure(Cause.MISSING, self.rows.manifest, study)
+        cause = Cause.MISSING if self.rows else Cause.NO_RUN
         return Judgement(
-            pair=self.pair, verdict=Verdict.NOT_MEASURED, reason=reason, cause=Cause.MISSING, cure=needs, arms=dict(arms or {})
+            pair=self.pair,
+            verdict=Verdict.NOT_MEASURED,
+            reason=reason if self.rows else "there is no complete run",
+            cause=cause,
+            cure=cure(cause, self.rows.manifest if self.rows else None, study),
+            arms=dict(arms or {}),
         )
 
     def substrate(self) -> Substrate | None:

@@ -24,6 +24,7 @@ class Cause(StrEnum):
     CHANCE = "outside by no more than chance does among so many cases"
     FLAT = "the repeats do not differ, so that nothing tells their scatter"
     MISSING = "this profile has no such cells"
+    NO_RUN = "nothing was measured here yet"
     SOMETIMES = "seen in some blocks, not in others"
     PRICES = "the price band holds a bound"
     SERVERS = "it hangs on what a server holds"
@@ -39,6 +40,8 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
         case Cause.FEW_BLOCKS | Cause.MISSING:
             return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
+        case Cause.NO_RUN:
+            return "make report, or --run reference, the run that ships"
         case Cause.STRADDLES | Cause.CHANCE:
             return " or ".join(filter(None, [_larger(manifest, study), "more blocks"]))
         case Cause.PRICES:

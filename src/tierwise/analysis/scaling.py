@@ -15,9 +15,10 @@ BySize = Mapping[float, Mapping[int, float]]
 
 @dataclass(frozen=True, slots=True)
 class Extrapolated:
-    """The value at the published size; at the largest size, what the smaller ones predict over what was found there."""
+    """The value at the published size; at the largest size, what the smaller ones predict, and that over what was found there."""
 
     value: Estimate
+    predicted: Estimate
     miss: Estimate
 
 
@@ -36,7 +37,9 @@ def extrapolate(found: BySize, size: float) -> Extrapolated:
         slope, intercept = np.polyfit(np.log(sizes), np.log([found[one][block] for one in sizes]), 1)
         return float(np.exp(intercept + slope * np.log(size)))
 
+    predicted = {block: at(smaller, block, largest) for block in blocks}
     return Extrapolated(
         value=geometric_estimate({block: at([*smaller, largest], block, size) for block in blocks}),
-        miss=geometric_estimate({block: at(smaller, block, largest) / found[largest][block] for block in blocks}),
+        predicted=geometric_estimate(predicted),
+        miss=geometric_estimate({block: predicted[block] / found[largest][block] for block in blocks}),
     )

@@ -92,7 +92,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
                 progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
             rows = without_checks(read_parts(book.folder, study.name))
             if block == turns[-1].lab:
-                study.check(rows)
+                study.check(rows.filter(pair=pair.name))  # a pair of today has the data of the first block alone
             book.record(
                 study.name,
                 pair.name,

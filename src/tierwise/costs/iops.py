@@ -1,7 +1,6 @@
 """How many random reads, or bytes in order, a device sustains a second: of its model, or of its data sheet; never one for the other."""
 
 import random
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Final
 from tierwise.core.errors import MissingError
 from tierwise.core.units import KIB, MIB
 from tierwise.core.words import Substrate
+from tierwise.costs.kept import kept
 from tierwise.devices.model import build
 from tierwise.devices.parameter import ASSUMED
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -73,6 +73,12 @@ def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED,
 
     As many wait as this allows, one at least and no more than `OUTSTANDING`: the latency is their number over the rate.
     """
+    what = f"iops {size_bytes} {seed} {latency_ms} {load_device(name).model_dump_json()}"
+    return kept(what, lambda: _within(latency_ms, name, size_bytes, seed))
+
+
+def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
+    """The rate at which as many reads wait as `latency_ms` allows."""
 
     @cache
     def rate(outstanding: int) -> float:
@@ -81,11 +87,18 @@ def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED,
     def waits_ms(outstanding: int) -> float:
         return outstanding / rate(outstanding) * 1e3
 
-    most = 1
-    while most < OUTSTANDING and waits_ms(2 * most) <= latency_ms:
-        most *= 2
-    between = range(most + 1, min(2 * most, OUTSTANDING + 1))
-    return rate(most + bisect_right(between, latency_ms, key=waits_ms))
+    fits, over = 1, OUTSTANDING + 1
+    while over - fits > 1:
+        # a line through two waiting times, and Little's law (the rate does not fall as more wait), come close in few simulations
+        little, far = latency_ms / 1e3 * rate(fits), over if over <= OUTSTANDING else 1
+        rises_ms = waits_ms(far) - waits_ms(fits)
+        on_line = fits + (latency_ms - waits_ms(fits)) / rises_ms * (far - fits) if rises_ms else 0.0
+        guess = int(min(max(on_line, little, fits + 1), over - 1))
+        if waits_ms(guess) <= latency_ms:
+            fits = guess
+        else:
+            over = guess
+    return rate(fits)
 
 
 def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float:
@@ -101,6 +114,11 @@ def _sustained(name: str, size_bytes: int, seed: int, outstanding: int) -> float
 def simulated_rate(name: str) -> float:
     """Simulate how many bytes a second the device gives in order, with `AHEAD` requests waiting: the harmonic mean of stretches all over
     the device's model."""
+    return kept(f"rate {load_device(name).model_dump_json()}", lambda: _in_order(name))
+
+
+def _in_order(name: str) -> float:
+    """The same, simulated now."""
     device = build(load_device(name), seed=SEED)
     spent_s = 0.0
     for stretch in range(STRETCHES):

@@ -1,16 +1,16 @@
-"""A complete run made small enough for git: what has many rows becomes a seeded sample, marked as one and used for no verdict.
+"""A complete run made small enough for git: its raw rows whole, since verdicts rest on them, and of single observations a seeded sample.
 
-Raw rows of a study with more than `MOST_ROWS` are drawn and flagged. Beside them lie tables of single observations, a folder
-``<table>/<study>/`` each: recorded page sequences (`traces`), of which whole files are kept, because half a sequence cannot be
-replayed; and any other (transactions, single reads), of whose files the same share of rows is kept. The manifest says in `samples`
-of which tables some rows are missing.
+These lie beside the raw rows, a folder ``<table>/<study>/`` each, and are drawn where a table has more than `MOST_ROWS` of a study: of
+recorded page sequences (`traces`) whole files, because half a sequence cannot be replayed, and before any is drawn those that somebody
+rests on, up to `MOST_NEEDED` rows; of any other (transactions, single reads) the same share of each file's rows. The manifest says in
+`samples` of which tables some rows are missing.
 
 A copy is whole: rows that the run takes from others are copied in, as they are, and `copied` in the manifest says which run measured them.
 """
 
 import random
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -22,21 +22,31 @@ from tierwise.timings.manifest import Manifest, Sample, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
 from tierwise.timings.references import taken
+from tierwise.timings.traces import FOLDER as TRACES
+from tierwise.timings.traces import TraceKey, trace_path
 
 MOST_ROWS: Final = 20_000
-"""The most rows of a study in one table that an export takes whole; of more a sample goes."""
-FILE_BYTES: Final = 1_000_000
+"""The most single observations of a study in one table that an export takes whole; of more a sample goes."""
+MOST_NEEDED: Final = 180_000
+"""The most rows of recorded page sequences of a study that are kept because somebody rests on them: some 1.4 MB."""
+FILE_BYTES: Final = 2_000_000
+"""The largest file of an export: three runs of the profile `full` in one have less of raw rows."""
 WHOLE_BYTES: Final = 6_000_000
-SAMPLE: Final = "sample"
-"""The flag of a sampled row: a flagged row gives no verdict."""
-TRACES: Final = "traces"
+"""The most that all files of an export have together."""
 NO_TABLES: Final = ("notebooks", "parts")
 LEVEL: Final = 19
 """The level of zstd's compression: an export is written once and kept for ever."""
 
 
-def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Path:
-    """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder. `replace`: nothing else stays there.
+def export(run: Path, raw: Path, *, needed: Sequence[TraceKey] = (), seed: int = 1, replace: bool = False) -> Path:
+    """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder.
+
+    Args:
+        run: the run's folder.
+        raw: gets a folder of the same name.
+        needed: recorded page sequences that are kept before any is drawn, the first of them first (`advisor.recorded.behind_advice`).
+        seed: of what is drawn.
+        replace: nothing else stays in `raw`.
 
     Raises:
         InputError: the run is not complete, `raw` has it already, a file or the whole is too large for git, or names this machine.
@@ -51,8 +61,9 @@ def export(run: Path, raw: Path, *, seed: int = 1, replace: bool = False) -> Pat
     with scratch_folder(".export-", within=raw) as scratch:
         made = scratch / run.name
         made.mkdir()
-        samples = {**_copy_rows(run, made, seed), **_copy_tables(run, made, seed)}
-        whole(manifest).model_copy(update={"samples": samples}).save(made)
+        read_rows(run).write_parquet(made / TIMINGS, compression_level=LEVEL)
+        samples = {**manifest.samples, **_copy_tables(run, made, manifest.samples, [trace_path(Path(), key) for key in needed], seed)}
+        whole(manifest).model_copy(update={"samples": samples}).save(made, indent=0)
         _check_size(made)
         check_nothing_private(made)
         for other in _runs(raw) if replace else ():
@@ -95,41 +106,30 @@ def _runs(raw: Path) -> list[Path]:
     return [folder for folder in raw.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 
 
-def _copy_rows(run: Path, made: Path, seed: int) -> dict[str, Sample]:
-    """The raw rows: all of a study's, or `MOST_ROWS` of them in their order, flagged."""
-    kept, samples = [], {}
-    for rows in read_rows(run).partition_by("study", maintain_order=True):
-        if len(rows) > MOST_ROWS:
-            samples[f"timings/{rows['study'][0]}"] = Sample(rows=MOST_ROWS, of=len(rows), seed=seed)
-            kept.append(_drawn(rows, MOST_ROWS, seed).with_columns(pl.col("flags").list.concat(pl.lit([SAMPLE]))))
-        else:
-            kept.append(rows)
-    pl.concat(kept).write_parquet(made / TIMINGS, compression_level=LEVEL)
-    return samples
-
-
-def _copy_tables(run: Path, made: Path, seed: int) -> dict[str, Sample]:
-    """What lies beside the raw rows, table by table and study by study."""
+def _copy_tables(run: Path, made: Path, before: Mapping[str, Sample], needed: Sequence[Path], seed: int) -> dict[str, Sample]:
+    """What lies beside the raw rows, table by table and study by study; of what is a sample `before` this one a sample of that."""
     samples = {}
     for name, files in tables(run).items():
-        table = name.partition("/")[0]
         frames = {place: pl.read_parquet(path, hive_partitioning=False) for place, path in files.items()}
         of = sum(map(len, frames.values()))
-        kept = frames if of <= MOST_ROWS else dict(_whole(frames, seed) if table == TRACES else _share(frames, of, seed))
+        whole_files = name.partition("/")[0] == TRACES
+        kept = frames if of <= MOST_ROWS else dict(_whole(frames, needed, seed) if whole_files else _share(frames, of, seed))
         for place, rows in kept.items():
             (made / place).parent.mkdir(parents=True, exist_ok=True)
             rows.write_parquet(made / place, compression_level=LEVEL)
         if of > MOST_ROWS:
-            samples[name] = Sample(rows=sum(map(len, kept.values())), of=of, seed=seed)
+            samples[name] = Sample(rows=sum(map(len, kept.values())), of=before[name].of if name in before else of, seed=seed)
     return samples
 
 
-def _whole(frames: dict[Path, pl.DataFrame], seed: int) -> Iterator[tuple[Path, pl.DataFrame]]:
-    """Whole files, in an order that is drawn, while they fit."""
-    left = MOST_ROWS
-    for path in random.Random(seed).sample(list(frames), len(frames)):
-        if len(frames[path]) <= left:
-            left -= len(frames[path])
+def _whole(frames: dict[Path, pl.DataFrame], needed: Sequence[Path], seed: int) -> Iterator[tuple[Path, pl.DataFrame]]:
+    """Whole files: those that are `needed`, the first of them first, and others in an order that is drawn, while they fit."""
+    drawn = random.Random(seed).sample(list(frames), len(frames))
+    first = [path for path in needed if path in frames]
+    taken_rows = 0
+    for path, most in [*((path, MOST_NEEDED) for path in first), *((path, MOST_ROWS) for path in drawn if path not in first)]:
+        if taken_rows + len(frames[path]) <= most:
+            taken_rows += len(frames[path])
             yield path, frames[path]
 
 

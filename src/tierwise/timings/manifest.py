@@ -203,9 +203,9 @@ class Manifest(Strict):
         """Return how many blocks the run has beyond the profile's."""
         return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
-    def save(self, folder: Path) -> None:
-        """Write to `folder`, whole or not at all."""
-        write_whole(folder / MANIFEST, self.model_dump_json(indent=2) + "\n")
+    def save(self, folder: Path, *, indent: int = 2) -> None:
+        """Write to `folder`, whole or not at all; every level of it `indent` characters to the right, which are a third of the file."""
+        write_whole(folder / MANIFEST, self.model_dump_json(indent=indent) + "\n")
 
 
 def load_manifest(folder: Path) -> Manifest:

@@ -14,11 +14,13 @@ import numpy.typing as npt
 from pydantic import Field
 from scipy.optimize import brentq
 
+from tierwise.bench.sizes import Scales, replays_of
 from tierwise.bench.study import Trial
 from tierwise.core import paths
 from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.pairs import DirectoryTier, EmulatedTier, Pair, TierSpec
 from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Substrate
 from tierwise.datasets import census
 from tierwise.datasets.census.facts import load_facts
 from tierwise.devices.model import build
@@ -26,6 +28,7 @@ from tierwise.devices.spec import load_device
 from tierwise.plan.forecast import Forecast, Measured, Prospect, load
 from tierwise.simulate.replay import Access, Operation, Trace, lay_out, replay
 from tierwise.studies.index_placement.measuring import trials as study
+from tierwise.studies.index_placement.measuring.scales import PLACEMENTS, STATE
 
 Pages = npt.NDArray[np.int64]
 
@@ -59,6 +62,8 @@ class Constants(Measured):
     request_s: float = Field(description="a read, beside the device's time")
     hit_row_s: float = Field(description="a row counted")
     real_share: dict[str, float] = Field(description="seconds of ours that one of the counted clock takes, by the table's tier")
+    scales_s: float = Field(description="other sizes made beside their rows, and a count of each recorded; once a block")
+    replay_request_s: float = Field(description="a request replayed")
     describe_s: float = Field(description="facts and predictions at the end")
     describe_row_s: float = Field(description="likewise, for each row")
     directory_read_s: float = Field(description="a read of a real disk, which is not known beforehand (assumed)")
@@ -74,12 +79,14 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     asks_planner = prospect.pair.name != prospect.profile.today
     copies |= {("hdd", "shuffled")} if asks_planner else set()
     replicated = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials if trial.replicated}
-    blocks = prospect.profile.blocks
+    blocks, scales = prospect.profile.blocks, study.grid(prospect.profile).scales
     preparations = blocks * len({trial.preparation for trial in prospect.trials})
     host_s = constants.open_s + constants.describe_s + (rows * constants.describe_row_s if asks_planner else 0.0)
     host_s += rows * prospect.labs(blocks) * (constants.draw_row_s + len(replicated) * constants.load_row_s)
     host_s += rows * len(copies - replicated) * constants.copy_row_s
     host_s += preparations * (constants.prepare_s + rows * constants.move_row_s)
+    if asks_planner and prospect.pair.substrate is Substrate.EMULATED:
+        host_s += blocks * _scales_s(scales, scene, constants)
     device_s = 0.0
     for trial in prospect.trials:
         busy_s, devices_s = scene.trial(trial, prospect.profile.memory_fraction)
@@ -91,8 +98,19 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
         host_s, device_s = host_s + busy_s, device_s + devices_s
     copy_bytes = rows * (constants.heap_bytes_per_row + 3 * constants.index_bytes_per_row)  # a moving index is there twice
     sort_bytes = rows * constants.heap_bytes_per_row  # of the copy in random order
-    disk_bytes = constants.server_bytes + len(copies) * copy_bytes + sort_bytes
+    other_sizes = sum(scales.shares) if scales else 0.0
+    disk_bytes = constants.server_bytes + (len(copies) + other_sizes) * copy_bytes + sort_bytes
     return Forecast(host_s, device_s, disk_bytes, _spreads(prospect, constants))
+
+
+def _scales_s(scales: Scales | None, scene: "Scene", constants: Constants) -> float:
+    """Seconds of the host for one count at several sizes, in a block."""
+    if scales is None:
+        return 0.0
+    counted = scene.share * (constants.heap_pages[STATE] + constants.index_pages[STATE]) + CLIMB
+    replayed = sum(replays_of(size, scales.requests) * size for share in (*scales.shares, 1.0) for size in [round(share * counted)])
+    rows_s = sum(scales.shares) * scene.rows * (constants.draw_row_s + constants.load_row_s)
+    return constants.scales_s + rows_s + len(PLACEMENTS) * replayed * constants.replay_request_s
 
 
 def _spreads(prospect: Prospect[study.Cell], constants: Constants) -> dict[str, float]:

@@ -12,8 +12,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from pydantic import Field
+
 from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.sizes import PROOF, Scales, by_size
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Placement, Study, Trial, same_answers
 from tierwise.core import paths
@@ -21,17 +24,20 @@ from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
+from tierwise.core.toml import Strict
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import Cache, IoArm
 from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
-from tierwise.postgres.cold import METAPAGES, expected_pages, relation_files, visibility_pages
+from tierwise.postgres.cold import relation_files, visibility_pages
 from tierwise.postgres.copies import CopiedTable, schema_of
 from tierwise.postgres.estimates import IndexScanCost, analysed, column_statistics, estimates, sampled
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
+from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
+from tierwise.studies.index_placement.measuring.scales import STATE, asked, by_scale
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
     BUILDS,
@@ -42,11 +48,12 @@ from tierwise.studies.index_placement.measuring.variants import (
     VARIANTS,
     Variant,
 )
+from tierwise.timings.replicates import Facts
 
+NAME: Final = "index_placement"
 TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
 """The source's order of cross tests: after cold and hot of the one, the other."""
-RELATIONS: Final = ("census", "pob", "census_pkey")
 STATISTICS_TARGET: Final = 10
 """default_statistics_target of PostgreSQL 8.3."""
 TODAYS_TARGET: Final = 100
@@ -83,6 +90,12 @@ class Cell(AnyCell):
     variant: str
 
 
+class Grid(Strict):
+    """The study's table in a profile."""
+
+    scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """What does not change of a copy of the table when its index is moved: its size with the index, and the pages of `_pages` by state."""
@@ -100,14 +113,9 @@ class Memo:
     files: dict[str, list[Path]] = field(default_factory=dict)
 
 
-def statement(state: str) -> str:
-    """Return the published query for `state`."""
-    return counting(census.STATES[state])
-
-
-def counting(code: int) -> str:
-    """Return the published query for the place of birth `code`."""
-    return f"select count(*) from census where pob = {code}"
+def grid(profile: Profile) -> Grid:
+    """Return the study's table of `profile`."""
+    return profile.study(NAME, Grid)
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
@@ -165,10 +173,14 @@ def variant_of(trial: Trial[Cell]) -> Variant:
     return VARIANTS[trial.cell.variant]
 
 
+def folder() -> Path:
+    """Return the folder in which rows of the census are kept."""
+    return paths.data() / "external" / "census"
+
+
 def dataset(lab: Lab) -> Dataset:
     """Return the census as this run has it; made where it is not there yet, and named in the manifest."""
-    folder = paths.data() / "external" / "census"
-    data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder)
+    data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder())
     lab.note_dataset(data)
     return data
 
@@ -217,19 +229,8 @@ def _copy(connection: Connection) -> Copy:
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
-    """The pages that each scan must miss, cold. Planning looks at every index of the table, so the primary key's metapage is missed as
-    well."""
-    predicate = f"pob = {code}"
-    return {
-        **expected_pages(connection, "census", "pob", predicate),
-        "census_pkey": METAPAGES,
-        MAP: visibility_pages(connection, "census", predicate),
-    }
-
-
-def relation_sizes(connection: Connection) -> dict[str, int]:
-    """Return bytes of the main fork of each relation."""
-    return {name: connection.execute("SELECT pg_relation_size(%s::regclass)", [name]).fetchall()[0][0] for name in RELATIONS}
+    """The pages that each scan must miss, cold."""
+    return {**cold_pages(connection, code), MAP: visibility_pages(connection, "census", predicate(code))}
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
@@ -238,6 +239,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     variant, start = variant_of(trial), trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = memo.copies[schema]
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
     with lab.cold(
         RELATIONS,
         memo.files[schema],
@@ -254,7 +256,21 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         hot = lab.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
         cross = lab.timed(session, statement(NEXT[start]), cache=Cache.CROSS, cell=second)
         assert_plan(planned(session.connection, statement(start)), variant.scan.nodes)
-    return recorder.observed(cold, hot, cross)
+    return recorder.observed(replace(cold, proof={**cold.proof, **sizes}), hot, cross)
+
+
+def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> Facts:
+    """What the count takes at each size that the profile asks for, found out once a block: with the cold count that stands beside it."""
+    scales = grid(lab.profile).scales
+    own = Cell("hdd", "hdd", STATE, IoArm.DIRECT, PUBLISHED)
+    if scales is None or trial.cell != own or lab.pair.name == lab.profile.today:
+        return {}
+    schema = _schema("hdd", PUBLISHED)
+    copy = memo.copies[schema]
+    memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, copy.size_bytes)
+    whole = asked(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
+    found = by_scale(lab, scales, whole, rows=memo.data.rows, folder=folder())
+    return {PROOF: found} if found else {}
 
 
 def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
@@ -322,7 +338,7 @@ def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
 
 
 STUDY: Final = Study(
-    name="index_placement",
+    name=NAME,
     source="M",
     question="How much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?",
     begin=begin,
@@ -332,6 +348,7 @@ STUDY: Final = Study(
     measure=measure,
     describe=describe,
     check=same_answers,
+    summarise=by_size,
     placement=placement,
     today=True,
 )

@@ -3,6 +3,11 @@
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
 
+from tierwise.bench.moved import relations_of
+from tierwise.datasets import survey
+from tierwise.postgres.settings import Connection
+
+RELATIONS: Final = tuple(relations_of(list(survey.load_tables().values())))
 SCHEMA: Final = "survey"
 MATCH_DEG: Final = 1 / 3600
 BY_INDEX: Final = (
@@ -102,3 +107,16 @@ class Facts:
     def statement(self, query: str) -> str:
         """Return the text of a query."""
         return QUERIES[query].text.format_map(asdict(self))
+
+
+def find_facts(connection: Connection, *, light_curves: int, joined: int) -> Facts:
+    """Return the sources from the median right ascension on, so many of them, and the first variable's frames."""
+    positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
+    first = len(positions) // 2
+    found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()
+    return Facts(
+        ra=positions[first],
+        curves_ra=positions[min(first + light_curves, len(positions)) - 1],
+        joined_ra=positions[min(first + joined, len(positions)) - 1],
+        variable_set=found[0] if found else 0,
+    )

@@ -5,7 +5,9 @@ SSDs. The source does not print its queries; ours follow its names and the archi
 of nested loops, each step through one index.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +16,9 @@ import polars as pl
 from pydantic import Field
 
 from tierwise.bench.lab import Lab
-from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, place, planned_before, relations_of, sizes_bytes
+from tierwise.bench.moved import ColdPages, Rows, cold_pages, load_once, place, planned_before, sizes_bytes
 from tierwise.bench.recording import Observed, Recorder
+from tierwise.bench.sizes import PROOF, Scales, by_size
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
@@ -30,11 +33,11 @@ from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import moving
 from tierwise.postgres.settings import PINNED_BYTES, Connection
-from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, Facts, QueryName
+from tierwise.studies.survey_placement.measuring import scales
+from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, RELATIONS, SCHEMA, Facts, QueryName, find_facts
 
 NAME: Final = "survey_placement"
 TABLES: Final = tuple(name.lower() for name in survey.NAMES)
-RELATIONS: Final = tuple(relations_of(list(survey.load_tables().values())))
 INDEXES: Final = tuple(name for name in RELATIONS if name not in TABLES)
 SSDS: Final = ("ssd_raid5", "ssd")
 """The source's hybrid has the array; a pair without one has its SSD."""
@@ -102,6 +105,7 @@ class Grid(Strict):
     beside: Beside | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
+    scales: Scales | None = Field(default=None, description="at which one join is simulated as well, on a pair that is emulated")
 
 
 def grid(profile: Profile) -> Grid:
@@ -122,7 +126,17 @@ def arms(profile: Profile) -> list[IoArm]:
 
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
     """Return the survey's tables as a run of `profile` has them, by name; made where they are not there yet."""
-    return survey.acquire(fraction=profile.fraction * grid(profile).share, seed=seed, folder=paths.data() / "external" / "survey")
+    return survey.acquire(fraction=fraction(profile), seed=seed, folder=folder())
+
+
+def fraction(profile: Profile) -> float:
+    """Return the share of the survey's sources that a run of `profile` has."""
+    return profile.fraction * grid(profile).share
+
+
+def folder() -> Path:
+    """Return the folder in which the survey's rows are kept."""
+    return paths.data() / "external" / "survey"
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
@@ -180,20 +194,8 @@ def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
     tables, data = survey.load_tables(), memo.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     memo.size_bytes = sizes_bytes(connection, RELATIONS)
-    memo.facts = memo.facts or _facts(connection, grid(lab.profile))
-
-
-def _facts(connection: Connection, asked: Grid) -> Facts:
-    """The sources from the median right ascension on, and the first variable's frames."""
-    positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
-    first = len(positions) // 2
-    found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()
-    return Facts(
-        ra=positions[first],
-        curves_ra=positions[min(first + asked.light_curves, len(positions)) - 1],
-        joined_ra=positions[min(first + asked.joined, len(positions)) - 1],
-        variable_set=found[0] if found else 0,
-    )
+    asked = grid(lab.profile)
+    memo.facts = memo.facts or find_facts(connection, light_curves=asked.light_curves, joined=asked.joined)
 
 
 def _find_cold_pages(lab: Lab, memo: Memo) -> None:
@@ -205,7 +207,11 @@ def _find_cold_pages(lab: Lab, memo: Memo) -> None:
 
 def memory_bytes(lab: Lab, memo: Memo) -> int:
     """Return enough bytes that a page is read once: the profile's share of the data, and room."""
-    return round(lab.profile.memory_fraction * sum(memo.size_bytes.values())) + ROOM_BYTES
+    return _memory_bytes(lab.profile, memo.size_bytes)
+
+
+def _memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
+    return round(profile.memory_fraction * sum(size_bytes.values())) + ROOM_BYTES
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
@@ -214,12 +220,26 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     if name == MOVE:
         return _moved(trial, lab, memo, recorder)
     asked = memo.statement(name)
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
     setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab, memo)
     with lab.cold(RELATIONS, memo.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
         expected = memo.cold_pages[name].pages
         cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
         assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
-    return recorder.observed(cold)
+    return recorder.observed(replace(cold, proof={**cold.proof, **sizes}))
+
+
+def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> dict[str, Any]:
+    """What one join takes at each size that the profile asks for, found out once a block: with the cold one that stands beside it."""
+    asked, ssd = grid(lab.profile).scales, trial.cell.ssd
+    if asked is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
+        return {}
+    expected = memo.cold_pages[scales.QUERY].pages
+    whole = scales.asked(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab, memo), expected)
+    placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
+    block = scales.Block(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(_memory_bytes, lab.profile), folder())
+    found = scales.by_scale(block, asked, whole, placements, detections=memo.datasets["Detection"].rows)
+    return {PROOF: found} if found else {}
 
 
 def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
@@ -258,13 +278,14 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     """Return the median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's
-    time."""
+    time; and what one join takes at each size, where that was simulated."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")
     asked = [query for query in QUERIES if query in set(named["query"])]
     found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in asked}
-    return {**found, "io_share": {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in asked}}
+    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in asked}
+    return {**found, "io_share": shares, **by_size(rows)}
 
 
 def _io_share(rows: pl.DataFrame) -> dict[str, float]:

@@ -1,0 +1,9 @@
+"""Measure the smoke run that is kept with the tests, unless one of the same inputs is complete, and put it into ``tests/smoke`` in place of
+the one there: ``PYTHONPATH=src .venv/bin/python scripts/keep_smoke.py``."""
+
+from tierwise.core import paths
+from tierwise.core.progress import say
+from tierwise.pipeline import Asked, keep_run
+
+if __name__ == "__main__":
+    say(f"kept: {keep_run(Asked(profile='smoke'), paths.home() / 'tests' / 'smoke')}")

@@ -1,0 +1,79 @@
+"""One count of the census study at several sizes of its data: the same state, cold, the table on hdd, the index on either tier, simulated.
+
+The rows of each size are generated at that size, as a profile of it would have them: fewer households in every state of residence.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from tierwise.bench.lab import Lab
+from tierwise.bench.moved import Rows, load_once
+from tierwise.bench.sizes import Asked, Scales, Size, can_be_recorded, simulated
+from tierwise.core.data_sets import SYNTHETIC
+from tierwise.datasets import census
+from tierwise.postgres.cold import relation_files
+from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, relation_sizes, statement
+from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLISHED_SCAN, VARIANTS
+from tierwise.timings.replicates import Facts
+
+STATE: Final = "NV"
+"""The state that is counted at each size, which takes least: the fewest pages, so that what does not grow with the rows is seen best."""
+PLACEMENTS: Final = {index: {"census": "hdd", "census_pkey": "hdd", "pob": index} for index in ("hdd", "ssd")}
+"""Where each relation lies in the simulation, by the tier of the index."""
+HELD_ON: Final = "ssd"
+"""The tier on which smaller copies are read while their requests are recorded: it has no seeks, and the disks keep their layout."""
+
+
+@dataclass(frozen=True, slots=True)
+class CensusTable:
+    """The table with the index as 8.3 built it, in a schema of its own."""
+
+    name: str = "census"
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of the columns that are loaded, in order."""
+        return [column.name for column in census.COLUMNS]
+
+    def ddl(self) -> str:
+        """Return the source's CREATE TABLE."""
+        return census.ddl(self.name)
+
+    def indexes(self) -> dict[str, str]:
+        """Return the CREATE INDEX of the index on ``pob``, by its name."""
+        return {"pob": f"CREATE INDEX pob ON {self.name} (pob) WITH (deduplicate_items = off)"}
+
+
+def by_scale(lab: Lab, scales: Scales, whole: Asked, *, rows: int, folder: Path) -> list[Facts]:
+    """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and the block's own data, which `whole`
+    asks and which have `rows`. Empty where the rows are not generated, or the pair is not emulated.
+
+    `folder`: where generated rows are kept.
+    """
+    if lab.source_of("census") != SYNTHETIC or not can_be_recorded(lab):
+        return []
+    sizes = [*_smaller(lab, scales, folder), Size(1.0, rows, census.ROWS, whole)]
+    return simulated(lab, sizes, PLACEMENTS, requests=scales.requests)
+
+
+def asked(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
+    """Return the count of the copy in `schema`, in `files`, as a cold server with so much memory is asked it."""
+    setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
+    return Asked(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
+
+
+def _smaller(lab: Lab, scales: Scales, folder: Path) -> list[Size]:
+    """The smaller sizes, each loaded in a schema of its own where it is not there yet."""
+    sizes = []
+    with lab.loading() as connection:
+        for number, share in enumerate(sorted(scales.shares)):
+            data = census.acquire(SYNTHETIC, fraction=lab.profile.fraction * share, seed=lab.seed, folder=folder)
+            schema = f"size_{number}"
+            load_once(connection, schema, HELD_ON, [Rows(CensusTable(), data.parquet, data.rows)])
+            size_bytes = relation_sizes(connection)
+            memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
+            expected = cold_pages(connection, census.STATES[STATE])
+            sizes.append(Size(share, data.rows, census.ROWS, asked(relation_files(connection, RELATIONS), schema, memory_bytes, expected)))
+    return sizes

@@ -1,0 +1,137 @@
+"""The chapters on the census and the survey tell one comparison at three sizes, and say so where a run has one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rows import make_run
+from survey_rows import RUN_ID, placement_rows, save_survey
+from tierwise.report.display import Sentence, Table
+from tierwise.report.run import Run, open_run
+from tierwise.report.sizes import Sizes, sentence, table, told
+from tierwise.studies.index_placement.reading import chapter_scale as census
+from tierwise.studies.survey_placement.reading import chapter_scale as survey
+from tierwise.timings.manifest import load_manifest
+
+PUBLISHED_ROWS = 2_458_285
+
+
+def entries(sizes: tuple[int, ...], published: float, base: str, moved: str, ratio: Callable[[float], float]) -> list[dict[str, Any]]:
+    """What a run keeps of sizes whose ratio is exact but for a thousandth from block to block."""
+    return [
+        {
+            "share": size / sizes[-1],
+            "published_rows": published,
+            "substrate": "simulated",
+            "blocks": list(range(5)),
+            "rows": [size] * 5,
+            "requests": [7] * 5,
+            "seconds": {base: [2.0] * 5, moved: [2.0 * ratio(size) * 1.001**block for block in range(5)]},
+        }
+        for size in sizes
+    ]
+
+
+def with_facts(folder: Path, study: str, facts: list[dict[str, Any]]) -> None:
+    manifest = load_manifest(folder)
+    records = tuple(
+        one.model_copy(update={"facts": {**one.facts, "by_scale": facts}}) if one.name == study else one for one in manifest.studies
+    )
+    manifest.model_copy(update={"studies": records}).save(folder)
+
+
+def census_run(raw: Path, ratio: Callable[[float], float]) -> Run:
+    folder = make_run(raw, ratios={("cold", "NV"): 0.97})
+    sizes = (24_583, 245_829, PUBLISHED_ROWS)
+    with_facts(folder, "index_placement", entries(sizes, PUBLISHED_ROWS, "hdd", "ssd", ratio))
+    return open_run(folder.name, raw)
+
+
+def test_where_the_published_size_was_reached_the_smaller_ones_predict_it(tmp_path: Path) -> None:
+    run = census_run(tmp_path, lambda rows: 0.9 * rows**0.005)
+    shown = census.sizes(run, "source-m")
+    assert isinstance(shown, Table)
+    assert list(shown.header) == [
+        "Left of the time",
+        "24,583 rows",
+        "245,829 rows",
+        "2,458,285 rows",
+        "Predicted from the smaller",
+        "Miss",
+        "Emulated",
+    ]
+    ((case, _, _, largest, predicted, miss, emulated),) = shown.rows
+    assert case == "index on SSD"
+    assert predicted == largest
+    assert miss.startswith("1.00 (")
+    assert emulated.startswith("0.968 (")
+    assert "**simulated**" in shown.caption
+    assert "**emulated**" in shown.caption
+    assert "rows.sql" in shown.caption
+    text = census.carried(run, "source-m").text
+    assert "Nevada" in text
+    assert f"predict {predicted}: 1.00 (" in text
+    assert f"emulated it is {emulated}" in text
+
+
+def test_what_does_not_grow_with_the_rows_shows_as_a_miss(tmp_path: Path) -> None:
+    shown = census.sizes(census_run(tmp_path, lambda rows: 0.97 - 2_000 / rows), "source-m")
+    assert isinstance(shown, Table)
+    assert shown.rows[0][5].startswith("1.07 ("), "the small sizes rise to the largest, which is level"
+
+
+def test_the_join_is_carried_on_to_the_assumed_size(tmp_path: Path) -> None:
+    folder = save_survey(tmp_path, placement_rows())
+    with_facts(
+        folder, "survey_placement", entries((6_500, 65_000, 650_000), 1e8, "all_hdd", "detection_ssd", lambda size: 0.5 * size**0.01)
+    )
+    run = open_run(RUN_ID, tmp_path)
+    shown = survey.sizes(run, "source-h")
+    assert isinstance(shown, Table)
+    assert list(shown.header)[-3:] == ["100,000,000 detections", "Miss", "Emulated"]
+    (row,) = shown.rows
+    assert row[0] == "Detection on SSDs"
+    assert row[4].startswith("0.602 (")  # 0.5 * 1e8 ** 0.01, and a thousandth a block
+    assert row[6].startswith("0.10"), "130 of 1,271 s"
+    assert "published number is assumed" in shown.caption
+    assert "**simulated**: Detection on SSDs 0.602 (" in survey.carried(run, "source-h").text
+
+
+@pytest.mark.parametrize("facts", [None, []])
+def test_a_run_at_one_size_says_so(tmp_path: Path, facts: list[dict[str, Any]] | None) -> None:
+    folder = make_run(tmp_path)
+    if facts is not None:
+        with_facts(folder, "index_placement", facts)
+    run = open_run(folder.name, tmp_path)
+    assert census.sizes(run, "source-m") == Sentence("")
+    assert "at one size" in census.carried(run, "source-m").text
+    assert survey.sizes(run, "source-h") == Sentence("")
+    assert "at one size" in survey.carried(run, "source-h").text
+
+
+def test_four_blocks_tell_nothing(tmp_path: Path) -> None:
+    folder = make_run(tmp_path, blocks=4)
+    facts = entries((10, 100, 1000), 1000, "hdd", "ssd", lambda rows: rows**0.1)
+    short = [{**one, "blocks": [0, 1, 2, 3], "seconds": {name: values[:4] for name, values in one["seconds"].items()}} for one in facts]
+    with_facts(folder, "index_placement", short)
+    assert isinstance(census.sizes(open_run(folder.name, tmp_path), "source-m"), Sentence)
+
+
+def test_without_an_emulated_value_there_is_no_column_of_it() -> None:
+    sizes = Sizes({"a case": {size: dict.fromkeys(range(5), size**0.1) for size in (1.0, 10.0, 100.0)}}, 1e4, "{:g} rows".format)
+    shown = table(sizes, "Case", "caption")
+    assert list(shown.header) == ["Case", "1 rows", "10 rows", "100 rows", "10000 rows", "Miss"]
+    assert shown.rows[0][4] == told(sizes.carried("a case").value) == "2.51 (2.51 to 2.51)"
+    assert sentence(sizes).endswith("what was found at the largest.")
+
+
+def test_a_line_that_misses_by_more_than_a_tenth_is_no_estimate() -> None:
+    bent = {1.0: 0.4, 10.0: 0.6, 100.0: 0.7}
+    sizes = Sizes({"a case": {size: dict.fromkeys(range(5), ratio) for size, ratio in bent.items()}}, 1e4, "{:g} rows".format)
+    assert sentence(sizes).endswith(
+        "not seen to hold within a tenth (a case), so that what it gives for the published size is no estimate."
+    )
+    reached = Sizes(sizes.lines, 100.0, sizes.named)
+    assert sentence(reached).endswith("not seen to hold within a tenth (a case).")

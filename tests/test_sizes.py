@@ -1,0 +1,159 @@
+"""One query at several sizes of its data: recorded on a real server, replayed on the devices of its pair, and told block by block."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rows import STARTED
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.lab import Lab
+from tierwise.bench.live import open_lab
+from tierwise.bench.loop import gather_inputs
+from tierwise.bench.recording import Recorder
+from tierwise.bench.sizes import PROOF, by_size, laid_from, replays_of
+from tierwise.bench.study import Study, Trial
+from tierwise.core.pairs import load_pair
+from tierwise.core.profiles import load_profile
+from tierwise.core.units import PAGE_BYTES
+from tierwise.core.words import Cache, IoArm, Substrate
+from tierwise.simulate.replay import EXTENT_BYTES
+from tierwise.studies.index_placement.measuring import trials as census
+from tierwise.studies.survey_placement.measuring import trials as survey
+from tierwise.timings.replicates import RUN_BLOCKS
+from tierwise.timings.schema import Origin, Timing, frame
+
+needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), reason="no FUSE here: nothing can be emulated")
+
+SCALES = {"shares": [0.25, 0.5], "requests": 100}
+GRIDS: dict[str, dict[str, Any]] = {
+    "index_placement": {"scales": SCALES},
+    "survey_placement": {"share": 0.25, "queries": ["join_single"], "scales": SCALES},
+}
+COUNT = census.Cell("hdd", "hdd", "NV", IoArm.DIRECT, "published")
+JOIN = survey.Cell("all_hdd", "join_single", "ssd_raid5", IoArm.DIRECT)
+
+
+@pytest.fixture(autouse=True)
+def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_WORK", str(workspace))
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+
+
+@contextmanager
+def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -> Iterator[tuple[Trial[Any], Any, Any]]:
+    """The trial of `cell` in a lab that is ready for it: a fiftieth of the census, five hundred sources."""
+    asked, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
+    profile = asked.profile.model_copy(update={"studies": GRIDS})
+    inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
+    (trial,) = (trial for trial in study.trials(profile, pair) if trial.cell == cell)
+    with open_lab(study, pair, inputs, work / study.name, seed=1) as (lab, memo):
+        study.prepare(trial, lab, memo)
+        yield trial, lab, memo
+
+
+def shared_buffers(lab: Lab) -> int:
+    """Bytes that the server was started with last."""
+    return int(lab.settings["shared_buffers"].removesuffix("kB")) * 1024
+
+
+def origin(trial: Trial[Any], lab: Lab) -> Origin:
+    """The rows of `trial` in the first block are of this origin."""
+    return Origin("run", "study", lab.pair.name, Substrate.EMULATED, trial.arm, trial.key, 0, 0)
+
+
+@needs_fuse
+def test_a_count_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: Path) -> None:
+    with prepared(census.STUDY, "source-m", COUNT, workspace) as (trial, lab, memo):
+        cold, hot, cross = census.measure(trial, lab, memo, Recorder()).timings
+        own_bytes = census.variant_of(trial).memory_bytes(lab.profile.memory_fraction, memo.copies["on_hdd"].size_bytes)
+        assert shared_buffers(lab) == pytest.approx(own_bytes, rel=0.01), "the server of the trial was the last to be started"
+        again, *_ = census.measure(trial, lab, memo, Recorder()).timings  # as after a kill: nothing is loaded anew
+        lab.waiting = True
+        waited, *_ = census.measure(trial.also_waited(), lab, memo, Recorder()).timings
+    sizes = cold.proof[PROOF]
+    assert [(one["share"], one["rows"], one["published_rows"]) for one in sizes] == [
+        (0.25, 12_291, 2_458_285),
+        (0.5, 24_583, 2_458_285),
+        (1.0, 49_166, 2_458_285),
+    ]
+    assert sizes[-1]["requests"] == sum(cold.proof["misses"].values()), "what is recorded is what the emulated count reads"
+    assert [one["requests"] for one in again.proof[PROOF]] == [one["requests"] for one in sizes]
+    assert all(0 < one["seconds"]["ssd"] <= one["seconds"]["hdd"] for one in sizes), (
+        "a read may hide in the turn that the next one waits for"
+    )
+    assert 2 / 3 < sizes[-1]["seconds"]["hdd"] / cold.elapsed_s < 3 / 2, "the emulated count has the luck of its platters"
+    assert not [timing for timing in (hot, cross, waited) if PROOF in timing.proof]
+
+
+@needs_fuse
+def test_a_join_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: Path) -> None:
+    with prepared(survey.STUDY, "source-h", JOIN, workspace) as (trial, lab, memo):
+        (cold,) = survey.measure(trial, lab, memo, Recorder()).timings
+        assert shared_buffers(lab) == pytest.approx(survey.memory_bytes(lab, memo), rel=0.01)
+    sizes = cold.proof[PROOF]
+    assert [one["share"] for one in sizes] == [0.25, 0.5, 1.0]
+    assert [one["rows"] / sizes[-1]["rows"] for one in sizes] == pytest.approx([0.25, 0.5, 1.0], rel=0.15)
+    assert {one["published_rows"] for one in sizes} == {1e8}
+    assert [one["requests"] for one in sizes] == sorted(one["requests"] for one in sizes)
+    assert sizes[-1]["requests"] == sum(io.reads or 0 for io in cold.tier_io)
+    assert all(0 < one["seconds"]["detection_ssd"] < one["seconds"]["all_hdd"] for one in sizes)
+    facts = survey.STUDY.summarise(frame(origin(trial, lab), [cold]))
+    assert [(one["blocks"], one["rows"]) for one in facts[PROOF]] == [([0], [one["rows"]]) for one in sizes]
+    assert 2 / 3 < sizes[-1]["seconds"]["all_hdd"] / cold.elapsed_s < 3 / 2
+
+
+def test_full_alone_simulates_other_sizes() -> None:
+    asked = {name: (census.grid(load_profile(name)).scales, survey.grid(load_profile(name)).scales) for name in ("smoke", "quick", "full")}
+    assert asked["smoke"] == asked["quick"] == (None, None)
+    assert [scales and scales.shares for scales in asked["full"]] == [(0.01, 0.08), (0.05, 0.2)]
+
+
+def test_few_requests_are_replayed_more_often() -> None:
+    assert replays_of(2_000, 3_000) == 2
+    assert replays_of(100, 3_000) == 30
+    assert replays_of(5_000, 3_000) == 2, "never less than twice"
+
+
+def test_relations_lie_as_they_were_made_from_the_first_on() -> None:
+    extent = EXTENT_BYTES
+    pages = extent // PAGE_BYTES
+    read = [("heap", 3, 7 * extent + 3 * PAGE_BYTES), ("heap", 2 * pages, 9 * extent), ("key", 1, 12 * extent + PAGE_BYTES)]
+    first = [("first", 0, 5 * extent), ("end", None, None)]
+    requests = pl.DataFrame(
+        [
+            {"operation": "end" if name == "end" else "read", "relation": name, "page": page, "address_bytes": at}
+            for name, page, at in read + first
+        ]
+    )
+    assert laid_from(requests, "first") == {"heap": [2 * extent, 0, 4 * extent], "key": [7 * extent], "first": [0]}
+
+
+def told(share: float, rows: int, pace: float) -> dict[str, Any]:
+    return {"share": share, "rows": rows, "published_rows": 1000, "requests": rows, "seconds": {"hdd": pace * rows, "ssd": 0.9 * rows}}
+
+
+def row(block: int, proof: dict[str, Any]) -> pl.DataFrame:
+    origin = Origin("run", "study", "pair", Substrate.EMULATED, IoArm.DIRECT, f"trial {len(proof)}", block, block)
+    cold = Timing(cell={}, cache=Cache.COLD, operation="q", started_at=STARTED, elapsed_s=1.0, proof=proof)
+    return frame(origin, [cold])
+
+
+def test_the_sizes_of_every_block_are_put_together_also_of_merged_runs() -> None:
+    blocks = {0: 1.0, 1: 1.1, RUN_BLOCKS: 1.2}
+    rows = [row(block, {PROOF: [told(0.1, 100 + block, pace), told(1.0, 1000, pace)]}) for block, pace in reversed(blocks.items())]
+    (found,) = by_size(pl.concat([*rows, row(0, {"misses": {}})])).values()
+    small, large = found
+    assert (small["share"], small["substrate"], small["blocks"]) == (0.1, "simulated", [0, 1, RUN_BLOCKS])
+    assert small["rows"] == [100, 101, 100 + RUN_BLOCKS]
+    assert large["seconds"]["hdd"] == [1000.0, 1100.0, 1200.0]
+    assert json.dumps(found)
+
+
+def test_rows_without_sizes_give_no_fact() -> None:
+    assert by_size(row(0, {"misses": {}})) == {}
