@@ -6,18 +6,17 @@ from tierwise.advisor.workload import nearest_the_devices, recorded_as, requeste
 from tierwise.analysis import heat
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import MissingError
-from tierwise.timings.traces import TraceKey
 
 
-def behind_advice(run_folder: Path) -> list[TraceKey]:
-    """Return the trials of the run in `run_folder` on whose recorded requests its advice rests, each once.
+def behind_advice(run_folder: Path) -> list[tuple[str, str, str]]:
+    """Return study, pair and trial of what was recorded in `run_folder` and its advice rests on, each once.
 
     First come those whose requests the workloads are made of (`workload.workload_of`), then those of their other placements, which are
     replayed where a reader asks for other devices. Some of them were perhaps never recorded; a workload without enough clean blocks has
     none.
     """
-    made_of: dict[TraceKey, None] = {}
-    replayed: dict[TraceKey, None] = {}
+    made_of: dict[tuple[str, str, str], None] = {}
+    replayed: dict[tuple[str, str, str], None] = {}
     with open_views(run_folder.parent, run_folder.name) as connection:
         for study in heat.placeable():
             for pair in heat.pairs_of(connection, study):
@@ -27,6 +26,6 @@ def behind_advice(run_folder: Path) -> list[TraceKey]:
                         _, by_query = requested(nearest)
                     except MissingError:
                         continue
-                    made_of |= {TraceKey(study, pair, recorded_as(part)[0]): None for part in by_query.values()}
-                    replayed |= {TraceKey(study, pair, trial): None for trial in nearest["trial"].unique(maintain_order=True)}
+                    made_of |= {(study, pair, recorded_as(part)[0]): None for part in by_query.values()}
+                    replayed |= {(study, pair, trial): None for trial in nearest["trial"].unique(maintain_order=True)}
     return list(made_of | replayed)

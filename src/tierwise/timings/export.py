@@ -38,13 +38,13 @@ LEVEL: Final = 19
 """The level of zstd's compression: an export is written once and kept for ever."""
 
 
-def export(run: Path, raw: Path, *, needed: Sequence[TraceKey] = (), seed: int = 1, replace: bool = False) -> Path:
+def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (), seed: int = 1, replace: bool = False) -> Path:
     """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder.
 
     Args:
         run: the run's folder.
         raw: gets a folder of the same name.
-        needed: recorded page sequences that are kept before any is drawn, the first of them first (`advisor.recorded.behind_advice`).
+        needed: recorded page sequences (study, pair, trial) kept before any is drawn, the first first (`advisor.recorded.behind_advice`).
         seed: of what is drawn.
         replace: nothing else stays in `raw`.
 
@@ -62,7 +62,10 @@ def export(run: Path, raw: Path, *, needed: Sequence[TraceKey] = (), seed: int =
         made = scratch / run.name
         made.mkdir()
         read_rows(run).write_parquet(made / TIMINGS, compression_level=LEVEL)
-        samples = {**manifest.samples, **_copy_tables(run, made, manifest.samples, [trace_path(Path(), key) for key in needed], seed)}
+        samples = {
+            **manifest.samples,
+            **_copy_tables(run, made, manifest.samples, [trace_path(Path(), TraceKey(*key)) for key in needed], seed),
+        }
         whole(manifest).model_copy(update={"samples": samples}).save(made, indent=0)
         _check_size(made)
         check_nothing_private(made)
