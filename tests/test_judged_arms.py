@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 import pytest
 
+import kept_smoke
 from tierwise.analysis.claims import Case, load_claims
 from tierwise.bench.rooms import load_study
 from tierwise.bench.study import Study
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.words import IoArm
+from tierwise.report.rooms import judge_all
 
 CLAIMS = load_claims()
 NEAREST = {
@@ -49,6 +51,13 @@ def test_every_judged_cell_of_full_is_measured_by_the_arm_nearest_to_its_source(
             nearest = {without_arm(cell) for cell in asked if cell["arm"] == NEAREST[source]}
             assert nearest, f"{source} {case.name}"
             assert {without_arm(cell) for cell in asked if cell["arm"] == IoArm.DIRECT} <= nearest, f"{source} {case.name}"
+
+
+def test_a_nearest_arm_that_is_no_way_of_io_is_one_that_a_run_has() -> None:
+    judged = judge_all(kept_smoke.RAW, kept_smoke.FOLDER.name)
+    for letter, source in CLAIMS.sources.items():
+        if source.nearest and letter not in NEAREST:
+            assert any(source.nearest.arm in verdict.arms for verdict in judged if verdict.source == letter), source.nearest.arm
 
 
 def test_the_nearest_arm_decides_in_full_alone() -> None:

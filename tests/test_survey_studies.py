@@ -10,14 +10,19 @@ import pytest
 
 from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
+from tierwise.bench.moved import Rows, load_once
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.study import Study
 from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
+from tierwise.datasets import survey
+from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.settings import Connection
 from tierwise.studies.survey_arrays.measuring import trials as survey_arrays
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
+from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, SCHEMA, find_facts
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.parts import read_rows, without_checks
 
@@ -110,6 +115,22 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
         assert io[target]["write_bytes"] >= io[source]["read_bytes"]
         assert io[target]["read_bytes"] == 0, "what was written is not read back into the log"
         assert row["operation"].count("ALTER") == len(survey_placement.PLACEMENTS[cell["placement"]])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, tmp_path: Path, seed: int) -> None:
+    profile = load_profile("quick")
+    asked, tables = survey_placement.grid(profile), survey.load_tables()
+    data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=tmp_path)
+    load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
+    statements = find_facts(conn, light_curves=asked.light_curves, joined=asked.joined)
+    for _ in range(10):
+        conn.execute("ANALYZE")
+        for name in asked.queries:
+            with conn.transaction(force_rollback=True):
+                for command in BY_INDEX:
+                    conn.execute(command)
+                assert_plan(planned(conn, statements.statement(name)), QUERIES[name].nodes)
 
 
 def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:

@@ -20,8 +20,10 @@ BY_INDEX: Final = (
     "SET enable_bitmapscan = off",
     "SET enable_indexonlyscan = off",
     "SET enable_seqscan = off",
+    "SET random_page_cost = 1",
 )
-"""The joins in the order of the text, each step through an index."""
+"""The joins in the order of the text, each step through an index; random pages cost the planner what pages in order cost, or it reads a
+small table whole by another index, whose order is the table's."""
 LIGHT_CURVE: Final = (
     "SELECT s.sourceID, m.filterID, m.mjdObs, d.aperMag3, d.aperMag3err FROM {sources} "
     "JOIN BestMatch AS b ON b.sourceID = s.sourceID "
