@@ -1,4 +1,4 @@
-"""What a text leaves open, and what stretched seeks are worth: maps and bounds from the smoke run of the tests and from made-up points."""
+"""What a text leaves open, and what stretched seeks and read-ahead are worth: from the smoke run of the tests and made-up points."""
 
 from collections.abc import Iterator
 
@@ -6,16 +6,18 @@ import polars as pl
 import pytest
 
 from kept_smoke import RAW
-from tierwise.advisor.seeks import seek_bounds
+from tierwise.advisor.seeks import reading_ahead, seek_bounds
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Outcome, Verdict
 from tierwise.analysis.statistics import geometric_estimate
+from tierwise.core.units import MIB
 from tierwise.core.words import Substrate
+from tierwise.devices.spec import ArraySpec, HddSpec, load_device
 from tierwise.pipeline import runs_in
 from tierwise.report import left_open
-from tierwise.report.chapters import ledger_seeks
+from tierwise.report.chapters import ledger_ahead, ledger_seeks
 from tierwise.report.display import Table
 from tierwise.report.run import Run, open_run
 
@@ -82,6 +84,33 @@ def test_seeks_as_the_files_lie_never_take_longer_and_flash_has_none(run: Run, b
     assert not flash.is_empty()
     assert (flash["part"] == 0).all()
     assert (bounds["part"] > ledger_seeks.SHOWN).any()
+
+
+def test_disks_that_read_less_far_ahead_take_longer_for_a_scan_and_flash_as_long(run: Run) -> None:
+    reach = ledger_ahead.frame(run)
+    word = pl.col("cell").str.json_path_match
+    flash = reach.filter(word("$.tier").is_in(["ssd", "ssd_raid5"]))
+    assert not flash.is_empty()
+    assert (flash["least"] == 1).all()
+    assert (flash["most"] == 1).all()
+    scans = reach.filter(word("$.query") == "non_indexed", word("$.tier") == "hdd")
+    assert (scans["least"] > 1).all()
+    assert (scans["most"] <= 1).all()
+    shown = ledger_ahead.table(run, reach)
+    assert isinstance(shown, Table)
+    assert len(shown.rows) == ledger_ahead.moved(reach).height > 0
+    assert "no requests" in ledger_ahead.answer(run, reach.clear()).text
+
+
+@pytest.mark.parametrize("name", ["sas-10k", "sas-10k-raid10", "crucial-h", "aws-gp3"])
+def test_only_disks_read_as_far_ahead_as_they_are_told(name: str) -> None:
+    spec = load_device(name)
+    altered = reading_ahead(spec, 8 * MIB)
+    member = altered.member if isinstance(altered, ArraySpec) else altered
+    if isinstance(member, HddSpec):
+        assert member.read_ahead.base == 8 * MIB == member.cache.base / member.segments.base
+    else:
+        assert altered == spec
 
 
 def test_the_table_of_seeks_shows_what_hangs_on_them_alone(run: Run, bounds: pl.DataFrame) -> None:

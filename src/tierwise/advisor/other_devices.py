@@ -1,7 +1,7 @@
 """The rows of a run as they would be with other devices behind its tiers: recorded requests replayed on those in place of the run's own."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -15,7 +15,7 @@ from tierwise.analysis.heat import Recorded
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import load_device
+from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 RETIMED: Final = """
@@ -85,13 +85,21 @@ def _check(tiers: Mapping[str, Mapping[str, Any]], devices: Mapping[str, str]) -
             raise InputError("DEVICES", value=tier, rule=f"must be an emulated tier of the pair: {', '.join(emulated) or 'none'}")
 
 
-def device_s(query: Recorded, tiers: Mapping[str, Mapping[str, Any]], stretch: float, instead: Mapping[str, str]) -> float:
+def device_s(
+    query: Recorded,
+    tiers: Mapping[str, Mapping[str, Any]],
+    stretch: float,
+    instead: Mapping[str, str],
+    altered: Callable[[DeviceSpec], DeviceSpec] = lambda spec: spec,
+) -> float:
     """Replay the requests of `query`, a host's time of none between them: seconds, seeks stretched so far, with the devices `instead` of
-    those of `tiers`."""
+    those of `tiers`, `altered`."""
     requests = query.requests
     placement = dict(requests.select("relation", "tier").unique().rows())
     builds = {
-        tier: NewDevice(load_device(instead.get(tier, str(tiers[tier]["device"]))), SEED, stretch * float(tiers[tier].get("scale", 1.0)))
+        tier: NewDevice(
+            altered(load_device(instead.get(tier, str(tiers[tier]["device"])))), SEED, stretch * float(tiers[tier].get("scale", 1.0))
+        )
         for tier in set(placement.values())
     }
     sizes = {name: pages * PAGE_BYTES for name, pages in requests.group_by("relation").agg(_pages()).rows()}
