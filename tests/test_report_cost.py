@@ -69,12 +69,17 @@ def test_what_the_sliders_multiply_is_the_bill(run: Run, delivered: dict[str, An
             assert shown == pytest.approx(per_million(plan.bill, case.flash.reads_per_s).cost(book))
 
 
+def digits(value: float) -> int:
+    return len(f"{value:.12g}".lstrip("0.").replace(".", ""))
+
+
 def test_each_slider_stands_at_the_price_that_was_read_and_can_be_moved_both_ways(delivered: dict[str, Any]) -> None:
     binds = {param["name"]: (param["value"], param["bind"]) for param in delivered["params"] if isinstance(param.get("bind"), dict)}
     assert len(binds) == 5
     for value, bind in binds.values():
         assert bind["min"] < value < bind["max"]
         assert value / bind["step"] == pytest.approx(round(value / bind["step"]))
+        assert all(digits(place * bind["step"]) <= max(digits(value), 3) + 1 for place in range(1, 100)), "none of noise is shown"
     assert binds["price_ram"][0] == pytest.approx(7.5)  # 240 for 32 GiB, January 2026
 
 

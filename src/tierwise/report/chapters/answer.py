@@ -293,7 +293,7 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
         ]
     )
     width_px = parts.label_px(line for row in rows["row"] for line in row.split(APART))
-    low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.6
+    low, high = min(0.1, *rows["low"]) / 1.3, max(1.0, *rows["high"]) * 1.05
     scale = alt.Scale(type="log", domain=[low, high], nice=False)
     named = [(row.split(APART)[0], row) for row in rows["row"]]
     heads = [*dict.fromkeys(row for pair in named for row in pair)]  # each workload above its placements
@@ -309,7 +309,7 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
         color=alt.Color("colour:N", scale=None),
         tooltip=[alt.Tooltip("row:N", title="placement"), *(alt.Tooltip(f"{name}:Q", format=".1%") for name in ("share", "low", "high"))],
     )
-    text = base.mark_text(align="left", dx=8).encode(x=alt.X("high:Q", scale=scale), text="told:N")
+    text = base.mark_text(align="left", dx=8).encode(x=alt.datum(high, scale=scale), text="told:N")  # beside the plot, clear of its lines
     one = alt.Chart(pl.DataFrame({"one": [1.0]})).mark_rule(strokeDash=[4, 4], color=theme.QUIET).encode(x=alt.X("one:Q", scale=scale))
     chart = alt.LayerChart(
         layer=[one, rule, points, text],
@@ -318,4 +318,4 @@ def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
         height=alt.Step(18),
         description=f"{title}. What each placement leaves of a job's time.",
     )
-    return chart, width_px
+    return chart, width_px + parts.label_px(rows["told"])

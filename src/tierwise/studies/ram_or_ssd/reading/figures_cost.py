@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Final
 
 import altair as alt
@@ -43,7 +44,7 @@ MEASURES: Final = {"per_gb": "a GB", "per_iops": "a read a second"}
 DEVICE_PX: Final = 16
 """Height of a device's row."""
 STEPS: Final = 20
-"""The steps of a slider up to the price that was read; it goes on to five times that."""
+"""The least number of steps of a slider up to the price that was read; it goes on to five times that."""
 PAIRS: Final = ("RAM over HDD", "RAM over SSD", "SSD over HDD")
 TIMES_S: Final = (1, 10, 60, 600, 3600, 36_000, 86_400, 864_000)
 TIME_LABEL: Final = (
@@ -239,8 +240,18 @@ def _cost(prefix: str = "") -> str:
 def _slider(item: str, book: Book) -> alt.Parameter:
     label, worth = SHOWN[item]
     now = float(f"{book.quote(item).each * worth:.10g}")
-    step = now / STEPS
+    step = _step(now)
     return alt.param(name=f"price_{_name(item)}", value=now, bind=alt.binding_range(min=step, max=now * 5, step=step, name=label))
+
+
+def _step(price: float) -> float:
+    """A step that divides `price`, at least `STEPS` to it, with as few digits as that takes: the page shows each value as it is."""
+    exact = Decimal(repr(price)).normalize()
+    unit = Decimal(1).scaleb(int(exact.as_tuple().exponent))
+    units = int(exact / unit)
+    tens = 10 ** max(0, 3 - len(str(units)))  # a price of one digit has steps of two digits more
+    units, unit = units * tens, unit / tens
+    return float(unit * max(step for step in range(1, max(units // STEPS, 1) + 1) if units % step == 0))
 
 
 def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:
