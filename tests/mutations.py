@@ -153,7 +153,7 @@ def mutated_options(draw: st.DrawFn, valid: Sequence[str]) -> tuple[str, ...]:
 
 def changed_text(value: str) -> st.SearchStrategy[str]:
     """`value` as text that is mutated as a file is, without what no program can be given."""
-    return mutated(value.encode()).map(lambda made: made.replace(b"\0", b"").decode(errors="surrogateescape"))
+    return mutated(value.encode(errors="surrogateescape")).map(lambda made: made.replace(b"\0", b"").decode(errors="surrogateescape"))
 
 
 @st.composite

@@ -20,10 +20,7 @@ from bad_input import PROCESSOR_S, Case, Child, Outcome
 from mutations import mutated_file, mutated_options
 from touchable import TARGETS, Target, make_home, read
 
-pytestmark = [
-    pytest.mark.soak,  # its limits are of processor time, which a busy machine stretches
-    pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning"),  # of how a long case is shown
-]
+pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
 IN_PROCESS, BY_COMMAND, SOAKED = 1_000, 60, 10_000
@@ -98,6 +95,7 @@ def test_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
     hold(child, target, cases(IN_PROCESS, len(TARGETS)))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
     hold(child, target, cases(SOAKED, len(TARGETS), derandomize=False))
