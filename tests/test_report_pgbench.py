@@ -17,6 +17,7 @@ from tierwise.studies.pgbench_placement.reading import chapter_cost as pgbench_c
 from tierwise.studies.pgbench_placement.reading import chapter_map as pgbench_map
 from tierwise.studies.pgbench_placement.reading import chapter_scale as pgbench_scale
 from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_why
+from tierwise.studies.pgbench_placement.reading import figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
 from tierwise.timings.transactions import write_transactions
@@ -151,6 +152,15 @@ def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
 
 
+@pytest.mark.parametrize(("copies", "told"), [(1, True), (1000, False)])
+def test_a_window_of_which_some_transactions_are_kept_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, copies: int, told: bool) -> None:
+    whole = figures.read_transactions
+    monkeypatch.setattr(figures, "read_transactions", lambda *place: pl.concat([whole(*place)] * copies))
+    shown = cells.drawn("pgbench_placement", run)["fig-pgbench-timeline"]
+    assert isinstance(shown, Figure)
+    assert ("each stands for its share" in shown.caption) is told
+
+
 def test_the_indexes_share_of_the_misses_predicts_both_gains(run: Run) -> None:
     text = pgbench_why.mechanism(run, PAIR).text
     assert "11.1" in text  # 10 of 90 blocks
@@ -191,9 +201,9 @@ def test_no_axis_shows_an_exponent() -> None:
     run = open_reference()
     assert run
     drawn = cells.drawn("pgbench_placement", run)
-    figures = {label: figure for label, figure in drawn.items() if isinstance(figure, Figure)}
-    assert "fig-pgbench-rates" in figures
-    for label, figure in figures.items():
+    found = {label: figure for label, figure in drawn.items() if isinstance(figure, Figure)}
+    assert "fig-pgbench-rates" in found
+    for label, figure in found.items():
         texts = re.findall(r"<text[^>]*>([^<]+)</text>", figure.bundle()["image/svg+xml"])
         assert texts
         assert not [text for text in texts if re.search(r"\de[+\-\u2212]?\d", text)], label

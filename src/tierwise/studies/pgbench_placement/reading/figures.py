@@ -11,7 +11,7 @@ from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
-from tierwise.report.formats import number
+from tierwise.report.formats import count, number
 from tierwise.report.instead import in_place
 from tierwise.report.run import Run
 from tierwise.report.words import ARMS
@@ -114,10 +114,11 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
     """
     if chosen.is_empty():
         return nothing(run, pair)
-    curves, spans = [], []
+    curves, spans, kept = [], [], 0
     for (placement,), phases in chosen.group_by("placement", maintain_order=True):
         started_s = float(phases["started_s"][0])
         inside = _inside(run, pair, phases)
+        kept += len(inside)
         counted = inside.group_by(second=(pl.col("ended_s") - started_s).floor()).agg(tps=pl.col("stands_for").sum())
         length_s = int(float(phases["started_s"][-1] + phases["elapsed_s"][-1]) - started_s)
         every = pl.DataFrame({"second": [float(second) for second in range(length_s)]})
@@ -135,10 +136,12 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
         )
         for name in order
     ]
+    done = int(chosen["transactions"].sum())
+    sampled = f" Of {count(done)} transactions the run keeps {count(kept)}; each stands for its share." if kept < 0.99 * done else ""
     caption = (
         f"Transactions in each second of one window each (block {chosen['block'][0] + 1}, large set, direct I/O), from pgbench's "
         "own log; the shaded stretch is the "
-        f"checkpoint. {run.note(pair, len(seconds), 'seconds', QUERY)}"
+        f"checkpoint.{sampled} {run.note(pair, len(seconds), 'seconds', QUERY)}"
     )
     return Figure(parts.stacked(charts, "Transactions in each second of a window, with its checkpoint."), caption, 60, seconds)
 
