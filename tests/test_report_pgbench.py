@@ -20,7 +20,7 @@ from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_wh
 from tierwise.studies.pgbench_placement.reading import figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
-from tierwise.timings.transactions import write_transactions
+from tierwise.timings.transactions import read_transactions, write_transactions
 
 PAIR = "source-v"
 POINT = {
@@ -154,8 +154,7 @@ def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -
 
 @pytest.mark.parametrize(("copies", "told"), [(1, True), (1000, False)])
 def test_a_window_of_which_some_transactions_are_kept_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, copies: int, told: bool) -> None:
-    whole = figures.read_transactions
-    monkeypatch.setattr(figures, "read_transactions", lambda *place: pl.concat([whole(*place)] * copies))
+    monkeypatch.setattr(figures, "read_transactions", lambda *place: pl.concat([read_transactions(*place)] * copies))
     shown = cells.drawn("pgbench_placement", run)["fig-pgbench-timeline"]
     assert isinstance(shown, Figure)
     assert ("each stands for its share" in shown.caption) is told
