@@ -111,7 +111,7 @@ def cases(run: Run) -> Table | Sentence:
 def ways(run: Run) -> Table | Sentence:
     """Tabulate what the ways of I/O, and the arm nearest to the source, say of the claims that have several of them."""
     known = load_claims().sources
-    rows = []
+    rows, substrates = [], set()
     for claim in run.verdicts:
         nearest = source.arm if (source := known[claim.source].nearest) else None
         shown = [arm for arm in arms(claim) if arm.variant == PUBLISHED or arm.name == nearest]
@@ -123,6 +123,7 @@ def ways(run: Run) -> Table | Sentence:
             under = (claim if arm.name == claim.decided_by else claim.arms[arm.name]).conditions
             least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
             requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(under))])
+            substrates.add(f"**{arm.cases[0].substrate}**")
             rows.append([claim.id, label, f"{told}, **{arm.cases[0].substrate}**", requests, marked(arm.verdict)])
     if not rows:
         return Sentence("This run has one way of I/O alone.")
@@ -132,7 +133,7 @@ def ways(run: Run) -> Table | Sentence:
         rows,
         "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
         "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
-        f"Nearest to the sources: {why}. {run.stamp}, n = {count(len(rows))} arms. {INPUT}",
+        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} arms. {INPUT}",
         align="lllrl",
     )
 
