@@ -12,7 +12,7 @@ from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.report.chapters import answer
-from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, Compared, Gain, compared, finding
+from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, PACE, SLOWED, Compared, Gain, compared, finding
 from tierwise.report.chapters.conclusion_evidence import gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.run import Run, open_run
@@ -92,7 +92,10 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
     assert isinstance(shown, Figure)
     assert shown.chart.title == finding(every)
     assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
-    measured = {name_of(workload).partition(",")[0]: workload.measured for workload in gather(reference).workloads}
+    assert len({one.workload for one in every}) == len(every), "no two workloads have one name"
+    workloads = gather(reference).workloads
+    names = ((name_of(one), one) for one in workloads)
+    measured = {told: one.measured for name, one in names for told in (name.partition(", ")[0], re.sub(PACE, SLOWED, name))}
     for one in every:
         job_s = {placement: found.job_s for placement, found in measured[one.workload].items()}
         for gain in one.gains:

@@ -3,6 +3,7 @@
 All of it is made from the run's numbers by rules, so that it is true of any run, one in which little was decided too.
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ APART: Final = ": "
 """What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
+PACE: Final = r", tiers slowed \S+"
+"""How the name of a workload says its tiers' pace, as a pattern."""
+SLOWED: Final = ", slowed"
+"""How the chart says it, which has little room."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
 
@@ -88,6 +93,7 @@ class Compared:
 def compared(found: Found) -> list[Compared]:
     """Return the workloads of a run that have five clean repeats of some placement and of everything on disks."""
     told = []
+    brief = Counter(name_of(workload).partition(", ")[0] for workload in found.workloads)
     for workload in found.workloads:
         disks = workload.measured.get(DISKS)
         gains = [
@@ -96,7 +102,9 @@ def compared(found: Found) -> list[Compared]:
             if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
         ]
         if gains:
-            told.append(Compared(name_of(workload).partition(",")[0], str(workload.substrate), tuple(gains)))
+            name = name_of(workload)
+            short = name.partition(", ")[0]
+            told.append(Compared(short if brief[short] == 1 else re.sub(PACE, SLOWED, name), str(workload.substrate), tuple(gains)))
     return told
 
 
@@ -187,9 +195,10 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
     reference = None if shown == run.run_id else open_reference()
     stamp = reference.stamp if reference else f"{run.stamp}{_others(run)}"
+    pace = "; slowed: on tiers slowed so far that they bind and not the processors" if any(SLOWED in one.workload for one in every) else ""
     caption = (
         "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
-        f"with its 95 % interval, log axis. {stamp}, {substrates} tiers, "
+        f"with its 95 % interval, log axis{pace}. {stamp}, {substrates} tiers, "
         f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
@@ -208,12 +217,16 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         worst = max(rejections(run.connection), key=lambda one: one.share, default=None)
         why = f": {percent(worst.share)} of the {worst.substrate} rows are rejected" if worst and worst.rejected else ""
         return f"Tables or indexes first: no answer yet, since no workload has {MINIMUM_REPEATS} clean repeats{why}."
+    stamp = listed(sorted({one.substrate for one in both}))
+    ahead = [one for one in both if one.tables_first in DECIDED]
+    if not ahead:
+        return f"{finding(both)} ({stamp})."
     left = {
-        side: percents(gain.estimate.value for one in both if (gain := getattr(one, side)) and gain.estimate.value is not None)
+        side: percents(gain.estimate.value for one in ahead if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    stamp = listed(sorted({one.substrate for one in both}))
-    return f"{finding(both)}: a table there leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
+    where = "" if len(ahead) == len(both) else "where one does, "
+    return f"{finding(both)}: {where}a table there leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -224,13 +237,14 @@ def _topics(run: Run) -> list[str]:
 
 
 def _advice(every: Sequence[Compared]) -> str:
-    """What to move first, and what the quickest of the measured placements had on the SSD."""
+    """What to move first: what the quickest placement has on the SSD of those that save time, their whole interval below 1."""
     if not every:
         return "No advice yet: @sec-conclusion says what is missing."
     sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
-    quickest = (min(one.gains, key=lambda gain: gain.estimate.value or 1.0).placement for one in every)
-    best = Counter(sides.get(placement, "a table") for placement in quickest)
-    (side, times), *others = best.most_common()
+    saving = ([gain for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1] for one in every)
+    quickest = (min(gains, key=lambda gain: gain.estimate.value or 1.0).placement if gains else "" for gains in saving)
+    best = Counter(sides.get(placement, "a table") if placement else "nothing" for placement in quickest)
+    (side, times), *others = sorted(best.most_common(), key=lambda item: item[0] == "nothing")
     told = [f"{side} in {_workloads(times)}", *(f"{other} in {count(number)}" for other, number in others)]
     return f"Move first what saves most time: {', '.join(told)}."
 
