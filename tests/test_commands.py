@@ -113,6 +113,16 @@ def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_make
     assert answer_lines(folder) == shipped.lines, "scripts/ship_answer.py writes them anew"
 
 
+def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture() -> None:
+    folder = find_run(REFERENCE)
+    shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
+    finding, _ = shipped.lines[0].split(":", 1)
+    readme = " ".join((paths.home() / "README.md").read_text(encoding="utf-8").split())
+    assert finding in readme
+    assert f"`{folder.name}`" in readme
+    assert finding.split(": ")[0] in (paths.home() / "docs" / "answer.svg").read_text(encoding="utf-8")
+
+
 def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path) -> None:
     ours = {**os.environ, "TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from tierwise.analysis.comparison import medians
+from tierwise.analysis.heat import every, placeable
 from tierwise.analysis.views import ROWS as QUERY
 from tierwise.analysis.views import open_views
 from tierwise.bench.fingerprints import fingerprints
@@ -39,6 +40,14 @@ def test_what_is_a_sample_is_told_and_no_raw_row_is_of_one() -> None:
         rows = sum(len(pl.read_parquet(path, hive_partitioning=False)) for path in files.values())
         assert rows <= (MOST_NEEDED if name.startswith(TRACES) else MOST_ROWS)
         assert name not in RUN.samples or RUN.samples[name].rows == rows < RUN.samples[name].of
+
+
+def test_no_job_adds_up_two_trials_of_one_query_and_placement() -> None:
+    job = ["study", "pair", "arm", "workload", "query", "placement", "ssd", "block"]
+    with open_views(FOLDER.parent, FOLDER.name) as connection:
+        rows = connection.sql(every()).pl()
+    assert set(rows["study"]) == set(placeable())
+    assert rows.group_by(job).agg(pl.col("trial").n_unique())["trial"].max() == 1
 
 
 def test_its_numbers_come_from_the_code_and_the_inputs_of_this_version() -> None:

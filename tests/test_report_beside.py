@@ -24,7 +24,7 @@ def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
     with placed(built.root, built.root / "_site"):
         found = compare(RUN_ID)
     assert {"index_placement"} == set(found.cells["study"])
-    assert "The profiles differ (quick here, smoke there)" in found.caution
+    assert f"The profiles differ (quick here, {load_manifest(FOLDER).profile['name']} there)" in found.caution
     assert not found.run.is_reference
     assert not found.cells.select(CELL).is_duplicated().any()
     (row,) = found.cells.filter(pl.col("cell") == "published: cold, NV, table on hdd, index on ssd").rows(named=True)

@@ -14,6 +14,7 @@ phases as (
         and cell ->> 'script' = 'tpcb-like'
         and (cell ->> 'clients')::int = 8
         and (cell ->> 'memory')::double = 1
+        and not json_exists(cell, '$.processors')  -- counted with other processors than the rest
 ),
 requests as (
     select
