@@ -101,6 +101,7 @@ def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -
     hold(child, target, cases(SOAKED, len(TARGETS), derandomize=False))
 
 
+@pytest.mark.alone  # of a large process a child is told to be as large
 @pytest.mark.parametrize("target", COMMANDS, ids=lambda target: target.name)
 def test_bad_input_is_told_by_the_command_line_with_exit_code_2(home: Path, target: Target) -> None:
     @cases(BY_COMMAND, len(COMMANDS))

@@ -94,8 +94,8 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
     assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
     assert len({one.workload for one in every}) == len(every), "no two workloads have one name"
     workloads = gather(reference).workloads
-    names = ((name_of(one), one) for one in workloads)
-    measured = {told: one.measured for name, one in names for told in (name.partition(", ")[0], re.sub(PACE, SLOWED, name))}
+    measured = {name_of(one).partition(", ")[0]: one.measured for one in workloads}
+    measured |= {re.sub(PACE, SLOWED, name_of(one)): one.measured for one in workloads}
     for one in every:
         job_s = {placement: found.job_s for placement, found in measured[one.workload].items()}
         for gain in one.gains:

@@ -56,7 +56,7 @@ def test_it_is_judged_by_the_rules_of_now(raw: Path) -> None:
 
 def test_beside_the_reference_run_it_says_what_is_not_comparable(raw: Path) -> None:
     beside = compare(RUN)
-    assert beside.caution == UNNOTED
+    assert UNNOTED in beside.caution
     assert "waited for" in beside.as_text()
     assert len(beside.cells) > 0
 

@@ -67,15 +67,18 @@ class Beside:
     @property
     def caution(self) -> str:
         """Return what is to be borne in mind when the two are compared."""
+        told = []
         if not self.same_size:
             here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
-            return f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
+            told.append(
+                f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
+            )
         changed = recoded(self.run.manifest, self.reference.manifest)
         if changed is None:
-            return UNNOTED
-        if changed:
-            return f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made."
-        return "Both are of one profile and one measuring code."
+            told.append(UNNOTED)
+        elif changed:
+            told.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
+        return " ".join(told) or "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
         """Return the whole comparison as JSON takes it, for programs."""

@@ -104,7 +104,7 @@ class DriveCase:
         measured = sorted(request.measured_s for request in self.requests[chosen])
         n = len(measured)
         mean_s, predicted_s = sum(measured) / n, sum(predicted) / n
-        distance_s = math.sqrt(sum((one - other) ** 2 for one, other in zip(predicted, measured, strict=True)) / n)
+        distance_s = math.dist(predicted, measured) / math.sqrt(n)
         return Validation(
             trace=self.name,
             part=part,

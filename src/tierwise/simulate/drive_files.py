@@ -73,7 +73,11 @@ def _geometry(disk: Block, layout: Block, where: str) -> Zoned:
         raise InputError(where, field="Zones", rule="must list at least one zone in braces")
     zones.sort(key=lambda zone: zone.first_cylinder)
     sectors = disk.whole("Block count", least=1)
-    geometry = Zoned(zones, surfaces=surfaces, sector_bytes=SECTOR_BYTES, sectors=sectors)
+    try:
+        geometry = Zoned(zones, surfaces=surfaces, sector_bytes=SECTOR_BYTES, sectors=sectors)
+    except OverflowError as error:
+        rule = "must be so few that the disk's sectors can be counted"
+        raise InputError(where, field="Number of data surfaces", value=surfaces, rule=rule) from error
     if geometry.zoned_sectors < 0.95 * sectors:
         raise InputError(where, field="Block count", value=sectors, rule=f"the zones hold {geometry.zoned_sectors} blocks only")
     return geometry
