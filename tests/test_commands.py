@@ -119,8 +119,11 @@ def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture(
     finding, _ = shipped.lines[0].split(":", 1)
     readme = " ".join((paths.home() / "README.md").read_text(encoding="utf-8").split())
     assert finding in readme
+    paragraph = readme[readme.index("**The answer, of the run that ships**") :].split("Five studies")[0]
+    there = set(re.findall(r"\d[\d.]*\d|\d", " ".join(shipped.lines)))
+    assert set(re.findall(r"\d[\d.]*\d|\d", paragraph)) <= there, "no number of it was typed"
     assert f"`{folder.name}`" in readme
-    assert finding.split(": ")[0] in (paths.home() / "docs" / "answer.svg").read_text(encoding="utf-8")
+    assert finding in (paths.home() / "docs" / "answer.svg").read_text(encoding="utf-8")
 
 
 def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path) -> None:

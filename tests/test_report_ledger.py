@@ -100,8 +100,10 @@ def test_rules_that_changed_stand_with_the_verdict_under_either(run: Run) -> Non
     assert rows["L2"][1:] == ["**contradicted**", "**contradicted**"]
     told = {claim.id: claim for claim in run.verdicts}
     for name in rows.keys() - {claim.id for claim in load_claims().claims if claim.before}:
-        found = told[name]  # before, the published protocol decided, and its ways of I/O had to agree
-        assert found.cause in {Cause.FLAT, Cause.CHANCE} or found.decided_by != "published", "nothing else was changed for every claim"
+        found = told[name]
+        others = {arm.verdict for arm in found.arms.values()} - {found.verdict}  # ways of I/O had to agree
+        corrected = found.cause is Cause.STRADDLES and len(found.cases) > 1  # another of its cases holds a bound, and hides the chance
+        assert found.cause in {Cause.FLAT, Cause.CHANCE} or others or corrected, "nothing else was changed for every claim"
 
 
 def test_the_tables_fit_a_page(run: Run, table: pl.DataFrame) -> None:

@@ -30,8 +30,6 @@ where study = ? and pair = ? and cache = 'cold' and coalesce(cell ->> '{VARIANT}
 group by trial, step order by trial, step
 """
 SEEKS: Final = {"study": pl.String, "cell": pl.String, "stretch": pl.Float64, "stretched_s": pl.Float64, "as_they_lie_s": pl.Float64}
-
-
 AHEAD_BYTES: Final = (256 * KIB, 8 * MIB)
 """How far disks may read ahead, the least and the most that is tried: of a buffer of 16 MiB a sixty-fourth, and half; assumed."""
 AHEAD: Final = {"study": pl.String, "cell": pl.String, "as_assumed_s": pl.Float64, "least_s": pl.Float64, "most_s": pl.Float64}
