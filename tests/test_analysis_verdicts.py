@@ -54,9 +54,9 @@ def words(verdicts: list[ClaimVerdict]) -> dict[str, Verdict]:
     return {verdict.id: verdict.verdict for verdict in of_m(verdicts)}
 
 
-def flagging(rows: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+def flagging(rows: pl.DataFrame, chosen: pl.Expr, flag: str = "overshoot") -> pl.DataFrame:
     """`rows`, the `chosen` of them with a flag."""
-    return rows.with_columns(flags=pl.when(chosen).then(pl.lit(["overshoot"])).otherwise(pl.col("flags")))
+    return rows.with_columns(flags=pl.when(chosen).then(pl.lit([flag])).otherwise(pl.col("flags")))
 
 
 ON_SSD_INDEX = pl.col("trial").str.contains("index=ssd/start=FL/table=hdd", literal=True) & (pl.col("cache") == "cold")
@@ -170,6 +170,17 @@ def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tm
     assert f" {undecided} undecided" in lines[0]
     assert any("M1" in line and "observations were rejected (needs RETRY=1 or a quieter machine)" in line for line in lines)
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
+
+
+def test_hot_counts_whose_processor_time_scatters_are_not_told_to_be_mended_by_more_blocks(tmp_path: Path) -> None:
+    hot = pl.col("cache") == "hot"
+    first = pl.col("block") == 0
+    rows = flagging(flagging(make_rows(ratios=AS_PUBLISHED), hot, "host"), hot & first & pl.col("trial").str.contains("start=FL"))
+    save_run(tmp_path, rows)
+    found = {claim.id: claim for claim in judge(tmp_path)}
+    assert found["M5"].cause is Cause.UNSTEADY
+    assert "RETRY" not in (found["M5"].cure or "")
+    assert found["M4"].cause is Cause.REJECTED, "Florida's first block was rejected for something else too"
 
 
 def test_where_nothing_was_measured_yet_the_cure_is_a_first_report(tmp_path: Path) -> None:

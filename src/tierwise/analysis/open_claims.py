@@ -13,12 +13,15 @@ from tierwise.timings.manifest import Manifest
 
 LARGEST: Final = "full"
 """The profile that measures most."""
+SCATTER: Final = "the scatter of the processors"
+"""What a study's view notes beside rows that are flagged for nothing else."""
 
 
 class Cause(StrEnum):
     """What keeps a claim open, as the tally counts it."""
 
     REJECTED = "observations were rejected"
+    UNSTEADY = "nothing but processor time, which scatters by more than 5 %"
     FEW_BLOCKS = "the profile repeats too seldom"
     STRADDLES = "the interval holds a bound"
     CHANCE = "outside by no more than chance does among so many cases"
@@ -38,6 +41,8 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
     match cause:
         case Cause.REJECTED:
             return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
+        case Cause.UNSTEADY:
+            return "processors that keep their pace: a whole machine, its frequency fixed"
         case Cause.FEW_BLOCKS | Cause.MISSING:
             return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
         case Cause.NO_RUN:

@@ -67,7 +67,7 @@ select * replace ('asymmetric' as variant) from same_memory;
 
 -- One row for each pair of tiers, way of I/O, variant, cache, state and block: the times of the four placements (table, then index),
 -- and the claims' ratio: index on ssd over index on hdd, the table on hdd both times, within one block.
--- `substrate`, `flagged` and `outstanding` (a mean) speak of the two observations behind the ratio.
+-- `substrate`, `flagged`, `note` (why they are flagged) and `outstanding` (a mean) speak of the two observations behind the ratio.
 create temp view index_placement as
 select
     run_id,
@@ -91,6 +91,11 @@ select
         'mixed'
     ) as substrate,
     coalesce(bool_or(len(flags) > 0) filter (table_tier = 'hdd'), false) as flagged,
+    replace(
+        array_to_string(list_sort(list_distinct(flatten(list(flags) filter (table_tier = 'hdd')))), ', '),
+        'host',
+        'the scatter of the processors'
+    ) as note,
     avg(outstanding) filter (table_tier = 'hdd') as outstanding
 from index_placement_arms
 group by run_id, pair, arm, variant, cache, state, block;
