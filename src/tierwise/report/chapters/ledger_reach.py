@@ -135,10 +135,10 @@ def answer(run: Run, reach: Reach) -> Sentence:
     if not reach.held:
         return Sentence("No statement was judged on requests that this run recorded, so that nothing tells whether a verdict hangs on it.")
     deciding, beside = ([one for one in reach.moved if one.decides is decides] for decides in (True, False))
-    told = [f"Where the disks read {LEAST} or {MOST} ahead, of {_verdicts(deciding)} that rest on their reads {_flipped(deciding)}"]
+    told = [f"of {_verdicts(deciding)} that rest on their reads {_flipped(deciding)}"] if deciding or not beside else []
     if beside:
         told.append(f"of {_verdicts(beside)} by ways of I/O that do not decide {_flipped(beside, by=True)}")
-    said = f"{'; '.join(told)} (**{Substrate.SIMULATED}**)."
+    said = f"Where the disks read {LEAST} or {MOST} ahead, {'; '.join(told)} (**{Substrate.SIMULATED}**)."
     if reach.unmoved:
         said += f" The estimates of {listed(reach.unmoved)} do not change at all."
     if reach.unknown:
