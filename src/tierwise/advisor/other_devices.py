@@ -1,7 +1,7 @@
 """The rows of a run as they would be with other devices behind its tiers: recorded requests replayed on those in place of the run's own."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Final
@@ -20,7 +20,13 @@ from tierwise.simulate.replay import Access, Trace, lay_out, replay
 
 RETIMED: Final = """
 delete from timings
-where pair = $pair and device_s is distinct from 0 and (study, trial, step) not in (select (study, trial, step) from times_as_long);
+where
+    pair = $pair and device_s is distinct from 0 and (study, trial, step) not in (select (study, trial, step) from times_as_long)
+    and (
+        len(tier_io) = 0
+        or len([io for io in tier_io
+                if list_contains($tiers, io.tier) and (io.reads is distinct from 0 or io.writes is distinct from 0)]) > 0
+    );
 update timings set
     elapsed_s = elapsed_s + device_s * (factor - 1),
     device_s = device_s * factor,
@@ -29,14 +35,16 @@ from times_as_long as other
 where timings.pair = $pair and (timings.study, timings.trial, timings.step) = (other.study, other.trial, other.step);
 update timings set substrate = 'simulated' where pair = $pair;
 """
-"""A row keeps its host's part. What nobody recorded cannot be had on another device, and goes."""
+"""A row keeps its host's part, and all of its time where nothing is asked of the tiers that change. What else nobody recorded cannot be had
+on another device, and goes."""
 
 
 def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> None:
     """Give the rows of `pair` in the view `timings` of `connection` the times that they would have with `devices`, and call them simulated.
 
     A row's device time is multiplied by what its recorded requests take on `devices`, over what they take on the run's own; both are
-    replayed from the same layout. Rows of which nothing was recorded are left out. The study's views must not be there yet.
+    replayed from the same layout. Rows of which nothing was recorded are left out, but for those that asked nothing of the tiers of
+    `devices`. The study's views must not be there yet.
 
     Args:
         connection: of one run, as of `timings.store.connect`.
@@ -48,11 +56,24 @@ def retime(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, d
         InputError: a tier that the pair has not, or that is a real directory; a device that is not there.
         MissingError: nothing was recorded on the pair.
     """
-    factors = _times_as_long(connection, run_folder, pair, devices)
-    connection.register("times_as_long", factors.to_arrow())
+    take(connection, pair, _times_as_long(connection, run_folder, pair, devices), devices)
+
+
+def take(connection: duckdb.DuckDBPyConnection, pair: str, factors: pl.DataFrame, tiers: Iterable[str]) -> None:
+    """Give the rows of `pair` other times as `retime` does, by given `factors` of their device time.
+
+    Args:
+        connection: as of `retime`.
+        pair: whose rows change.
+        factors: study, trial, step, factor; each once.
+        tiers: whose devices change.
+    """
+    connection.register("times_as_long", factors.select("study", "trial", "step", "factor").to_arrow())
     for statement in RETIMED.split(";\n"):
         if statement.strip():
-            connection.execute(statement, {"pair": pair})
+            given = {"pair": pair, "tiers": list(tiers)}
+            connection.execute(statement, {name: value for name, value in given.items() if f"${name}" in statement})
+    connection.unregister("times_as_long")
 
 
 def _times_as_long(connection: duckdb.DuckDBPyConnection, run_folder: Path, pair: str, devices: Mapping[str, str]) -> pl.DataFrame:

@@ -9,70 +9,78 @@ How far a disk reads ahead no maker of these drives says: until a segment of its
 segment is they leave open. So the requests are replayed with a fraction and with a multiple of what is assumed, too.
 """
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final
 
 import duckdb
 import polars as pl
 
+from tierwise.advisor.asked import Asked, asked
 from tierwise.advisor.other_devices import device_s
-from tierwise.analysis import heat
-from tierwise.analysis.evidence import PUBLISHED, VARIANT
 from tierwise.core.units import KIB, MIB
+from tierwise.core.words import Cache
 from tierwise.devices.parameter import Size
-from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec
+from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, load_device
 
-QUERIES: Final = f"""
-select trial, step, any_value(cell) as cell from timings
-where study = ? and pair = ? and cache = 'cold' and coalesce(cell ->> '{VARIANT}', '{PUBLISHED}') = '{PUBLISHED}'
-group by trial, step order by trial, step
-"""
-SEEKS: Final = {"study": pl.String, "cell": pl.String, "stretch": pl.Float64, "stretched_s": pl.Float64, "as_they_lie_s": pl.Float64}
+QUERY: Final = {
+    "study": pl.String,
+    "pair": pl.String,
+    "trial": pl.String,
+    "step": pl.Int32,
+    "arm": pl.String,
+    "cell": pl.String,
+    "cache": pl.String,
+    "lent": pl.Boolean,
+}
+"""The columns that name a query: those of `asked.Asked`."""
+SEEKS: Final = {**QUERY, "stretch": pl.Float64, "stretched_s": pl.Float64, "as_they_lie_s": pl.Float64}
 AHEAD_BYTES: Final = (256 * KIB, 8 * MIB)
 """How far disks may read ahead, the least and the most that is tried: of a buffer of 16 MiB a sixty-fourth, and half; assumed."""
-AHEAD: Final = {"study": pl.String, "cell": pl.String, "as_assumed_s": pl.Float64, "least_s": pl.Float64, "most_s": pl.Float64}
-
-
-class Asked(NamedTuple):
-    """A cold query that was recorded on emulated `tiers` (name -> as in the pair's file), and how far its seeks were stretched there."""
-
-    study: str
-    cell: str
-    query: heat.Recorded
-    tiers: dict[str, Any]
-    stretch: float
+AHEAD: Final = {**QUERY, "as_assumed_s": pl.Float64, "least_s": pl.Float64, "most_s": pl.Float64}
 
 
 def seek_bounds(connection: duckdb.DuckDBPyConnection, run_folder: Path) -> pl.DataFrame:
     """Return what the devices take of each recorded cold query of the published protocols, its seeks stretched and as the files lie.
 
-    Columns: study, cell, stretch (a factor), stretched_s, as_they_lie_s. Queries that touched a real directory are left out.
+    Columns: `QUERY`'s, stretch (a factor), stretched_s, as_they_lie_s. Queries that touched a real directory are left out.
     """
     found = (
-        (one.study, one.cell, one.stretch, *(device_s(one.query, one.tiers, stretch, {}) for stretch in (one.stretch, 1.0)))
-        for one in _asked(connection, run_folder)
+        (*_named(one), one.stretch, *(device_s(one.query, one.tiers, stretch, {}) for stretch in (one.stretch, 1.0)))
+        for one in asked(connection, run_folder)
+        if one.cache == Cache.COLD and not one.lent
     )
     return pl.DataFrame(list(found), schema=SEEKS, orient="row")
 
 
 def ahead_bounds(connection: duckdb.DuckDBPyConnection, run_folder: Path) -> pl.DataFrame:
-    """Return what the devices take of each of the queries of `seek_bounds` where disks read ahead as assumed, least and most.
+    """Return what the devices take of each query of `asked`, whatever was in the caches, where disks read ahead as assumed, least and most.
 
-    Columns: study, cell, as_assumed_s, least_s, most_s (`AHEAD_BYTES`).
+    Columns: `QUERY`'s, as_assumed_s, least_s, most_s (`AHEAD_BYTES`).
     """
-    ends = [partial(reading_ahead, ahead_bytes=ahead_bytes) for ahead_bytes in AHEAD_BYTES]
-    found = (
-        (
-            one.study,
-            one.cell,
-            device_s(one.query, one.tiers, one.stretch, {}),
-            *(device_s(one.query, one.tiers, one.stretch, {}, altered) for altered in ends),
-        )
-        for one in _asked(connection, run_folder)
-    )
+    found = ((*_named(one), *_by_reach(one)) for one in asked(connection, run_folder))
     return pl.DataFrame(list(found), schema=AHEAD, orient="row")
+
+
+def _named(one: Asked) -> tuple[object, ...]:
+    return tuple(getattr(one, name) for name in QUERY)
+
+
+def _by_reach(one: Asked) -> tuple[float, float, float]:
+    """What the devices take of `one` as assumed, least and most; it is replayed once where no disk is asked for anything."""
+    as_assumed_s = device_s(one.query, one.tiers, one.stretch, {})
+    if not set(one.query.requests["tier"]) & {tier for tier, spec in one.tiers.items() if reads_ahead(str(spec.get("device", "")))}:
+        return as_assumed_s, as_assumed_s, as_assumed_s
+    least_s, most_s = (
+        device_s(one.query, one.tiers, one.stretch, {}, partial(reading_ahead, ahead_bytes=ahead_bytes)) for ahead_bytes in AHEAD_BYTES
+    )
+    return as_assumed_s, least_s, most_s
+
+
+def reads_ahead(device: str) -> bool:
+    """Return whether a file of ``data/devices`` (empty: a real directory) is of disks, whose reach is varied."""
+    spec = load_device(device) if device else None
+    return spec is not None and reading_ahead(spec, AHEAD_BYTES[0]) != spec
 
 
 def reading_ahead(spec: DeviceSpec, ahead_bytes: int) -> DeviceSpec:
@@ -88,16 +96,3 @@ def reading_ahead(spec: DeviceSpec, ahead_bytes: int) -> DeviceSpec:
 
 def _bytes(parameter: Size, size_bytes: float) -> Size:
     return parameter.model_copy(update={"value": size_bytes, "unit": "B", "low": None, "high": None})
-
-
-def _asked(connection: duckdb.DuckDBPyConnection, run_folder: Path) -> Iterator[Asked]:
-    """The recorded cold queries of the published protocols, study by study."""
-    for study, pair in connection.execute("select distinct study, pair from timings where cache = 'cold' order by all").fetchall():
-        record = heat.record_of(connection, study, pair)
-        if record is None or "traces" not in record.facts:
-            continue
-        tiers = record.pair.get("tiers") or {}
-        for trial, step, cell in connection.execute(QUERIES, [study, pair]).fetchall():
-            query = next((one for one in heat.recorded(run_folder, study, pair, trial) or () if one.step == step), None)
-            if query is not None and all("device" in tiers.get(tier, {}) for tier in query.requests["tier"].unique()):
-                yield Asked(study, cell, query, tiers, record.stretch)

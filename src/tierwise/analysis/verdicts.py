@@ -1,14 +1,16 @@
 """The verdict on every published claim, from the raw rows of one run."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
+import duckdb
+
 from tierwise.analysis import rules
-from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
+from tierwise.analysis.claims import Claim, Claims, Fitted, Kind, load_claims
 from tierwise.analysis.evidence import THROUGH, relations
 from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows, decides_nearest
@@ -84,17 +86,37 @@ def judge(
     return [_beside(verdict, theirs[verdict.id]) for verdict in verdicts]
 
 
+def judge_changed(
+    raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None], *, judges: Mapping[Kind, Judge]
+) -> dict[str, Judgement]:
+    """Return what each of `claims` (ids) is found to be on its source's own pair, once `change` has altered the rows of the run `run_id`.
+
+    `change` is as of `views.open_views`; nothing of the run itself changes.
+    """
+    wanted, published = set(claims), load_claims()
+    with _rows(raw, run_id, change) as rows:
+        return {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in wanted}
+
+
 def _judged(rows: Rows | None, judges: Mapping[Kind, Judge], todays: Mapping[str, Own]) -> list[ClaimVerdict]:
     """The verdict on each claim from `rows`."""
     published, reader = load_claims(), rows.manifest.reader_pair if rows else None
     found = []
     for claim in published.claims:
-        source, judged = published.sources[claim.source], judges[claim.kind]
-        nearest = source.nearest.arm if source.nearest else None
-        own = judged(claim, Grounds(source.pair, rows, nearest=nearest))
-        here = judged(claim, Grounds(reader, rows, readers=True, nearest=nearest)) if reader else None
+        here = judges[claim.kind](claim, Grounds(reader, rows, readers=True, nearest=_nearest(published, claim))) if reader else None
+        own = _own(published, claim, rows, judges)
         found.append(_verdict(claim, rows, own, here, today(claim, rows, todays) if rows else None))
     return found
+
+
+def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement:
+    """What `claim` is found to be on its source's own pair."""
+    return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows, nearest=_nearest(published, claim)))
+
+
+def _nearest(published: Claims, claim: Claim) -> str | None:
+    nearest = published.sources[claim.source].nearest
+    return nearest.arm if nearest else None
 
 
 def _beside(ours: ClaimVerdict, theirs: ClaimVerdict) -> ClaimVerdict:
@@ -106,11 +128,11 @@ def _beside(ours: ClaimVerdict, theirs: ClaimVerdict) -> ClaimVerdict:
 
 
 @contextmanager
-def _rows(raw: Path, run_id: str | None) -> Iterator[Rows | None]:
+def _rows(raw: Path, run_id: str | None, change: Callable[[duckdb.DuckDBPyConnection], None] | None = None) -> Iterator[Rows | None]:
     if run_id is None:
         yield None
         return
-    with open_views(raw, run_id) as connection:
+    with open_views(raw, run_id, change) as connection:
         views = relations(connection)
         for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
             if name in views:  # a view is reckoned anew for each state of each claim that is judged on it, a table once

@@ -1,14 +1,17 @@
 """What the reading sides of the studies' rooms add to what is read of every study: found by file names, so that nothing here names one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+
+import duckdb
 
 from tierwise.analysis.claims import Claim, Kind
 from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
 from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
 
@@ -42,3 +45,10 @@ def judge_all(raw: Path, run_id: str | None = None) -> list[ClaimVerdict]:
     was published."""
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
     return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None)
+
+
+def judge_changed(
+    raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None]
+) -> dict[str, Judgement]:
+    """Return `analysis.verdicts.judge_changed` with the judges of every room."""
+    return changed(raw, run_id, claims, change, judges=judges())

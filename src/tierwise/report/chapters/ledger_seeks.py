@@ -6,10 +6,10 @@ import polars as pl
 
 from tierwise.advisor.seeks import seek_bounds
 from tierwise.core.words import Substrate
+from tierwise.report.chapters import ledger_replayed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import MINUS, count, percent, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import cell_words
 
 SHOWN: Final = 0.01
 """The least part of a query's time that is told query by query."""
@@ -24,10 +24,10 @@ def frame(run: Run) -> pl.DataFrame:
 def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
     """Return how many of the recorded queries hang on the stretch at all, and by how much at most."""
     if bounds.is_empty():
-        return Sentence("This run recorded no requests on emulated tiers, so that nothing tells how much of its times the stretch is.")
+        return Sentence(f"{ledger_replayed.NOTHING} is the stretch.")
     moved = bounds.filter(pl.col("part") >= SHOWN)
     most = moved.sort("part", descending=True).rows(named=True)[:1]
-    told = "".join(f"; of {cell_words(one['cell'])} it is {percent(one['part'])}" for one in most)
+    told = "".join(f"; of {ledger_replayed.query_words(one)} it is {percent(one['part'])}" for one in most)
     return Sentence(
         f"Of {count(len(bounds))} recorded queries of the published protocols {count(len(moved))} have a hundredth or more of their "
         f"devices' time in stretched seeks{told} (**{Substrate.SIMULATED}**). {run.stamp}."
@@ -36,25 +36,17 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
 
 def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
     """Tabulate the queries whose time hangs on the stretch, with both ends."""
-    moved = bounds.filter(pl.col("part") >= SHOWN)
-    if moved.is_empty():
-        return Sentence("")
-    rows = [
-        [
-            cell_words(row["cell"]),
-            count(round(row["stretch"])),
-            seconds(row["stretched_s"]),
-            seconds(row["as_they_lie_s"]),
-            f"{MINUS}{percent(row['part'])}",
-        ]
-        for row in moved.rows(named=True)
-    ]
-    return Table(
-        ["Query", "Seeks stretched", "Stretched", "As the file lies", "Difference"],
-        rows,
+    return ledger_replayed.table(
+        run,
+        bounds,
+        bounds.filter(pl.col("part") >= SHOWN),
+        {
+            "Seeks stretched": lambda row: count(round(row["stretch"])),
+            "Stretched": lambda row: seconds(row["stretched_s"]),
+            "As the file lies": lambda row: seconds(row["as_they_lie_s"]),
+            "Difference": lambda row: f"{MINUS}{percent(row['part'])}",
+        },
         "What the devices take of a cold query whose recorded requests are replayed with seeks stretched, as the run's tiers had them, and "
         "as the scaled-down file lies: the two ends between which a seek of the published size is. Queries that lose less than "
-        f"{percent(SHOWN)} are left out. {run.stamp}, **{Substrate.SIMULATED}**, n = {count(len(bounds))} recorded queries, of which "
-        f"{count(len(rows))} are shown; from the run's manifest and its recorded requests.",
-        align="lrrrr",
+        f"{percent(SHOWN)} are left out.",
     )
