@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from tierwise.analysis import rules
-from tierwise.analysis.claims import Claim, Fitted, Kind, load_claims
+from tierwise.analysis.claims import Claim, Claims, Fitted, Kind, load_claims
 from tierwise.analysis.evidence import THROUGH, relations
 from tierwise.analysis.flipping import Flip, flip
 from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows, decides_nearest
@@ -79,9 +79,7 @@ def judge(
         verdicts = _judged(rows, judges, todays)
     if rows is None or reference is None or decides_nearest(rows.manifest) or not decides_nearest(load_manifest(reference)):
         return verdicts
-    with _rows(reference.parent, reference.name) as others:
-        theirs = {verdict.id: verdict for verdict in _judged(others, judges, todays)}
-    return [_beside(verdict, theirs[verdict.id]) for verdict in verdicts]
+    return _beside(verdicts, reference, judges)
 
 
 def _judged(rows: Rows | None, judges: Mapping[Kind, Judge], todays: Mapping[str, Own]) -> list[ClaimVerdict]:
@@ -89,17 +87,36 @@ def _judged(rows: Rows | None, judges: Mapping[Kind, Judge], todays: Mapping[str
     published, reader = load_claims(), rows.manifest.reader_pair if rows else None
     found = []
     for claim in published.claims:
-        source, judged = published.sources[claim.source], judges[claim.kind]
-        nearest = source.nearest.arm if source.nearest else None
-        own = judged(claim, Grounds(source.pair, rows, nearest=nearest))
-        here = judged(claim, Grounds(reader, rows, readers=True, nearest=nearest)) if reader else None
+        here = judges[claim.kind](claim, Grounds(reader, rows, readers=True, nearest=_nearest(published, claim))) if reader else None
+        own = _own(published, claim, rows, judges)
         found.append(_verdict(claim, rows, own, here, today(claim, rows, todays) if rows else None))
     return found
 
 
-def _beside(ours: ClaimVerdict, theirs: ClaimVerdict) -> ClaimVerdict:
-    """`ours`, with the condition that the reference run's nearest arm contradicts it where that is so."""
-    if ours.verdict is theirs.verdict or not {ours.verdict, theirs.verdict} <= set(DECIDED) or ours.decided_by == theirs.decided_by:
+def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement:
+    """What `claim` is found to be on its source's own pair."""
+    return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows, nearest=_nearest(published, claim)))
+
+
+def _nearest(published: Claims, claim: Claim) -> str | None:
+    nearest = published.sources[claim.source].nearest
+    return nearest.arm if nearest else None
+
+
+def _beside(verdicts: Sequence[ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+    """`verdicts`, those that the reference run's nearest arm contradicts with the condition that it does; only what is decided can be."""
+    decided = {verdict.id for verdict in verdicts if verdict.verdict in DECIDED}
+    if not decided:
+        return list(verdicts)
+    published = load_claims()
+    with _rows(reference.parent, reference.name) as rows:
+        theirs = {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in decided}
+    return [_contradicted(verdict, theirs.get(verdict.id)) for verdict in verdicts]
+
+
+def _contradicted(ours: ClaimVerdict, theirs: Judgement | None) -> ClaimVerdict:
+    """`ours`, with the condition that `theirs`, of the reference run, is the opposite by another arm, where that is so."""
+    if theirs is None or theirs.verdict not in DECIDED or ours.verdict is theirs.verdict or ours.decided_by == theirs.decided_by:
         return ours
     told = f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source"
     return ours.model_copy(update={"conditions": (*ours.conditions, told)})
