@@ -104,11 +104,16 @@ def _nearest(published: Claims, claim: Claim) -> str | None:
 
 
 def _beside(verdicts: Sequence[ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
-    """`verdicts`, those that the reference run's nearest arm contradicts with the condition that it does; only what is decided can be."""
-    decided = {verdict.id for verdict in verdicts if verdict.verdict in DECIDED}
+    """`verdicts`, those that the reference run's nearest arm contradicts with the condition that it does: only what is decided can be, and
+    not by money, which has no arm."""
+    published = load_claims()
+    decided = {
+        verdict.id
+        for verdict in verdicts
+        if verdict.verdict in DECIDED and verdict.kind is not Kind.COST and published.sources[verdict.source].nearest
+    }
     if not decided:
         return list(verdicts)
-    published = load_claims()
     with _rows(reference.parent, reference.name) as rows:
         theirs = {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in decided}
     return [_contradicted(verdict, theirs.get(verdict.id)) for verdict in verdicts]
