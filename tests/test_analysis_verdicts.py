@@ -1,6 +1,7 @@
 """A run's raw rows give the verdict on each claim of the census study."""
 
 import json
+from collections import Counter
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
 from tierwise.analysis.before import verdict_before
-from tierwise.analysis.claims import load_claims
-from tierwise.analysis.judging import JUDGES
+from tierwise.analysis.claims import Claim, load_claims
+from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
@@ -241,6 +242,22 @@ def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so
         assert verdict.verdict_text == told
     agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, arm=IoArm.BUFFERED), profile="full", decides="nearest")
     assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
+
+
+def test_of_the_reference_run_only_what_a_run_decides_is_judged(tmp_path: Path) -> None:
+    asked: Counter[str] = Counter()
+
+    def counted(judge: Judge, claim: Claim, on: Grounds) -> Judgement:
+        asked[claim.id] += 1
+        return judge(claim, on)
+
+    save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
+    reference = save_run(tmp_path / "theirs", make_rows(arm=IoArm.BUFFERED), profile="full", decides="nearest")
+    judges = {kind: partial(counted, judge) for kind, judge in JUDGES.items()}
+    verdicts = judged_by(tmp_path / "own", judges=judges, reference=reference)
+    twice = {claim for claim, times in asked.items() if times > 1}
+    assert asked.keys() == {verdict.id for verdict in verdicts}
+    assert twice == {verdict.id for verdict in verdicts if verdict.verdict in DECIDED} >= {"M1", "M2"}
 
 
 @pytest.mark.parametrize(("outstanding", "conditions"), [(1.9, (NOT_ASYNCHRONOUS,)), (2.0, ())])

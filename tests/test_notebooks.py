@@ -3,7 +3,8 @@
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -209,6 +210,8 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("provenance", {"PAIR": "source-m"}, {"fig-clocks"}),
 )
 """A chapter, parameters with other values, and the figures that then draw something else."""
+Drawn = dict[str, list[str]]
+"""Label -> what a chart draws."""
 OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
 """Parameters that choose another load of pgbench than the judged one."""
 
@@ -246,12 +249,26 @@ def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path,
 
 
 @pytest.mark.parametrize(("chapter", "parameters", "changing"), CHANGES)
-def test_a_changed_parameter_changes_the_chart(chapter: str, parameters: dict[str, Any], changing: set[str], charted: Run) -> None:
-    before, after = drawn(chapter, charted), drawn(chapter, charted, **parameters)
+def test_a_changed_parameter_changes_the_chart(
+    chapter: str, parameters: dict[str, Any], changing: set[str], charted: Run, before: Drawn
+) -> None:
+    after = drawn(chapter, charted, **parameters)
     assert {label for label, points in before.items() if points != after.get(label)} == changing
 
 
-def drawn(chapter: str, run: Run, **parameters: Any) -> dict[str, list[str]]:
+@pytest.fixture
+def before(chapter: str, charted: Run, kept: Run, kept_drawn: Callable[[str], Drawn]) -> Drawn:
+    """What the chapter draws from its defaults."""
+    return kept_drawn(chapter) if charted is kept else drawn(chapter, charted)
+
+
+@pytest.fixture(scope="module")
+def kept_drawn(kept: Run) -> Callable[[str], Drawn]:
+    """Draw a chapter's charts of the smoke run, once for all its parameters."""
+    return cache(lambda chapter: drawn(chapter, kept))
+
+
+def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
     """Return label -> what each chart draws whose notebook opens `run`."""
     shown = cells.drawn(chapter, run, **parameters)
     return {label: drawn_points(figure.bundle()[VEGA_MIME]) for label, figure in shown.items() if isinstance(figure, Figure)}

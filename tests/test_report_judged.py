@@ -19,26 +19,34 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return paths.raw() / RUN_ID
 
 
+@pytest.fixture(scope="module")
+def verdicts(tmp_path_factory: pytest.TempPathFactory) -> list[ClaimVerdict]:
+    """What is judged of such a run."""
+    raw = tmp_path_factory.mktemp("judged") / "raw"
+    rich_run(raw)
+    return judge_all(raw, RUN_ID)
+
+
 def refuse() -> list[ClaimVerdict]:
     raise AssertionError("judged again")
 
 
-def test_a_second_chapter_reads_what_the_first_one_judged(run: Path) -> None:
-    first = judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+def test_a_second_chapter_reads_what_the_first_one_judged(run: Path, verdicts: list[ClaimVerdict]) -> None:
+    first = judged_once(run, lambda: verdicts)
     assert judged_once(run, refuse) == first
     assert {verdict.id for verdict in first} >= {"M1", "H11", "R10"}
 
 
-def test_rows_that_changed_are_judged_anew(run: Path) -> None:
-    judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+def test_rows_that_changed_are_judged_anew(run: Path, verdicts: list[ClaimVerdict]) -> None:
+    judged_once(run, lambda: verdicts)
     next(run.glob("*.parquet")).touch()
     with pytest.raises(AssertionError, match="judged again"):
         judged_once(run, refuse)
 
 
-def test_a_kept_file_of_other_fields_is_no_error(run: Path) -> None:
+def test_a_kept_file_of_other_fields_is_no_error(run: Path, verdicts: list[ClaimVerdict]) -> None:
     place = paths.site().with_name("_build") / "verdicts" / f"{RUN_ID}.json"
     place.parent.mkdir(parents=True)
     place.write_text('{"inputs": "of an earlier version"}', encoding="utf-8")
-    judged_once(run, lambda: judge_all(paths.raw(), RUN_ID))
+    judged_once(run, lambda: verdicts)
     assert judged_once(run, refuse)

@@ -35,9 +35,8 @@ from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.forecast import load_host
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
-from tierwise.report.judged import judged_once
+from tierwise.report.judged import judged
 from tierwise.report.newest import answer_lines, ship_answer
-from tierwise.report.rooms import judge_all
 from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
 
@@ -104,7 +103,7 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
             say(_took(run, time.monotonic() - begun_s))
             say(_parted(run, take_spent()))
         answer_lines(folder)
-        for line in tally_lines(judged_once(folder, lambda: judge_all(paths.raw(), run.run_id))):
+        for line in tally_lines(judged(folder)):
             say(line)
         return site
 
@@ -282,6 +281,8 @@ def _show(run: Manifest) -> Path:
     executed = folder / "notebooks"
     _forget_parts(executed)
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
+    if notebooks:
+        judged(folder)  # before the first chapters, which run at once, each judge the run for themselves
     progress = Progress("chapters", len(notebooks))
     with ThreadPoolExecutor(KERNELS) as pool:
         waiting = {pool.submit(execute, notebook, run.run_id, {"RUN_ID": run.run_id}): notebook for notebook in notebooks}

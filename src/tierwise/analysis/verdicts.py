@@ -81,9 +81,7 @@ def judge(
         verdicts = _judged(rows, judges, todays)
     if rows is None or reference is None or decides_nearest(rows.manifest) or not decides_nearest(load_manifest(reference)):
         return verdicts
-    with _rows(reference.parent, reference.name) as others:
-        theirs = {verdict.id: verdict for verdict in _judged(others, judges, todays)}
-    return [_beside(verdict, theirs[verdict.id]) for verdict in verdicts]
+    return _beside(verdicts, reference, judges)
 
 
 def judge_changed(
@@ -119,9 +117,25 @@ def _nearest(published: Claims, claim: Claim) -> str | None:
     return nearest.arm if nearest else None
 
 
-def _beside(ours: ClaimVerdict, theirs: ClaimVerdict) -> ClaimVerdict:
-    """`ours`, with the condition that the reference run's nearest arm contradicts it where that is so."""
-    if ours.verdict is theirs.verdict or not {ours.verdict, theirs.verdict} <= set(DECIDED) or ours.decided_by == theirs.decided_by:
+def _beside(verdicts: Sequence[ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
+    """`verdicts`, those that the reference run's nearest arm contradicts with the condition that it does: only what is decided can be, and
+    not by money, which has no arm."""
+    published = load_claims()
+    decided = {
+        verdict.id
+        for verdict in verdicts
+        if verdict.verdict in DECIDED and verdict.kind is not Kind.COST and published.sources[verdict.source].nearest
+    }
+    if not decided:
+        return list(verdicts)
+    with _rows(reference.parent, reference.name) as rows:
+        theirs = {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in decided}
+    return [_contradicted(verdict, theirs.get(verdict.id)) for verdict in verdicts]
+
+
+def _contradicted(ours: ClaimVerdict, theirs: Judgement | None) -> ClaimVerdict:
+    """`ours`, with the condition that `theirs`, of the reference run, is the opposite by another arm, where that is so."""
+    if theirs is None or theirs.verdict not in DECIDED or ours.verdict is theirs.verdict or ours.decided_by == theirs.decided_by:
         return ours
     told = f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source"
     return ours.model_copy(update={"conditions": (*ours.conditions, told)})

@@ -10,6 +10,7 @@ from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.toml import Strict
 from tierwise.report import fresh
+from tierwise.report.rooms import judge_all
 
 
 class Kept(Strict):
@@ -17,6 +18,11 @@ class Kept(Strict):
 
     inputs: str
     verdicts: tuple[ClaimVerdict, ...]
+
+
+def judged(run: Path) -> tuple[ClaimVerdict, ...]:
+    """Return the verdicts of `rooms.judge_all` on the run in folder `run`, judged once."""
+    return judged_once(run, lambda: judge_all(run.parent, run.name))
 
 
 def judged_once(run: Path, judge: Callable[[], Sequence[ClaimVerdict]]) -> tuple[ClaimVerdict, ...]:

@@ -21,8 +21,7 @@ from tierwise.core.toml import validate
 from tierwise.core.words import Substrate
 from tierwise.report import queries
 from tierwise.report.formats import count, listed, percent
-from tierwise.report.judged import judged_once
-from tierwise.report.rooms import judge_all
+from tierwise.report.judged import judged
 from tierwise.timings.manifest import Manifest, StudyRecord, load_manifest
 
 
@@ -152,7 +151,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     folder = find_run(chosen, raw)
     connection = open_views(folder.parent, folder.name)
-    return Run(load_manifest(folder), connection, judged_once(folder, lambda: judge_all(folder.parent, folder.name)), given)
+    return Run(load_manifest(folder), connection, judged(folder), given)
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:

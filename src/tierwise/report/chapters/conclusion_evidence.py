@@ -1,8 +1,8 @@
 """What the rows of a run tell about a topic on which sources meet: one function each, named in ``data/published/questions.toml``."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Final
 
 import polars as pl
@@ -35,7 +35,11 @@ class Found:
 
     run: Run
     workloads: Sequence[Workload]
-    service_s: Sequence[ServiceTimes] = field(default=())
+
+    @cached_property
+    def service_s(self) -> Sequence[ServiceTimes]:
+        """Return the times of each workload's requests by placement, simulated once they are asked for: it takes seconds."""
+        return [_times(workload) for workload in self.workloads]
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
@@ -65,7 +69,7 @@ def gather(run: Run, asked: pl.DataFrame | None = None, *, only: str | None = No
                 found.append(workload_of(run.connection, run.folder, study=str(study), pair=str(pair), name=name, rows=rows))
             except MissingError:  # an unfinished study has no sizes, a noisy one too few clean blocks: nothing to place
                 continue
-    return Found(run, found, [_times(workload) for workload in found])
+    return Found(run, found)
 
 
 def shares_of_requests(found: Found) -> str:
