@@ -15,6 +15,7 @@ from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
+from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring import flip_map, trials
@@ -27,7 +28,10 @@ SERVER, AWS = "today-server", "today-aws"
 PGBENCH = {
     "scales": {"large": 1},
     "memory_share": 16 / 45,
-    "size_bytes": {"large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000}},
+    "size_bytes": {
+        "large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000},
+        "small": {"pgbench_accounts": 1_340_000, "pgbench_accounts_pkey": 226_000},
+    },
 }
 SKY_BYTES = 144e9
 SKY = {
@@ -63,7 +67,7 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
     folder = save_run(raw, pl.concat(rows).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64).cast(rows[0]["sequence"].dtype)))
     manifest = load_manifest(folder)
     facts = {
-        ("pgbench_placement", pair): PGBENCH,
+        **{("pgbench_placement", on): PGBENCH for on in dict.fromkeys((pair, *pl.concat(rows)["pair"].unique(maintain_order=True)))},
         ("survey_placement", pair): {"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": 10.0},
         ("survey_arrays", "source-h"): SKY,
     }
@@ -80,6 +84,26 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
         }
     ).save(folder)
     return open_run(manifest.run_id)
+
+
+def test_then_is_the_same_workload_at_the_same_pace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The source's small set was measured at two paces, and today's at the slowed one, at which alone the tables gain."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    gained = {1.0: 110.0, 8.0: 400.0}
+    rows = [
+        pgbench_rows({"all_hdd": 100.0, "table_ssd": gained[slowdown]}, size="small", slowdown=slowdown, pair=pair)
+        for pair, slowdown in (("source-v", 8.0), ("source-v", 1.0), (AWS, 8.0))
+    ]
+    run = saved(tmp_path, AWS, *rows)
+    found = today.now(run)
+    assert found is not None
+    assert [(one.pair, one.name, one.slowdown) for one in found.then().values()] == [("source-v", "small, tiers slowed 8-fold", 8.0)]
+    table = today.table(run)
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    assert row[0] == "The pgbench study's small, tiers slowed 8-fold"
+    assert row[2].startswith(("24", "25", "26")), "a quarter, not the 91 % at the tiers' own pace"
+    run.connection.close()
 
 
 @pytest.fixture(params=[SERVER, AWS], scope="module")
