@@ -115,7 +115,10 @@ class Run:
 
     def facts(self) -> dict[str, str]:
         """Return what the front page says of the run."""
-        substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
+        of: dict[str, list[str]] = {}
+        for pair in self.manifest.pairs:
+            of.setdefault(str(self.substrate(pair) or ""), []).append(pair)
+        substrates = (f"{word} ({'pair' if len(pairs) == 1 else 'pairs'} {listed(pairs)})" for word, pairs in of.items() if word)
         drawn: dict[tuple[str, str], list[int]] = {}
         for record in self.manifest.datasets:
             drawn.setdefault((record.name, self.manifest.source_of(record)), []).append(record.rows)
@@ -126,7 +129,7 @@ class Run:
             "rows": f"**Those of the reference run**, which ships with tierwise: of {self.origin}. Nothing was measured for this report.",
         }
         whose = shipped if self.is_reference else ours
-        return {**whose, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
+        return {**whose, "substrate": "; ".join(substrates) or "nothing measured", "data": "; ".join(datasets) or "none"}
 
 
 def _drawn(name: str, source: str, rows: Sequence[int]) -> str:

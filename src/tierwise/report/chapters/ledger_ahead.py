@@ -10,7 +10,7 @@ from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import cell_words
+from tierwise.report.words import query_words
 
 SHOWN: Final = 0.1
 """The least change of a query's time that is told query by query."""
@@ -38,8 +38,8 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
         )
     found = moved(bounds)
     told = "".join(
-        f"; most of all {cell_words(one['cell'])}, which takes {number(one['least'])} times as long with {LEAST} and {number(one['most'])} "
-        f"times with {MOST}"
+        f"; most of all {query_words(one['cell'])}, which takes {number(one['least'])} times as long with {LEAST} and "
+        f"{number(one['most'])} times with {MOST}"
         for one in found.rows(named=True)[:1]
     )
     return Sentence(
@@ -54,7 +54,8 @@ def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
     if found.is_empty():
         return Sentence("")
     rows = [
-        [cell_words(row["cell"]), seconds(row["as_assumed_s"]), number(row["least"]), number(row["most"])] for row in found.rows(named=True)
+        [query_words(row["cell"]), seconds(row["as_assumed_s"]), number(row["least"]), number(row["most"])]
+        for row in found.rows(named=True)
     ]
     return Table(
         ["Query", "As assumed", LEAST, MOST],

@@ -9,7 +9,7 @@ from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import MINUS, count, percent, seconds
 from tierwise.report.run import Run
-from tierwise.report.words import cell_words
+from tierwise.report.words import query_words
 
 SHOWN: Final = 0.01
 """The least part of a query's time that is told query by query."""
@@ -27,7 +27,7 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
         return Sentence("This run recorded no requests on emulated tiers, so that nothing tells how much of its times the stretch is.")
     moved = bounds.filter(pl.col("part") >= SHOWN)
     most = moved.sort("part", descending=True).rows(named=True)[:1]
-    told = "".join(f"; of {cell_words(one['cell'])} it is {percent(one['part'])}" for one in most)
+    told = "".join(f"; most, {percent(one['part'])}, has {query_words(one['cell'])}" for one in most)
     return Sentence(
         f"Of {count(len(bounds))} recorded queries of the published protocols {count(len(moved))} have a hundredth or more of their "
         f"devices' time in stretched seeks{told} (**{Substrate.SIMULATED}**). {run.stamp}."
@@ -41,7 +41,7 @@ def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
         return Sentence("")
     rows = [
         [
-            cell_words(row["cell"]),
+            query_words(row["cell"]),
             count(round(row["stretch"])),
             seconds(row["stretched_s"]),
             seconds(row["as_they_lie_s"]),
