@@ -47,7 +47,8 @@ class Shown:
 
 
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
-ROW_PX: Final = 26
+ROW_PX: Final = 20
+"""In print eight panels share the height of a page: what is taller is drawn smaller."""
 ONLY_FORM: Final = "printed"
 """The form of a query that is asked in no other."""
 
