@@ -121,7 +121,7 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
 def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:
     told = with_records(run, record(rows=245_828), record("sky", 470_992, "2" * 64), record("survey Source", 500, "3" * 64)).facts()["data"]
     assert told == (
-        "census, synthetic, 245,828 rows (10.0\xa0% of the published), sky, synthetic, 470,992 rows (0.100\xa0% of the published) and "
+        "census, synthetic, 245,828 rows (10.0\xa0% of the published); sky, synthetic, 470,992 rows (0.100\xa0% of the published); "
         "survey Source, synthetic, 500 rows"
     )
 
