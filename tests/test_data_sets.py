@@ -1,5 +1,6 @@
 """A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -124,6 +125,14 @@ def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_si
         "census, synthetic, 245,828 rows (10.0\xa0% of the published); sky, synthetic, 470,992 rows (0.100\xa0% of the published); "
         "survey Source, synthetic, 500 rows"
     )
+
+
+def test_the_front_page_tells_where_the_raw_rows_lie(run: Run) -> None:
+    ours, shipped = run.facts()["raw"], open_run(raw=paths.reference()).facts()["raw"]
+    assert f"`data/raw/{run.run_id}`" in ours
+    (folder,) = re.findall(r"`(data/reference/[^`]+)`", shipped)
+    assert (paths.home() / folder / "manifest.json").is_file()
+    assert ("of single requests a sample" in ours, "of single requests a sample" in shipped) == (False, True)
 
 
 def test_the_draws_of_blocks_are_told_in_one_phrase(run: Run) -> None:
