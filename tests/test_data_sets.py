@@ -1,5 +1,6 @@
 """A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -121,9 +122,17 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
 def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:
     told = with_records(run, record(rows=245_828), record("sky", 470_992, "2" * 64), record("survey Source", 500, "3" * 64)).facts()["data"]
     assert told == (
-        "census, synthetic, 245,828 rows (10.0\xa0% of the published), sky, synthetic, 470,992 rows (0.100\xa0% of the published) and "
+        "census, synthetic, 245,828 rows (10.0\xa0% of the published); sky, synthetic, 470,992 rows (0.100\xa0% of the published); "
         "survey Source, synthetic, 500 rows"
     )
+
+
+def test_the_front_page_tells_where_the_raw_rows_lie(run: Run) -> None:
+    ours, shipped = run.facts()["raw"], open_run(raw=paths.reference()).facts()["raw"]
+    assert f"`data/raw/{run.run_id}`" in ours
+    (folder,) = re.findall(r"`(data/reference/[^`]+)`", shipped)
+    assert (paths.home() / folder / "manifest.json").is_file()
+    assert ("of single requests a sample" in ours, "of single requests a sample" in shipped) == (False, True)
 
 
 def test_the_draws_of_blocks_are_told_in_one_phrase(run: Run) -> None:

@@ -12,7 +12,7 @@ from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.report.chapters import answer
-from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, PACE, SLOWED, Compared, Gain, compared, finding
+from tierwise.report.chapters.answer import CHART, DISKS, EVERYTHING, INDEXES, MOST_WORDS, Compared, Gain, compared, finding
 from tierwise.report.chapters.conclusion_evidence import gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.run import Run, open_run
@@ -94,12 +94,31 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
     assert shown.rows.height == sum(len(gain.ratios) for one in every for gain in one.gains)
     assert len({one.workload for one in every}) == len(every), "no two workloads have one name"
     workloads = gather(reference).workloads
-    measured = {name_of(one).partition(", ")[0]: one.measured for one in workloads}
-    measured |= {re.sub(PACE, SLOWED, name_of(one)): one.measured for one in workloads}
+    names = heat.brief(map(name_of, workloads))
+    measured = {names[name_of(one)]: one.measured for one in workloads}
     for one in every:
         job_s = {placement: found.job_s for placement, found in measured[one.workload].items()}
         for gain in one.gains:
             assert gain.ratios == pytest.approx({block: job_s[gain.placement][block] / job_s[DISKS][block] for block in gain.ratios})
+
+
+@pytest.mark.parametrize(
+    ("names", "brief"),
+    [
+        (["large, tiers slowed 8-fold"], ["large"]),
+        (["small", "small, tiers slowed 8-fold"], ["small", "small, slowed"]),
+        (["small, tiers slowed 4-fold", "small, tiers slowed 8-fold"], ["small, tiers slowed 4-fold", "small, tiers slowed 8-fold"]),
+        (["Study `x`, small, tiers slowed 8-fold, on `mine`"], ["Study `x`, small, on `mine`"]),  # what else is between commas stays
+    ],
+)
+def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], brief: list[str]) -> None:
+    assert heat.brief(names) == dict(zip(names, brief, strict=True))
+
+
+def test_where_a_workload_gains_nothing_the_chart_that_names_it_is_linked() -> None:
+    nothing, gaining = case({INDEXES: 1.2, "tables ssd": 1.1}), case({INDEXES: 0.9, "tables ssd": 0.4})
+    assert answer._advice([gaining, nothing]) == f"Move what saves most time: a table in 1 workload, nothing in 1 ({CHART})."
+    assert CHART not in answer._advice([gaining])
 
 
 def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:

@@ -36,7 +36,10 @@ def test_a_list_reads_as_a_sentence() -> None:
     assert [formats.listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
 
 
-@pytest.mark.parametrize(("ratio", "text"), [(1.0236, "+2.4 %"), (0.9877, "\N{MINUS SIGN}1.2 %"), (0.9997, "0.0 %"), (1.0004, "0.0 %")])
+@pytest.mark.parametrize(
+    ("ratio", "text"),
+    [(1.0236, "+2.4 %"), (0.9877, "\N{MINUS SIGN}1.2 %"), (0.9997, "0.0 %"), (1.0004, "0.0 %"), (9.5, "+850.0 %"), (140.45, "140-fold")],
+)
 def test_a_difference_has_a_sign_unless_it_is_none(ratio: float, text: str) -> None:
     assert formats.difference(ratio) == text.replace(" ", "\N{NO-BREAK SPACE}")
 

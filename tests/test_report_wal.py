@@ -7,11 +7,13 @@ import pytest
 from cells import drawn
 from rows import make_run, save_run
 from tierwise.analysis.statistics import Estimate, geometric_estimate
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
+from tierwise.report.checks import check_chart
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
-from tierwise.studies.wal_placement.reading import chapter, figures, ratios
+from tierwise.studies.wal_placement.reading import answer, chapter, figures, ratios
 from tierwise.timings.manifest import load_manifest
 from wal_rows import FLUSHES, RATES, Case, wal_rows
 
@@ -61,6 +63,26 @@ def test_the_answer_tells_when_it_pays_over_disks_and_over_a_cache_with_a_batter
     assert "Of 2 cases, in 1 it pays and in 1 it makes no odds." in cache
     assert "with the log on disks" in delay
     assert "It costs commits: every interval lies below 1." in delay
+
+
+def test_the_first_screen_tells_no_ratio_of_a_place_over_which_the_ssd_does_not_always_pay(run: Run) -> None:
+    told = answer.finding(run)
+    disks = [RATES["ssd", clients, "off"] / RATES["hdd", clients, "off"] for clients in (1, 8)]
+    low, high = map(float, told.removeprefix("the SSD gives ").split(" times")[0].split(" to "))
+    assert (low, high) == pytest.approx((min(disks), max(disks)), rel=0.01)
+    assert told.endswith("times the disks' commits and more than a battery-backed cache's in 1 of 2 cases (emulated)")
+
+
+def test_a_caption_names_rings_where_a_window_is_rejected_alone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clean = rates(run)
+    assert isinstance(clean, Figure)
+    assert "ring" not in clean.caption
+    flagged = rates(opened(tmp_path / "flagged", monkeypatch, flags={("ssd", 8, "off"): "cpu"}))
+    assert isinstance(flagged, Figure)
+    assert "a ring marks a window that gives no answer" in flagged.caption
+    with pytest.raises(InputError, match="names a mark"):
+        check_chart(clean.chart.to_dict(), flagged.caption, "fig-wal-rates")
+    check_chart(flagged.chart.to_dict(), flagged.caption, "fig-wal-rates")
 
 
 @pytest.mark.parametrize(

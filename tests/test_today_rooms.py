@@ -15,6 +15,7 @@ from tierwise.bench.inputs import pair_file
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
+from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring import flip_map, trials
@@ -27,7 +28,10 @@ SERVER, AWS = "today-server", "today-aws"
 PGBENCH = {
     "scales": {"large": 1},
     "memory_share": 16 / 45,
-    "size_bytes": {"large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000}},
+    "size_bytes": {
+        "large": {"pgbench_accounts": 13_400_000, "pgbench_accounts_pkey": 2_260_000},
+        "small": {"pgbench_accounts": 1_340_000, "pgbench_accounts_pkey": 226_000},
+    },
 }
 SKY_BYTES = 144e9
 SKY = {
@@ -63,12 +67,12 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
     folder = save_run(raw, pl.concat(rows).with_columns(sequence=pl.int_range(pl.len(), dtype=pl.Int64).cast(rows[0]["sequence"].dtype)))
     manifest = load_manifest(folder)
     facts = {
-        ("pgbench_placement", pair): PGBENCH,
+        **{("pgbench_placement", on): PGBENCH for on in dict.fromkeys((pair, *pl.concat(rows)["pair"].unique(maintain_order=True)))},
         ("survey_placement", pair): {"size_bytes": SIZES, "on_ssd": ON_SSD, "seek_stretch": 10.0},
         ("survey_arrays", "source-h"): SKY,
     }
     records = tuple(
-        StudyRecord(name=name, pair=on, trials=(), blocks=5, settings={}, server_version="18.6", facts=found)
+        StudyRecord(name=name, pair=on, trials=(), blocks=5, settings={"max_wal_size": "4GB"}, server_version="18.6", facts=found)
         for (name, on), found in facts.items()
     )
     manifest.model_copy(
@@ -80,6 +84,29 @@ def saved(raw: Path, pair: str, *rows: pl.DataFrame) -> Run:
         }
     ).save(folder)
     return open_run(manifest.run_id)
+
+
+@pytest.mark.parametrize(("slowdown", "name", "left"), [(1.0, "small", 100 / 1.1), (8.0, "small, tiers slowed 8-fold", 25.0)])
+def test_then_is_the_same_workload_at_the_same_pace(
+    slowdown: float, name: str, left: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The source's small set was measured at two paces, and tables gain much at the slowed one alone."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    gained = {1.0: 110.0, 8.0: 400.0}
+    rows = [
+        pgbench_rows({"all_hdd": 100.0, "table_ssd": gained[pace]}, size="small", slowdown=pace, pair=pair, sigma=0.001)
+        for pair, pace in (("source-v", 8.0), ("source-v", 1.0), (AWS, slowdown))
+    ]
+    run = saved(tmp_path, AWS, *rows)
+    found = today.now(run)
+    assert found is not None
+    assert [(one.pair, one.name, one.slowdown) for one in found.then().values()] == [("source-v", name, slowdown)]
+    table = today.table(run)
+    assert isinstance(table, Table)
+    (row,) = table.rows
+    assert row[0] == f"The pgbench study's {name}"
+    assert float(row[2].split("\N{NO-BREAK SPACE}")[0]) == pytest.approx(left, rel=0.01), "percent of the time with everything on disks"
+    run.connection.close()
 
 
 @pytest.fixture(params=[SERVER, AWS], scope="module")

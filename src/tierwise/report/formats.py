@@ -7,6 +7,8 @@ from typing import Final
 
 from tierwise.core.units import MIB
 
+FOLD: Final = 10.0
+"""A ratio that no reader takes for a difference."""
 SECONDS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 DASH: Final = "\N{EN DASH}"
 MINUS: Final = "\N{MINUS SIGN}"
@@ -47,7 +49,10 @@ def percent(share: float) -> str:
 
 
 def difference(ratio: float) -> str:
-    """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1."""
+    """Return ``1.0236`` -> ``'+2.4 %'``, ``0.9997`` -> ``'0.0 %'``: how far above or below 1; ``140.45`` -> ``'140-fold'`` from `FOLD`
+    on."""
+    if ratio >= FOLD:
+        return f"{number(ratio)}-fold"
     tenths = round(1000 * (ratio - 1))
     sign = "+" if tenths > 0 else MINUS if tenths < 0 else ""
     return f"{sign}{abs(tenths) / 10:.1f}{NBSP}%"

@@ -17,10 +17,10 @@ from tierwise.report import fresh
 from tierwise.timings.manifest import load_manifest
 
 SECTION: Final = re.compile(r"@sec-([\w-]+)")
-ASIDE: Final = re.compile(r" \(@sec-[\w-]+\)")
+ASIDE: Final = re.compile(r" \(@(?:sec|fig)-[\w-]+\)")
 NEXT: Final = {
     "": ("make report PROFILE=smoke", "measure here, a fiftieth of the rows: does everything work?"),
-    "smoke": ("make report", "a first answer, from a tenth of the rows"),
+    "smoke": ("make report", "a first answer, from a twentieth of the rows"),
     "quick": ("make report PROFILE=full", "the answer to cite, from all rows"),
 }
 """Profile of the newest run (empty: there is none) -> the command that answers better, and what it does."""

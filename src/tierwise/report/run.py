@@ -114,18 +114,29 @@ class Run:
 
     def facts(self) -> dict[str, str]:
         """Return what the front page says of the run."""
-        substrates = (f"{self.substrate(pair)} (pair {pair})" for pair in self.manifest.pairs if self.substrate(pair))
+        of: dict[str, list[str]] = {}
+        for pair in self.manifest.pairs:
+            of.setdefault(str(self.substrate(pair) or ""), []).append(pair)
+        substrates = (f"{word} ({'pair' if len(pairs) == 1 else 'pairs'} {listed(pairs)})" for word, pairs in of.items() if word)
         drawn: dict[tuple[str, str], list[int]] = {}
         for record in self.manifest.datasets:
             drawn.setdefault((record.name, self.manifest.source_of(record)), []).append(record.rows)
         datasets = (_drawn(name, source, rows) for (name, source), rows in drawn.items())
         ours = {"run": self.run_id, "rows": f"of {self.origin}"}
+        folder = f"`data/{'reference' if self.is_reference else 'raw'}/{self.run_id}`"
+        sample = ", of single requests a sample" if self.manifest.samples else ""
+        raw = f"Every observation, flagged ones too{sample}, as Parquet: {folder} of the checkout. `make publish TO=folder` writes them "
         shipped = {
             "run": f"{self.run_id} (reference run)",
             "rows": f"**Those of the reference run**, which ships with tierwise: of {self.origin}. Nothing was measured for this report.",
         }
         whose = shipped if self.is_reference else ours
-        return {**whose, "substrate": listed(substrates) or "nothing measured", "data": listed(datasets) or "none"}
+        return {
+            **whose,
+            "raw": f"{raw}beside this page.",
+            "substrate": "; ".join(substrates) or "nothing measured",
+            "data": "; ".join(datasets) or "none",
+        }
 
 
 def _drawn(name: str, source: str, rows: Sequence[int]) -> str:

@@ -56,6 +56,12 @@ def cell_words(cell: str) -> str:
     )
 
 
+def query_words(cell: str) -> str:
+    """Return `cell_words` of a query with its way of I/O, where it has one: two queries may differ in nothing else."""
+    arm = json.loads(cell).get("arm")
+    return ", ".join([cell_words(cell), *([ARMS.get(arm, arm)] if arm else [])])
+
+
 def case_name(case: str) -> str:
     """Name a case as readers do: ``FL`` -> ``Florida``, ``FL->PR`` -> ``Puerto Rico after Florida``, ``FL/PR`` -> ``Florida over Puerto
     Rico``; other cases stay."""
@@ -65,10 +71,15 @@ def case_name(case: str) -> str:
     return CASES.get(case, case.replace(", µs", " (µs)"))
 
 
+def spelled(text: str) -> str:
+    """Return ``count for FL`` -> ``count for Florida``: `text` with its cases as readers call them."""
+    return CODE.sub(lambda found: case_name(found[0]), text)
+
+
 def marked(said: Verdict | Ruling) -> str:
     """Return a verdict in words, its own word in bold, which both engines colour."""
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
-    return f"**{verdict.mark}**{CODE.sub(lambda found: case_name(found[0]), text.removeprefix(verdict.mark))}"
+    return f"**{verdict.mark}**{spelled(text.removeprefix(verdict.mark))}"
 
 
 def estimated(what: Judgement | ArmVerdict | CaseVerdict | CaseToday) -> str:

@@ -19,7 +19,7 @@ from tierwise.report.formats import DASH, count, difference, listed, number, per
 from tierwise.report.instead import from_reference, told_rejected
 from tierwise.report.prices import book_of
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, marked
+from tierwise.report.words import ARMS, marked, spelled
 
 NAMES: Final = {
     "all hdd": "all on HDD",
@@ -124,9 +124,9 @@ def recommendation(found: Advised) -> Table | Sentence:
     return Table(
         header,
         [_advice_row(advice) for advice in found.advice],
-        f"The quickest placement for the room on the SSD: what a job ({listed(one.queries)}) takes, and the regret, its time over that of "
-        "another placement less one. Below zero the advice is better; in brackets where the other does not fit the room. The best is "
-        f"found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
+        f"The quickest placement for the room on the SSD: what a job ({listed(map(spelled, one.queries))}) takes, and the regret, its time "
+        "over that of another placement less one. Below zero the advice is better; in brackets where the other does not fit the room. The "
+        f"best is found by looking at all {count(one.placements)} placements. {found.note(len(found.advice), 'placements advised')}",
         align="ll" + "r" * (len(header) - 2),
     )
 

@@ -3,7 +3,6 @@
 All of it is made from the run's numbers by rules, so that it is true of any run, one in which little was decided too.
 """
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,10 +38,8 @@ APART: Final = ": "
 """What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
-PACE: Final = r", tiers slowed \S+"
-"""How the name of a workload says its tiers' pace, as a pattern."""
-SLOWED: Final = ", slowed"
-"""How the chart says it, which has little room."""
+CHART: Final = "@fig-answer"
+"""Where the workloads that gain nothing are seen by name: their names would take the words that the first screen has."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
 
@@ -93,7 +90,7 @@ class Compared:
 def compared(found: Found) -> list[Compared]:
     """Return the workloads of a run that have five clean repeats of some placement and of everything on disks."""
     told = []
-    brief = Counter(name_of(workload).partition(", ")[0] for workload in found.workloads)
+    names = heat.brief(map(name_of, found.workloads))
     for workload in found.workloads:
         disks = workload.measured.get(DISKS)
         gains = [
@@ -102,9 +99,7 @@ def compared(found: Found) -> list[Compared]:
             if disks and name != DISKS and len(ratios := paired_ratios(measured.job_s, disks.job_s)) >= MINIMUM_REPEATS
         ]
         if gains:
-            name = name_of(workload)
-            short = name.partition(", ")[0]
-            told.append(Compared(short if brief[short] == 1 else re.sub(PACE, SLOWED, name), str(workload.substrate), tuple(gains)))
+            told.append(Compared(names[name_of(workload)], str(workload.substrate), tuple(gains)))
     return told
 
 
@@ -195,7 +190,11 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
     substrates = listed(sorted(f"**{substrate}**" for substrate in rows["substrate"].unique()))
     reference = None if shown == run.run_id else open_reference()
     stamp = reference.stamp if reference else f"{run.stamp}{_others(run)}"
-    pace = "; slowed: on tiers slowed so far that they bind and not the processors" if any(SLOWED in one.workload for one in every) else ""
+    pace = (
+        "; slowed: on tiers slowed so far that they bind and not the processors"
+        if any(heat.SLOWED in one.workload for one in every)
+        else ""
+    )
     caption = (
         "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
         f"with its 95 % interval, log axis{pace}. {stamp}, {substrates} tiers, "
@@ -225,8 +224,8 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: percents(gain.estimate.value for one in ahead if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    where = "" if len(ahead) == len(both) else "where one does, "
-    return f"{finding(both)}: {where}a table there leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
+    where = "" if len(ahead) == len(both) else "else "
+    return f"{finding(both)}: {where}a table leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -246,7 +245,8 @@ def _advice(every: Sequence[Compared]) -> str:
     best = Counter(sides.get(placement, "a table") if placement else "nothing" for placement in quickest)
     (side, times), *others = sorted(best.most_common(), key=lambda item: item[0] == "nothing")
     told = [f"{side} in {_workloads(times)}", *(f"{other} in {count(number)}" for other, number in others)]
-    return f"Move first what saves most time: {', '.join(told)}."
+    which = f" ({CHART})" if best["nothing"] else ""
+    return f"Move what saves most time: {', '.join(told)}{which}."
 
 
 def _cheapest(found: Found) -> str:

@@ -26,7 +26,7 @@ def told(run: Run) -> Sentence:
     each = (f"`{study}` {count(n)} {CLOCKS[clock]}" for study, clock, n in rows.iter_rows())
     why = [text for text in run.manifest.clocks.values() if text != "counted"]
     several = f" Several sessions at once were {why[0]}." if why else ""
-    return Sentence(f"Rows of emulated tiers by clock: {listed(each)}.{several}")
+    return Sentence(f"Rows of emulated tiers by clock: {'; '.join(each)}.{several}")
 
 
 def beside(run: Run) -> Table | Sentence:

@@ -11,6 +11,7 @@ from tierwise.report.chapters import ledger_replayed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, number, seconds
 from tierwise.report.run import Run
+from tierwise.report.words import query_words
 
 SHOWN: Final = 0.1
 """The least change of a query's time that is told query by query."""
@@ -38,7 +39,7 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
         return Sentence(f"{ledger_replayed.NOTHING} is the disks' read-ahead.")
     found = moved(bounds)
     told = "".join(
-        f"; most of all {ledger_replayed.query_words(one)}, which takes {number(one['least'])} times as long with {LEAST} and "
+        f"; most of all {query_words(one['cell'])}, which takes {number(one['least'])} times as long with {LEAST} and "
         f"{number(one['most'])} times with {MOST}"
         for one in found.rows(named=True)[:1]
     )

@@ -9,7 +9,7 @@ from tierwise.core.words import Cache, Substrate
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count
 from tierwise.report.run import Run
-from tierwise.report.words import ARMS, cell_words
+from tierwise.report.words import query_words
 
 NOTHING: Final = "This run recorded no requests on emulated tiers, so that nothing tells how much of its times"
 """The beginning of what is said where there is nothing to replay."""
@@ -20,18 +20,13 @@ def cold(bounds: pl.DataFrame) -> pl.DataFrame:
     return bounds.filter(pl.col("cache") == Cache.COLD, ~pl.col("lent"))
 
 
-def query_words(row: Mapping[str, Any]) -> str:
-    """Return what tells the queries of a run apart: the coordinates of the cell, and the way of I/O."""
-    return f"{cell_words(row['cell'])}, {ARMS[row['arm']]}"
-
-
 def table(
     run: Run, bounds: pl.DataFrame, shown: pl.DataFrame, columns: Mapping[str, Callable[[dict[str, Any]], str]], told: str
 ) -> Table | Sentence:
     """Tabulate the queries `shown` of `bounds`, a row each, with `columns` (header -> cell); the caption begins with `told`."""
     if shown.is_empty():
         return Sentence("")
-    rows = [[query_words(row), *(cell(row) for cell in columns.values())] for row in shown.rows(named=True)]
+    rows = [[query_words(row["cell"]), *(cell(row) for cell in columns.values())] for row in shown.rows(named=True)]
     return Table(
         ["Query", *columns],
         rows,

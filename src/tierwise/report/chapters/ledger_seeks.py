@@ -10,6 +10,7 @@ from tierwise.report.chapters import ledger_replayed
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import MINUS, count, percent, seconds
 from tierwise.report.run import Run
+from tierwise.report.words import query_words
 
 SHOWN: Final = 0.01
 """The least part of a query's time that is told query by query."""
@@ -27,7 +28,7 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
         return Sentence(f"{ledger_replayed.NOTHING} is the stretch.")
     moved = bounds.filter(pl.col("part") >= SHOWN)
     most = moved.sort("part", descending=True).rows(named=True)[:1]
-    told = "".join(f"; of {ledger_replayed.query_words(one)} it is {percent(one['part'])}" for one in most)
+    told = "".join(f"; most, {percent(one['part'])}, has {query_words(one['cell'])}" for one in most)
     return Sentence(
         f"Of {count(len(bounds))} recorded queries of the published protocols {count(len(moved))} have a hundredth or more of their "
         f"devices' time in stretched seeks{told} (**{Substrate.SIMULATED}**). {run.stamp}."

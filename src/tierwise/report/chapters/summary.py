@@ -40,7 +40,7 @@ def speaking_of(run: Run) -> str:
     """Return what the verdicts of `run` speak of: itself, the runs that it was made of, or runs in general."""
     scope = scope_of(len(run.manifest.merged) or 1)
     more = "; `tierwise merge` puts runs together" if scope is not Scope.RUNS else f", of which {count(len(run.manifest.merged))} are here"
-    return f"They speak of {scope} (@sec-statistics){more}."
+    return f"The verdicts speak of {scope} (@sec-statistics){more}."
 
 
 def claims(run: Run) -> Table:

@@ -11,8 +11,8 @@ from tierwise.advisor.advice import TIERS, fixed
 from tierwise.advisor.holding import TIB, Money, band_factors, saved, shares
 from tierwise.advisor.holding import bands as bands_of
 from tierwise.advisor.workload import FAST, SLOW, Workload
+from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.heat import every
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
 from tierwise.analysis.verdicts import ClaimVerdict
@@ -21,7 +21,7 @@ from tierwise.core.words import Substrate
 from tierwise.costs.hardware import room_bill
 from tierwise.report.chapters.conclusion_evidence import gather, name_of, places
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, percent, tied
+from tierwise.report.formats import DASH, MINUS, count, listed, percent, percents, tied
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
 from tierwise.report.words import NOTHING, case_name, estimated, unit_of
@@ -84,17 +84,17 @@ class Now:
         return saved(shared, self.devices, book_of(self.run), beside=SLOW if name == EVERYTHING else FAST)
 
     def then(self) -> dict[tuple[str, str], Workload]:
-        """Return study and name -> the same workload on its source's own pair: a job of the queries that were asked on that of today."""
+        """Return study and name -> the same workload on its source's own pair: a job of the queries that were asked on that of today, at
+        the same pace of the tiers.
+
+        At another pace the devices take another share of a job's time, so that a placement gains more or less, whatever the year.
+        """
         sources = [source.pair for source in load_claims().sources.values()]
-        asked = self.run.query(every()).with_columns(plain=pl.col("workload").str.split(",").list.first())
-        alike = asked.filter(pair=self.pair).select("study", "plain", "query").unique()
-        own = asked.filter(pl.col("pair").is_in(sources)).join(alike, on=["study", "plain", "query"], how="semi", maintain_order="left")
-        return {(one.study, _plain(one.name)): one for one in gather(self.run, own.drop("plain")).workloads}
-
-
-def _plain(name: str) -> str:
-    """The name of a workload without the pace of its tiers."""
-    return name.partition(",")[0]
+        asked = self.run.query(heat.every())
+        job = ["study", "workload", "query"]
+        alike = asked.filter(pair=self.pair).select(job).unique()
+        own = asked.filter(pl.col("pair").is_in(sources)).join(alike, on=job, how="semi", maintain_order="left")
+        return {(one.study, one.name): one for one in gather(self.run, own).workloads}
 
 
 def now(run: Run) -> Now | None:
@@ -130,13 +130,13 @@ def _money(money: Money | None, found: Now) -> str:
 
 def _cents(value: float) -> str:
     """Two decimals, and no sign before a zero."""
-    return f"{round(value, 2) + 0.0:,.2f}"
+    return f"{round(value, 2) + 0.0:,.2f}".replace("-", MINUS)
 
 
 def note(found: Now) -> str:
     """Return the end of a caption that says what stands under *today*, and which part of it is a band."""
     devices = listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
-    parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items()) or "none"
+    parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items() if of) or "none"
     return (
         f"Today: the same rule on `{found.pair}` ({devices}), reported and not judged. It *matters* where the whole interval is beyond "
         f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. Parameters that no page states are emulated "
@@ -161,7 +161,7 @@ def table(run: Run) -> Table | Sentence:
     then = found.then()
     rows, jobs = [], 0
     for workload in found.workloads:
-        before = then.get((workload.study, _plain(workload.name)))
+        before = then.get((workload.study, workload.name))
         for name in workload.measured:
             share = _share(workload, name)
             if name == DISKS or share is None or share.value is None:
@@ -171,11 +171,11 @@ def table(run: Run) -> Table | Sentence:
             money = found.saved(name, workload.study)
             rows.append(
                 [
-                    _plain(name_of(before or workload)),
+                    name_of(before or workload),
                     places()[name],
                     _told(_share(before, name) if before else None),
                     _told(share),
-                    " to ".join(percent(share.value * factor) for factor in factors) if factors else DASH,
+                    percents(share.value * factor for factor in factors) if factors else DASH,
                     DASH if money is None else f"{_cents(money.value)} ({_cents(money.low)} to {_cents(money.high)})",
                 ]
             )
@@ -185,7 +185,8 @@ def table(run: Run) -> Table | Sentence:
     return Table(
         ["Workload", "Placement", "Then", "Today", "Over the band", f"{book_of(run).currency} a TiB saves a month"],
         rows,
-        "Time of a job over that with everything on the slow tier, with its 95 % interval: then, on the source's own pair, and today. "
+        "Time of a job over that with everything on the slow tier, with its 95 % interval: then, on the source's own pair, of the "
+        "queries that are asked today too and at the same pace, and today. "
         "*Over the band*: today's, as far as the models (simulated) move it while each parameter that has a band is at either end. "
         f"{note(found)} {run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
         align="llllll",

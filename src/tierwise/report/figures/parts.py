@@ -95,6 +95,21 @@ def top_of(values: Iterable[float], *, least: float, room: float) -> float:
     return max(least, *values) * room
 
 
+def ratio_range(rows: pl.DataFrame, keys: Sequence[str], *, low: float, high: float, room: float) -> tuple[float, float]:
+    """Return the ends of a log axis on which each ``ratio`` and each interval over the ``block`` rows of one of `keys` has its place, `low`
+    and `high` at least; above the largest is `room` for the number beside it."""
+    means = (
+        geometric_estimate(dict(part.select("block", "ratio").iter_rows())) for _, part in rows.group_by(list(keys), maintain_order=True)
+    )
+    ends = [*rows["ratio"], *(end for mean in means if mean.interval for end in mean.interval if math.isfinite(end) and end > 0)]
+    return min([low, *(end / 1.05 for end in ends)]), top_of(ends, least=high, room=room)
+
+
+def ringed(flags: pl.Series, what: str) -> str:
+    """Return the words of a caption for the rings around `what`, where any of `flags` is not ``none``; else nothing."""
+    return f", a ring marks {what}" if (flags != "none").any() else ""
+
+
 def _mean(row: str, values: Mapping[int, float]) -> dict[str, Any]:
     estimate = geometric_estimate(values)
     assert estimate.value is not None, "the rows of a chart are estimable"

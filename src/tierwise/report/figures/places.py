@@ -47,7 +47,8 @@ class Shown:
 
 
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
-ROW_PX: Final = 26
+ROW_PX: Final = 20
+"""In print eight panels share the height of a page: what is taller is drawn smaller."""
 ONLY_FORM: Final = "printed"
 """The form of a query that is asked in no other."""
 
@@ -76,7 +77,7 @@ def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure |
     ]
     caption = (
         "Seconds of every query from empty caches, on logarithmic axes; the tick is the median "
-        f"of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. The data are scaled down, so "
+        f"of {MINIMUM_REPEATS} clean ones or more{parts.ringed(rows['flags'], 'a rejected observation')}. The data are scaled down, so "
         "times are to be compared within a panel alone. "
         f"{run.note(pair, len(rows), 'queries', shown.query)}"
     )
@@ -95,8 +96,9 @@ def _times_panel(rows: pl.DataFrame, title: str, order: list[str], width_px: int
     medians = parts.medians(rows, ["row"], "elapsed_s", pl.col("flags") == "none")
     tick = alt.Chart(medians).mark_tick(thickness=2, size=16, color=theme.MARK).encode(x=alt.X("elapsed_s:Q", scale=scale), y=y)
     middle = [tick] if medians.height else []
-    rings = alt.Chart(rows).transform_filter("datum.flags != 'none'").mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK)
-    layers = [*middle, rings.encode(x=x, y=y), dots]
+    rejected = rows.filter(pl.col("flags") != "none")
+    rings = [alt.Chart(rejected).mark_point(size=110, filled=False, strokeWidth=1, color=theme.MARK).encode(x=x, y=y)]
+    layers = [*middle, *(rings if rejected.height else []), dots]
     return alt.LayerChart(layer=layers, width=parts.PLOT_PX, height=ROW_PX * len(order), title=title)
 
 

@@ -4,9 +4,10 @@ from typing import Final
 
 from tierwise.report.arms import PUBLISHED, Truth, arms
 from tierwise.report.formats import count, listed
-from tierwise.report.run import Run
+from tierwise.report.run import Run, source_pair
 from tierwise.report.words import NOTHING
 from tierwise.studies.index_placement.reading.chapter_summary import SAVING
+from tierwise.studies.index_placement.reading.figures import main_arm
 
 
 def confirming_arms(run: Run) -> str:
@@ -14,7 +15,7 @@ def confirming_arms(run: Run) -> str:
     claim = run.verdict(SAVING)
     if claim is None or claim.bounds is None or claim.bounds[1] is None:
         return NOTHING
-    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED]
+    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, source_pair("M"))]
     saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
     unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
     open_ones = f" (for {count(unknown)} this run cannot tell)" if unknown else ""

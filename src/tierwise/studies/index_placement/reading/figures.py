@@ -142,7 +142,8 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     )
     caption = (
         f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the tick is the "
-        f"median of {MINIMUM_REPEATS} clean ones or more, a ring marks a rejected observation. Each panel has its own log axis. "
+        f"median of {MINIMUM_REPEATS} clean ones or more{parts.ringed(shown['flags'], 'a rejected observation')}. Each panel has its own "
+        "log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
     with warnings.catch_warnings():

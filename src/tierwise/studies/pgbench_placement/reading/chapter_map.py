@@ -5,7 +5,7 @@ from typing import Any, Final
 from tierwise.core import studies
 from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
-from tierwise.report.formats import DASH, count, listed, number, percent
+from tierwise.report.formats import DASH, count, difference, listed, number, percent
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
 from tierwise.studies.pgbench_placement.reading.figures import PLACEMENTS, QUERY
@@ -75,9 +75,7 @@ def spot_checks(run: Run, pair: str) -> Table | Sentence:
             simulated = gain_of(point, found["placement"])
             windows += found["n"]
             errors.append(simulated / found["gain"] - 1)
-            rows.append(
-                [*_where(point), _words(found["placement"]), number(simulated), number(found["gain"]), f"{100 * errors[-1]:+.0f} %"]
-            )
+            rows.append([*_where(point), _words(found["placement"]), number(simulated), number(found["gain"]), difference(1 + errors[-1])])
     if not rows:
         return Sentence("No point of the map was measured in this run, so its error is not known here.")
     return Table(
@@ -113,7 +111,10 @@ def other_uses(run: Run, pair: str) -> Table | Sentence:
 
 def _from(run: Run, pair: str, rows: list[list[str]]) -> str:
     """The end of the caption of a simulated table."""
-    return f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; from the run's manifest, by `bench/flip_map.py`."
+    return (
+        f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; from the run's manifest, by "
+        "`studies/pgbench_placement/measuring/flip_map.py`."
+    )
 
 
 def _where(point: dict[str, Any]) -> list[str]:
@@ -122,7 +123,7 @@ def _where(point: dict[str, Any]) -> list[str]:
 
 
 def _words(placement: str) -> str:
-    return {**PLACEMENTS, "hot_ssd": "first partition on SSD"}[placement].capitalize().replace("ssd", "SSD")
+    return {**PLACEMENTS, "hot_ssd": "first partition on SSD"}[placement]
 
 
 def _seeds(run: Run, pair: str) -> int:

@@ -66,8 +66,9 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     ]
     caption = (
         f"Transactions a second of every window, {load}; the tick is the median "
-        f"of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no "
-        f"verdict (processors above 85 % busy, or the emulation late). {run.note(pair, len(rows), 'windows', QUERY)}"
+        f"of {MINIMUM_REPEATS} clean windows or more"
+        f"{parts.ringed(rows['flag'], 'a window that gives no verdict (processors above 85 % busy, or the emulation late)')}. "
+        f"{run.note(pair, len(rows), 'windows', QUERY)}"
     )
     chart = parts.stacked(charts, "Transactions a second of each placement, every window a dot, for each size, way of I/O and slowdown.")
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
@@ -83,14 +84,14 @@ def gains(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
     if rows.is_empty():
         return nothing(run, pair)
     width_px = parts.label_px(PLACEMENTS.values())
-    top = parts.top_of(rows["ratio"], least=1.6, room=1.2)
+    low, high = parts.ratio_range(rows, ["size", "arm", "slowdown", "placement"], low=0.8, high=1.6, room=1.2)
     charts = [
         parts.ratio_panel(
             part,
             title=panel_title(size, arm, slowdown),
             order=list(PLACEMENTS.values()),
-            scale=alt.Scale(type="log", domain=[0.8, top], nice=False),
-            ticks=parts.log_ticks(0.8, top),
+            scale=alt.Scale(type="log", domain=[low, high], nice=False),
+            ticks=parts.log_ticks(low, high),
             bounds=_bounds(size),
             width_px=width_px,
         )

@@ -19,7 +19,7 @@ select
         else cell ->> 'script'
     end
     || coalesce(', ' || (cell ->> 'partitions') || ' partitions', '')
-    || coalesce(', on ' || (cell ->> 'processors') || ' processors', '') as script,
+    || coalesce(', on ' || (cell ->> 'processors') || if(cell ->> 'processors' = '1', ' processor', ' processors'), '') as script,
     coalesce((cell ->> 'partitions')::int, 0) as partitions,
     coalesce((cell ->> 'writes')::double, if(cell ->> 'script' = 'select-only', 0, 1)) as writes,
     coalesce((cell ->> 'skew')::double, 0) as skew,

@@ -31,6 +31,6 @@ def x25e_verdict() -> Sentence:
     needed = f"the drive needs about {enough} reads outstanding to come to it" if enough else "no depth tried comes to it"
     return Sentence(
         f"The latency study read {LOGGED} from its drive. Alone a read takes {alone} here, and {needed}; the few thousand reads in "
-        f"minutes that L logged speak for about one. **The {LOGGED} are not explained by the drive and its queue**; no parameter was "
+        f"minutes that its author logged speak for about one. **The {LOGGED} are not explained by the drive and its queue**; no parameter "
         "moved towards them."
     )

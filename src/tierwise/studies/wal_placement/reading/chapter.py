@@ -53,13 +53,14 @@ def _answer(run: Run, pair: str) -> str:
 
 def _delay(run: Run, pair: str) -> str:
     """What waiting for others gains or costs, by place."""
-    found = {place: [one for one in of_delay(run, pair, place).values() if one.interval] for place in PLACES}
-    parts = [f"with the log on {PLACES[place]} {listed(map(told, ones))}. {reading(ones)}" for place, ones in found.items() if ones]
-    return (
-        f"Commits that wait for others (`commit_delay`) gain ({run.substrate(pair)}), over those that do not, {' And '.join(parts)}"
-        if parts
-        else ""
-    )
+    lines = []
+    for place, words in PLACES.items():
+        found = {case: one for case, one in of_delay(run, pair, place).items() if one.interval}
+        if found:
+            each = listed(f"{told(one)} with {clients_of(clients)}" for (clients, _), one in found.items())
+            lines.append(f"with the log on {words} it multiplies commits by {each}. {reading(found.values())}")
+    head = f"Waiting for others before a flush (`commit_delay`, {run.substrate(pair)}) helps or not by place: "
+    return head + " ".join([lines[0], *(f"{line[0].upper()}{line[1:]}" for line in lines[1:])]) if lines else ""
 
 
 def clients_of(clients: int) -> str:

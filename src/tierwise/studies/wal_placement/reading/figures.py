@@ -39,7 +39,7 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     charts = [_panel(part, words, clients, places) for words, part in panels.items()]
     caption = (
         "Commits a second of every window by clients and by where the log lies, both axes logarithmic, at the tiers' own pace; lines join "
-        f"the medians of {MINIMUM_REPEATS} clean windows or more, a ring marks a window that gives no answer. "
+        f"the medians of {MINIMUM_REPEATS} clean windows or more{parts.ringed(rows['flag'], 'a window that gives no answer')}. "
         f"{run.note(pair, len(rows), 'windows', QUERY)}"
     )
     description = "Commits a second by number of clients, for each place of the log, without group commit and with it."
@@ -69,5 +69,9 @@ def _panel(rows: pl.DataFrame, title: str, clients: list[int], places: list[str]
     lines = [alt.Chart(middle).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)] if middle.height else []
     dots = alt.Chart(rows).mark_point(size=36, filled=True, opacity=0.85).encode(x=x, y=y, color=colour, shape=shape, tooltip=tips)
     rejected = rows.filter(pl.col("flag") != "none")
-    rings = [alt.Chart(rejected).mark_point(size=120, strokeWidth=1, color=theme.MARK).encode(x=x, y=y)] if rejected.height else []
+    rings = (
+        [alt.Chart(rejected).mark_point(size=120, filled=False, strokeWidth=1, color=theme.MARK).encode(x=x, y=y)]
+        if rejected.height
+        else []
+    )
     return alt.LayerChart(layer=[*lines, dots, *rings], width=parts.PLOT_PX, height=PANEL_PX, title=title)
