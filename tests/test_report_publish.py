@@ -64,10 +64,13 @@ def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> 
     )
     site = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}"
     (site / "assets").rename(site / "site_libs")  # as Quarto has it
-    (site / "method.html").touch()
+    for name in ("method.html", "search.js", "search.json"):
+        (site / name).touch()
     publish(home / "other")
     told = (home / "other" / "README.md").read_text(encoding="utf-8")
-    assert "| `index.html`, `*.html`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
+    assert (
+        "| `index.html`, `*.html`, `search.js`, `search.json`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
+    )
 
 
 def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:

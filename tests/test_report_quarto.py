@@ -143,9 +143,9 @@ def test_what_takes_far_longer_than_foreseen_never_comes_to_its_end(
 
 @pytest.mark.parametrize(("kept", "explained"), [("FloatRefTarget", []), ("Callout", ["tier"])])
 def test_a_caption_explains_no_word_though_quarto_keeps_its_label_elsewhere(tmp_path: Path, kept: str, explained: list[str]) -> None:
-    text = f'::: {{__quarto_custom="true" __quarto_custom_type="{kept}"}}\nA tier.\n:::\n'
+    text = f'[Div ("", [], [("__quarto_custom_type", "{kept}")]) [Para [Str "A", Space, Str "tier."]]]'
     (tmp_path / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
-    command = [pypandoc.get_pandoc_path(), "--to=html5", f"--lua-filter={home() / 'report' / 'shared.lua'}"]
+    command = [pypandoc.get_pandoc_path(), "--from=native", "--to=html5", f"--lua-filter={home() / 'report' / 'shared.lua'}"]
     made = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert [word.get_text() for word in BeautifulSoup(made, "html.parser").select("dfn")] == explained
 

@@ -41,5 +41,5 @@ def compressed(font: bytes) -> bytes:
 
 
 def _padded(table: bytes) -> bytes:
-    """As long as a multiple of four bytes."""
+    """Return `table` as long as a multiple of four bytes, as WOFF has each."""
     return table + bytes(-len(table) % 4)
