@@ -152,11 +152,12 @@ def test_a_caption_explains_no_word_though_quarto_keeps_its_label_elsewhere(tmp_
 
 def test_quarto_s_search_gets_its_index_as_a_script_where_nothing_may_be_fetched(tmp_path: Path) -> None:
     (tmp_path / "search.json").write_text('[{"text": "a turn"}]\n', encoding="utf-8")
-    page = '<html><body><nav class="quarto-secondary-nav">Bar</nav>\n</body></html>'
+    page = '<html><body><nav class="quarto-secondary-nav">Bar</nav><nav id="quarto-sidebar" class="sidebar">All</nav>\n</body></html>'
     (tmp_path / "index.html").write_text(page, encoding="utf-8")
     quarto.finish(tmp_path)
     made = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert '<nav class="quarto-secondary-nav" aria-label="This page">' in made
+    assert '<nav id="quarto-sidebar" aria-label="Chapters" class="sidebar">' in made
     assert made.endswith("</script>\n</body></html>")
     assert '<script src="search.js">' not in made.replace("document.write('<script src", ""), "a server's page does not load it"
     assert 'fuseIndex = new Fuse([{"text": "a turn"}], kFuseIndexOptions);' in (tmp_path / "search.js").read_text(encoding="utf-8")

@@ -33,9 +33,12 @@ fuseIndex = new Fuse({documents}, kFuseIndexOptions);
 LOADED: Final = f"""<script>if (location.protocol === "file:") document.write('<script src="{SEARCH}"><\\/script>');</script>
 """
 """Where a server is, its page loads half a megabyte less."""
-BAR: Final = '<nav class="quarto-secondary-nav"'
-NAMED_BAR: Final = f'{BAR} aria-label="This page"'
-"""The bar of a narrow page, which Quarto gives no name though a page has several of such, and as it is here."""
+NAVIGATION: Final = {
+    'class="quarto-secondary-nav"': "This page",
+    'id="quarto-sidebar"': "Chapters",
+    'class="page-navigation"': "Before and after",
+}
+"""What a page finds its way by, which Quarto gives no name though a page has several of such -> its name here."""
 
 
 def version() -> str | None:
@@ -85,12 +88,14 @@ def _made(book: Book, pdf: str) -> Path:
 
 
 def finish(site: Path) -> None:
-    """Let the search of Quarto's pages in `site` find from a file what it finds on a server, and give their bar a name."""
+    """Let the search of Quarto's pages in `site` find from a file what it finds on a server, and give each `nav` a name."""
     documents = (site / "search.json").read_text(encoding="utf-8").strip()
     (site / SEARCH).write_text(INDEX.format(documents=documents), encoding="utf-8")
     for page in sorted(site.glob("*.html")):
         head, end, tail = page.read_text(encoding="utf-8").rpartition("</body>")
-        page.write_text(f"{head.replace(BAR, NAMED_BAR)}{LOADED}{end}{tail}", encoding="utf-8")
+        for sign, name in NAVIGATION.items():
+            head = head.replace(f"<nav {sign}", f'<nav {sign} aria-label="{name}"')
+        page.write_text(f"{head}{LOADED}{end}{tail}", encoding="utf-8")
 
 
 def _rendered(book: Book) -> str:
