@@ -66,7 +66,11 @@ local function explain(inlines, glossary, known)
   return out
 end
 
--- Prose alone: what has a label explains itself in its caption.
+-- Prose alone: what has a label explains itself in its caption. Quarto keeps the label of such a one in a type of its own.
+local function is_prose(div)
+  return not div.identifier:match("^%a+%-") and div.attributes.__quarto_custom_type ~= "FloatRefTarget"
+end
+
 local function explain_blocks(blocks, glossary, known)
   for _, block in ipairs(blocks) do
     if block.t == "Header" and block.level == 1 then
@@ -75,7 +79,7 @@ local function explain_blocks(blocks, glossary, known)
       block.content = explain(block.content, glossary, known)
     elseif block.t == "BulletList" or block.t == "OrderedList" then
       block.content = block.content:map(function(item) return explain_blocks(item, glossary, known) end)
-    elseif block.t == "Div" and not block.identifier:match("^%a+%-") then
+    elseif block.t == "Div" and is_prose(block) then
       block.content = explain_blocks(block.content, glossary, known)
     end
   end

@@ -156,14 +156,19 @@ def test_nothing_is_loaded_from_a_network(built: Built) -> None:
 def check_first_page(site: Path) -> None:
     """All that the first page loads, without the network's compression."""
     page = BeautifulSoup((site / "index.html").read_bytes(), "html.parser")
-    sheets = [str(tag.get("src") or tag.get("href")) for tag in page.select("script[src], link[rel=stylesheet]")]
-    fonts = (site / "assets" / "fonts").glob("*.otf")
+    sheets = {str(tag.get("src") or tag.get("href")) for tag in page.select("script[src], link[rel=stylesheet]")}
+    fonts = list(site.rglob("*.woff"))
+    assert fonts
     loaded = [site / "index.html", *(site / name for name in sheets), *fonts]
     assert sum(path.stat().st_size for path in loaded) < 3_000_000
 
 
 def test_the_first_page_is_small(built: Built) -> None:
     check_first_page(built.site)
+
+
+def test_quarto_s_first_page_is_small(by_quarto: Built) -> None:
+    check_first_page(by_quarto.site)
 
 
 def test_a_word_of_the_glossary_is_explained_at_its_first_use_in_a_chapter(built: Built) -> None:

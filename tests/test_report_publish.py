@@ -24,7 +24,7 @@ from tierwise.report.cite import commit_of
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
-from tierwise.report.site import PDFS
+from tierwise.report.site import PDFS, QUARTO
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
 
@@ -64,10 +64,13 @@ def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> 
     )
     site = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}"
     (site / "assets").rename(site / "site_libs")  # as Quarto has it
-    (site / "method.html").touch()
+    for name in ("method.html", "search.js", "search.json"):
+        (site / name).touch()
     publish(home / "other")
     told = (home / "other" / "README.md").read_text(encoding="utf-8")
-    assert "| `index.html`, `*.html`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
+    assert (
+        "| `index.html`, `*.html`, `search.js`, `search.json`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
+    )
 
 
 def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:
@@ -170,6 +173,8 @@ def test_the_commit_is_told_as_a_whole_where_the_checkout_knows_it() -> None:
     known = subprocess.run(["git", "-C", str(paths.home()), "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
     assert commit_of(f"2026-01-01-{known[:9]}-{RUN_ID}", RUN_ID) == known
     assert commit_of(f"2026-01-01-{known[:9]}-dirty-{RUN_ID}", RUN_ID) == f"{known}-dirty"
+    assert commit_of(f"2026-01-01-{known[:9]}-{RUN_ID}{QUARTO}", RUN_ID) == known
+    assert commit_of(f"2026-01-01-{known[:9]}-dirty-{RUN_ID}{QUARTO}", RUN_ID) == f"{known}-dirty"
 
 
 def test_the_page_says_how_to_cite_it_with_run_commit_and_bibtex(built: Built) -> None:

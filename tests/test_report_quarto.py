@@ -1,5 +1,6 @@
 """Quarto, the optional engine: which one is found, from which version on, and what an attempt to install it leaves."""
 
+import json
 import os
 import re
 import shutil
@@ -9,14 +10,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pypandoc
 import pytest
 import yaml
+from bs4 import BeautifulSoup
 
 from tierwise import doctor
 from tierwise.core import progress
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.paths import home
-from tierwise.report import quarto
+from tierwise.report import glossary, quarto
 from tierwise.report.project import OUTPUTS, Book
 from tierwise.report.render import choose
 from tierwise.report.site import PDFS
@@ -89,7 +92,9 @@ def test_while_it_renders_the_time_left_is_told_by_chapters(
     program(f"1.10.18{RENDERS}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
     engine, book = choose("quarto"), book_of(tmp_path / "book")
     engine.build(book, tmp_path / "site")
-    assert re.fullmatch(r"rendering:   7%, \d+:\d\d left \(method\.qmd\)\n", capsys.readouterr().err), "at the first nothing was done"
+    share = 1 / (len(book.chapters) + quarto.PDF_CHAPTERS)
+    told = capsys.readouterr().err
+    assert re.fullmatch(rf"rendering: {share:4.0%}, \d+:\d\d left \(method\.qmd\)\n", told), "at the first nothing was done"
     paper = replace(book_of(tmp_path / "paper"), chapters={"tierwise.qmd": "# One\n"}, paper=True)
     (paper.folder / "tierwise.qmd").write_text("# One\n", encoding="utf-8")
     engine.typeset(paper, tmp_path / "site")
@@ -115,11 +120,46 @@ def test_while_the_pdf_is_made_the_time_left_is_still_told(
     assert silent[-1] < 100
 
 
+def test_what_takes_far_longer_than_foreseen_never_comes_to_its_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: Program
+) -> None:
+    said: list[tuple[float, float]] = []
+
+    class Told(progress.Progress):
+        def step(self, amount: float = 1.0, note: str = "") -> None:
+            super().step(amount, note)
+            said.append((self.done, self.total))
+
+    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
+    monkeypatch.setattr(quarto, "Progress", Told)
+    monkeypatch.setattr(quarto, "SILENCE_S", 0.05)
+    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.1; printf '\\r[2/2]").replace('echo "$pdf"', 'sleep 3; echo "$pdf"')
+    program(f"1.10.18{slow}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
+    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
+    shares = [done / total for done, total in said]
+    assert shares == sorted(shares)
+    assert 0.5 < shares[-1] < 0.99, "thirty chapters' time, where twenty were foreseen"
+
+
+@pytest.mark.parametrize(("kept", "explained"), [("FloatRefTarget", []), ("Callout", ["tier"])])
+def test_a_caption_explains_no_word_though_quarto_keeps_its_label_elsewhere(tmp_path: Path, kept: str, explained: list[str]) -> None:
+    text = f'[Div ("", [], [("__quarto_custom_type", "{kept}")]) [Para [Str "A", Space, Str "tier."]]]'
+    (tmp_path / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
+    command = [pypandoc.get_pandoc_path(), "--from=native", "--to=html5", f"--lua-filter={home() / 'report' / 'shared.lua'}"]
+    made = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert [word.get_text() for word in BeautifulSoup(made, "html.parser").select("dfn")] == explained
+
+
 def test_quarto_s_search_gets_its_index_as_a_script_where_nothing_may_be_fetched(tmp_path: Path) -> None:
     (tmp_path / "search.json").write_text('[{"text": "a turn"}]\n', encoding="utf-8")
-    (tmp_path / "index.html").write_text("<html><body><p>Text</p>\n</body></html>", encoding="utf-8")
-    quarto.search_from_files(tmp_path)
-    assert (tmp_path / "index.html").read_text(encoding="utf-8").endswith('<script src="search.js"></script>\n</body></html>')
+    page = '<html><body><nav class="quarto-secondary-nav">Bar</nav><nav id="quarto-sidebar" class="sidebar">All</nav>\n</body></html>'
+    (tmp_path / "index.html").write_text(page, encoding="utf-8")
+    quarto.finish(tmp_path)
+    made = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert '<nav class="quarto-secondary-nav" aria-label="This page">' in made
+    assert '<nav id="quarto-sidebar" aria-label="Chapters" class="sidebar">' in made
+    assert made.endswith("</script>\n</body></html>")
+    assert '<script src="search.js">' not in made.replace("document.write('<script src", ""), "a server's page does not load it"
     assert 'fuseIndex = new Fuse([{"text": "a turn"}], kFuseIndexOptions);' in (tmp_path / "search.js").read_text(encoding="utf-8")
 
 

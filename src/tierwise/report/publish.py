@@ -125,11 +125,12 @@ def _copy_run(run: Path, target: Path) -> None:
 
 
 def _pages(site: Path) -> list[str]:
-    """What the report's pages are made of: one engine's folders are not the other's."""
+    """What the report's pages are made of: one engine's files and folders are not the other's."""
     others = ["*.html"] if len(list(site.glob("*.html"))) > 1 else []
     return [
         "index.html",
         *others,
+        *(path.name for path in sorted(site.glob("search.*"))),
         *(f"{path.name}/" for path in sorted(site.iterdir()) if path.is_dir() and path.name not in {RUN, NOTEBOOKS}),
     ]
 

@@ -20,16 +20,25 @@ from tierwise.report.site import ANNEX, PAPER, QUARTO, quarto_program
 QUARTO_S: Final = 600
 BEGUN: Final = re.compile(r"\[ *(\d+)/(\d+)\] (.+)")
 SILENCE_S: Final = INTERVAL_S
-PDF_CHAPTERS: Final = 12
-"""What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and 18 chapters)."""
+PDF_CHAPTERS: Final = 20
+"""What Quarto does not count, the PDF above all, takes as long as this many chapters (timed with 1.10.18 and a `full` run)."""
 OLDEST: Final = (1, 9, 18)
 """The first Quarto that typesets a book by Typst; 1.9.38 and 1.10.18 were run."""
 OLDEST_TEXT: Final = ".".join(map(str, OLDEST))
 SEARCH: Final = "search.js"
 INDEX: Final = """// Quarto's search fetches its index, which a browser refuses to a page from a file: there it comes as a script.
-if (location.protocol === "file:") fuseIndex = new Fuse({documents}, kFuseIndexOptions);
+fuseIndex = new Fuse({documents}, kFuseIndexOptions);
 """
 """The script `SEARCH`; the names are those of Quarto's own search."""
+LOADED: Final = f"""<script>if (location.protocol === "file:") document.write('<script src="{SEARCH}"><\\/script>');</script>
+"""
+"""Where a server is, its page loads half a megabyte less."""
+NAVIGATION: Final = {
+    'class="quarto-secondary-nav"': "This page",
+    'id="quarto-sidebar"': "Chapters",
+    'class="page-navigation"': "Before and after",
+}
+"""What a page finds its way by, which Quarto gives no name though a page has several of such -> its name here."""
 
 
 def version() -> str | None:
@@ -61,7 +70,7 @@ class QuartoEngine:
         """Build all formats in one call (a second one would wipe the first one's output), then the output moves to `site`."""
         pandoc(book, "html", "--to=html5", "--mathml")  # for its errors: of an unknown label Quarto only warns, without the chapter
         shutil.move(_made(book, f"{ANNEX}.pdf"), site)
-        search_from_files(site)
+        finish(site)
 
     def typeset(self, paper: Book, site: Path) -> None:
         """Typeset the paper as a project of its own: lists of a profile (its chapters, for one) would be appended to the book's."""
@@ -78,19 +87,22 @@ def _made(book: Book, pdf: str) -> Path:
     return made
 
 
-def search_from_files(site: Path) -> None:
-    """Let the search of Quarto's pages in `site` find what it finds on a server also where the pages are opened from a file."""
+def finish(site: Path) -> None:
+    """Let the search of Quarto's pages in `site` find from a file what it finds on a server, and give each `nav` a name."""
     documents = (site / "search.json").read_text(encoding="utf-8").strip()
     (site / SEARCH).write_text(INDEX.format(documents=documents), encoding="utf-8")
     for page in sorted(site.glob("*.html")):
         head, end, tail = page.read_text(encoding="utf-8").rpartition("</body>")
-        page.write_text(f'{head}<script src="{SEARCH}"></script>\n{end}{tail}', encoding="utf-8")
+        for sign, name in NAVIGATION.items():
+            head = head.replace(f"<nav {sign}", f'<nav {sign} aria-label="{name}"')
+        page.write_text(f"{head}{LOADED}{end}{tail}", encoding="utf-8")
 
 
 def _rendered(book: Book) -> str:
     """Have Quarto render `book`; what it said. The time left is told by the chapters that it counts, ``[ 3/18] method.qmd``.
 
-    After the last one it says nothing until the PDF is there: that goes on at the chapters' pace, and never comes to its end.
+    After the last one it says nothing until the PDF is there: that goes on at the chapters' pace, then ever slower, so that it
+    never comes to its end.
     """
     said: list[str] = []
     progress: Progress | None = None  # from the first chapter: Quarto takes long to begin
@@ -108,7 +120,9 @@ def _rendered(book: Book) -> str:
                     progress.step(int(begun[1]) - 1 - progress.done, begun[3].strip())
                     chapter_s = (time.monotonic() - progress.started_s) / progress.done if progress.done and begun[1] == begun[2] else 0.0
                 elif progress and chapter_s and not line:
-                    progress.step(min(SILENCE_S / chapter_s, (progress.total - progress.done) / 2), "the last chapter and the PDF")
+                    left = progress.total - progress.done
+                    share = min(SILENCE_S / chapter_s, SILENCE_S / chapter_s * 2 * left / PDF_CHAPTERS, left / 2)
+                    progress.step(share, "the last chapter and the PDF")
         except BaseException:
             running.kill()
             raise

@@ -64,8 +64,8 @@ def date_of(version: str) -> str:
 
 
 def code_of(version: str, run_id: str) -> str:
-    """Return the `code_version` in the name of `version`, which shows `run_id`."""
-    return version[len("2026-01-01-") :].removesuffix(f"-{run_id}")
+    """Return the `code_version` in the name of `version`, by either engine, which shows `run_id`."""
+    return version[len("2026-01-01-") :].removesuffix(QUARTO).removesuffix(f"-{run_id}")
 
 
 def code_version() -> str:
