@@ -21,6 +21,7 @@ from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
 from tierwise.tiers.unkind import POWER_CUT
 
+STOPPED_S = (1.0, 5.0)
 WITH_MOUNTS: Final = 2 * MEASURED
 """Phases of the faults that need an emulated tier."""
 
@@ -84,7 +85,7 @@ class Stopped(Kind):
                 with suppress(psutil.NoSuchProcess):
                     process.send_signal(number)
             if number == signal.SIGSTOP:
-                time.sleep(chance.uniform(1.0, 5.0))
+                time.sleep(chance.uniform(*STOPPED_S))
         return names
 
 
