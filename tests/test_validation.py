@@ -125,6 +125,12 @@ def test_a_campaign_that_is_through_says_so(result: Path) -> None:
     )
 
 
+def test_a_campaign_that_was_not_begun_says_so(result: Path) -> None:
+    Campaign(result).save()
+    assert validation_faults.conditions().text == f"None of the {len(whole())} faults was tried yet."
+    assert validation_faults.outcomes().rows == [["all", "0", "0", "0", ""]]
+
+
 def test_what_was_tried_stays_true_until_the_product_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"src/code.py": "1", "data/profiles/quick.toml": "2", "data/validation/faults.json": "3", "tests/test_code.py": "4"}
     for name, text in files.items():

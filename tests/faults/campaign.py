@@ -239,8 +239,6 @@ class Campaign:
     def save(self) -> None:
         """Write the table of what was tried, by kind and phase, into the checkout: the appendix shows it."""
         tried = self.tried()
-        if not tried:
-            return
         counted: dict[tuple[str, str], list[bool]] = {}
         for line in sorted(tried, key=lambda line: (list(KINDS).index(line["kind"]), ORDER.index(line["met"]))):
             counted.setdefault((line["kind"], line["met"]), []).append(line["survived"])
@@ -248,7 +246,12 @@ class Campaign:
             {"kind": kind, "phase": phase, "tried": len(found), "survived": sum(found), "lost": len(found) - sum(found)}
             for (kind, phase), found in counted.items()
         ]
-        told = {"made_by": "make soak", "product": self.version, "commit": commit(), "day": max(line["day"] for line in tried)}
+        told = {
+            "made_by": "make soak",
+            "product": self.version,
+            "commit": commit(),
+            "day": max((line["day"] for line in tried), default=today()),
+        }
         told |= {"host": fingerprint().model_dump(mode="json"), "asked": len(whole())}
         write_whole(paths.home() / RESULT, json.dumps({**told, "rows": rows}, indent=1) + "\n")
 

@@ -35,6 +35,8 @@ def conditions() -> Sentence:
     """Return how many faults were tried, survived and lost, how many are left, and when and at which commit that was."""
     found = load()
     asked = found["asked"]
+    if not found["rows"]:
+        return Sentence(f"None of the {count(asked)} faults was tried yet.")
     tried, survived, lost = (sum(row[name] for row in found["rows"]) for name in ("tried", "survived", "lost"))
     how_many = f"All {count(asked)} faults were tried" if tried == asked else f"{count(tried)} of {count(asked)} faults were tried so far"
     came = f"{count(survived)} survived, {count(lost) if lost else 'none'} {'were' if lost > 1 else 'was'} lost"
