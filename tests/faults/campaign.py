@@ -114,7 +114,7 @@ class Campaign:
                 problems = self._to_its_end()
                 assert not problems, problems
                 took_s = time.monotonic() - begun_s
-                times = Counter(phases_met(self.place.folder / "watch"))
+                times = Counter(phases_met(self.place.watch))
                 write_whole(self.place.base / "undisturbed.json", json.dumps({"took_s": took_s, "times": times}))
                 (self.place.folder / "raw").rename(self.undisturbed)
 
@@ -158,7 +158,7 @@ class Campaign:
         return tried
 
     def _strike(self, life: Life, waiting: list[Fault], chance: random.Random, together: int) -> list[Tried]:
-        """Strike `life` by the first of `waiting` whose time comes, and by those after it where the kind lets it go on.
+        """Strike `life` by the first of `waiting` whose time comes, and by those after it as long as it does not end.
 
         They are taken from `waiting`, which were `together` at first.
         """
@@ -180,8 +180,8 @@ class Campaign:
             if at is not None or fault.phase == ANY:
                 struck += self._hit(life, fault, at, chance)
             life.go_on()
-            if struck and self.kind.ends:
-                break
+            if struck:
+                self._wait(life, self.kind.grace_s)
         return struck
 
     def _hit(self, life: Life, fault: Fault, at: int | None, chance: random.Random) -> list[Tried]:

@@ -32,8 +32,8 @@ class Kind:
     name = ""
     deadly = False
     """Processes that are hit end by it, and cannot say so."""
-    ends = True
-    """A life that is hit is no more to be struck: it ends, or has no more of what is hit."""
+    grace_s = 20.0
+    """How long a life may take to end by it; one that does not is struck by the next."""
     phases: tuple[str, ...] = (*PHASES, ANY)
     """The phases that have what is hit, of each of the `OF_A_KIND` faults."""
 
@@ -74,7 +74,7 @@ class Killed(Kind):
 class Stopped(Kind):
     """One process or all, for some seconds."""
 
-    name, ends = "stopped and continued", False
+    name, grace_s = "stopped and continued", 0.0
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         living = life.processes()
@@ -156,13 +156,13 @@ class Broken(Kind):
         return "every backing directory"
 
     def undo(self, place: Place) -> None:
-        (place.folder / "watch" / "eio").unlink(missing_ok=True)
+        (place.watch / "eio").unlink(missing_ok=True)
 
 
 class SetBack(Kind):
     """The clock of the command and its kernels goes back by some hours, each time further."""
 
-    name, ends = "clock set back", False
+    name, grace_s = "clock set back", 0.0
 
     @contextmanager
     def around(self, place: Place) -> Iterator[None]:
@@ -232,7 +232,7 @@ class MemoryShort(InGroup):
 class ProcessorsHeld(InGroup):
     """All processes together have a fiftieth of one processor, for some seconds."""
 
-    name, ends, controller = "processors held", False, "cpu"
+    name, grace_s, controller = "processors held", 0.0, "cpu"
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         seconds = chance.uniform(3.0, 10.0)

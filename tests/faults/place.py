@@ -158,6 +158,7 @@ class Place(Home):
     def __init__(self, base: Path):
         super().__init__(base / "run")
         self.base, self.copy = base, base / "checkout"
+        self.watch = base / "watch"  # where no disk is full
         self.group = None
 
     def lay_out(self) -> None:
@@ -195,11 +196,10 @@ class Place(Home):
     @contextmanager
     def living(self, kind: "Kind") -> Iterator[Life]:
         """The command under way."""
-        watch = self.folder / "watch"
-        shutil.rmtree(watch, ignore_errors=True)
-        watch.mkdir()
-        environment = self.environment(FAULT_WATCH=str(watch), **kind.environment(self))
-        with (watch / "said").open("w", encoding="utf-8") as said:
+        shutil.rmtree(self.watch, ignore_errors=True)
+        self.watch.mkdir()
+        environment = self.environment(FAULT_WATCH=str(self.watch), **kind.environment(self))
+        with (self.watch / "said").open("w", encoding="utf-8") as said:
             report = psutil.Popen(
                 [sys.executable, "-m", "tierwise", *COMMAND],
                 env=environment,
@@ -210,7 +210,7 @@ class Place(Home):
             )
             if self.group:
                 control_groups.take_in(self.group, report.pid)
-            life = Life(report, self.folder, watch)
+            life = Life(report, self.folder, self.watch)
             try:
                 yield life
             finally:
