@@ -134,7 +134,7 @@ class ReadOnly(OnMounts):
     name = "read-only tier"
 
     def strike(self, mount: Path) -> None:
-        subprocess.run(["mount", "-o", "remount,ro", mount], check=True)
+        subprocess.run(["mount", "-i", "-o", "remount,ro", mount], check=True)
 
 
 class TakenAway(OnMounts):
