@@ -1,10 +1,13 @@
 """The chapter on what would change the verdicts, from the reference run: every claim once, with its quotation, and what agrees with it."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.open_claims import Cause
+from tierwise.analysis.rules import Verdict
 from tierwise.report import words
 from tierwise.report.chapters import ledger, summary
 from tierwise.report.display import Table
@@ -55,6 +58,15 @@ def test_the_tables_of_statements_have_few_columns_which_paper_can_hold(run: Run
         assert claim.statement.split()[0] in statement
         assert (f"**{claim.substrate}**" in found) == (claim.estimate is not None or bool(claim.flagged))
         assert verdict.startswith(f"**{claim.verdict.mark}**")
+
+
+def test_a_run_that_decides_nothing_has_a_ledger_too(run: Run) -> None:
+    nothing = {**dict.fromkeys(("flip", "fitted", "unjudged", "estimate", "low", "high")), "cases": [], "verdict": Verdict.UNDECIDED}
+    undecided = replace(run, verdicts=tuple(claim.model_copy(update=nothing) for claim in run.verdicts))
+    table = ledger.frame(undecided)
+    rows = pl.DataFrame({"clean": [1], "observed": [2]})
+    assert "0 have an interval and bounds that are ours: moved by half, none flips. 0 rest on" in ledger.answer(undecided, table, rows).text
+    assert len(ledger.judged(undecided, table).rows) == len(run.verdicts)
 
 
 def test_what_rests_on_a_fit_says_what_is_left_to_be_wrong(run: Run, table: pl.DataFrame) -> None:

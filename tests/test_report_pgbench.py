@@ -206,3 +206,19 @@ def test_no_axis_shows_an_exponent() -> None:
         texts = re.findall(r"<text[^>]*>([^<]+)</text>", figure.bundle()["image/svg+xml"])
         assert texts
         assert not [text for text in texts if re.search(r"\de[+\-\u2212]?\d", text)], label
+
+
+def test_a_window_without_a_whole_second_has_no_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = open_reference()
+    assert run
+    kept = pl.DataFrame({"ended_s": [0.1, 0.4, 1.2], "stands_for": [1.0, 1.0, 1.0]})
+    monkeypatch.setattr(figures, "_inside", lambda *_: kept)
+    columns = {"trial": "a", "block": 0, "phase": "checkpoint", "started_s": 0.0, "transactions": 3}
+    short, long = (
+        pl.DataFrame([{"placement": placement, **columns, "elapsed_s": elapsed_s}])
+        for placement, elapsed_s in (("table_ssd", 0.3), ("all_hdd", 2.5))
+    )
+    assert isinstance(figures.timeline(run, PAIR, short), Sentence)
+    shown = figures.timeline(run, PAIR, pl.concat([short, long]))
+    assert isinstance(shown, Figure)
+    assert shown.rows.select("second", "tps").rows() == [(0.0, 2.0), (1.0, 1.0)]

@@ -212,3 +212,24 @@ def test_what_was_loaded_before_the_machine_was_started_is_loaded_again(tmp_path
             found.append(loaded.exists())
             loaded.mkdir(parents=True, exist_ok=True)
     assert found == [False, True, False]
+
+
+def test_what_was_loaded_past_a_mount_that_was_taken_away_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server goes on below the mountpoint; mounted again, the tier lacks files that the loaded tables name."""
+    from tierwise.bench import workspace
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    blocks = [tmp_path / "work" / "runs" / "run" / "study-pair" / block for block in ("0", "1")]
+    with workspace.exclusive_workspace():
+        pass  # marks the folder
+    for block in blocks:
+        for tier in ("hdd", "ssd"):
+            (block / tier / "backing").mkdir(parents=True)
+            (block / tier / "mount").mkdir()
+    with workspace.exclusive_workspace():
+        assert all(block.exists() for block in blocks)
+    (blocks[0] / "ssd" / "mount" / "PG_18").mkdir()
+    with workspace.exclusive_workspace():
+        assert [block.exists() for block in blocks] == [False, True]

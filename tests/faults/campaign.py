@@ -11,7 +11,7 @@ import random
 import shutil
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -20,24 +20,27 @@ from typing import Any, Final
 from checkout import seed
 from faults.checks import at_once, differences, strays
 from faults.kinds import KINDS, Kind
-from faults.place import Life, Place
+from faults.place import ANY, MEASURED, ONCE, PHASES, STARTING, Life, Place, commit, phases_met, product
 from tierwise.core import paths
 from tierwise.core.errors import TierwiseError
 from tierwise.core.files import write_whole
 from tierwise.core.host import fingerprint
-from tierwise.report.site import code_version
+from tierwise.report.site import today
 
-PHASES: Final = ("loading", "measuring", "writing rows", "renaming", "merging", "rendering", "exporting")
-"""What a run goes through, in its order; renaming is of rows and of what lies beside them."""
-ANY: Final = "any moment"
+ORDER: Final = (STARTING, *PHASES)
+"""Phases as the table has them."""
 IN_A_PHASE: Final = 6
 AT_ANY_MOMENT: Final = 18
 """How many SIGKILLs there are inside each phase, and at any moment."""
 OF_A_KIND: Final = 8
 """How many faults there are of each other kind."""
-AT_ONCE: Final = 3
-"""Faults at any moment that one run has, which are a third of its time apart or less."""
-PATIENCE_S: Final = 900.0
+IN_A_CHAIN: Final = 2
+"""Faults of one kind in one phase that strike one run."""
+ALONE: Final = 6
+"""Faults at any moment that strike one run, where nothing else does."""
+REACH: Final = 1.4
+"""How much of a run its faults would take on the average, twice over, were each to come as late as it may: few find the run over."""
+PATIENCE_S: Final = 1200.0
 """A run that neither ends nor goes on for so long hangs."""
 RESULT: Final = "data/validation/faults.json"
 
@@ -62,22 +65,22 @@ class Tried:
 
     def line(self, version: str) -> str:
         told = {**asdict(self.fault), "met": self.phase, "hit": self.hit, "survived": not self.problems, "problems": self.problems}
-        return json.dumps({"version": version, **told}) + "\n"
+        return json.dumps({"version": version, "day": today(), **told}) + "\n"
 
 
 def whole() -> list[Fault]:
     """Every fault of the campaign."""
     kills = [phase for phase in PHASES for _ in range(IN_A_PHASE)] + [ANY] * AT_ANY_MOMENT
-    others = [(kind, phase) for kind in KINDS if kind != "SIGKILL" for phase in (*PHASES, ANY)[:OF_A_KIND]]
+    others = [(name, phase) for name, kind in KINDS.items() if name != "SIGKILL" for phase in kind.phases[:OF_A_KIND]]
     asked = [*(("SIGKILL", phase) for phase in kills), *others]
     return [Fault(kind, phase, number) for number, (kind, phase) in enumerate(asked)]
 
 
 class Campaign:
-    """A campaign in `folder`, which has its journal; `version` is the code's."""
+    """A campaign in `folder`, which has its journal; `version` is what the product is."""
 
     def __init__(self, folder: Path):
-        self.place, self.version = Place(folder), code_version()
+        self.place, self.version = Place(folder), product()
         self.kind: Kind = Kind()
         self.journal = folder / "journal.jsonl"
         self.undisturbed = folder / "undisturbed"
@@ -111,8 +114,7 @@ class Campaign:
                 problems = self._to_its_end()
                 assert not problems, problems
                 took_s = time.monotonic() - begun_s
-                phases = (self.place.folder / "watch" / "phases").read_text(encoding="utf-8").splitlines()
-                times = Counter(line.split(maxsplit=2)[2] for line in phases)
+                times = Counter(phases_met(self.place.watch))
                 write_whole(self.place.base / "undisturbed.json", json.dumps({"took_s": took_s, "times": times}))
                 (self.place.folder / "raw").rename(self.undisturbed)
 
@@ -122,18 +124,30 @@ class Campaign:
         found: dict[str, Any] = json.loads((self.place.base / "undisturbed.json").read_text(encoding="utf-8"))
         return found
 
-    def chain(self, faults: Sequence[Fault]) -> list[Tried]:
+    def chain(self, faults: Sequence[Fault], tell: Callable[[str], None] = print) -> list[Tried]:
         """Strike one new run by `faults`, in their order, resume it to its end, and journal what came of it."""
         chance = random.Random(f"{seed()}-{faults[0].number}")
         self.kind = KINDS[faults[0].kind]
         self.sockets.clear()
-        tried, seen = [], set[int]()
+        tried, seen, waiting = list[Tried](), set[int](), list(faults)
         with self.place.new_run(self.kind):
-            for fault in faults:
-                found = self._strike(fault, chance, seen)
-                if found is None:
-                    break
-                tried.append(found)
+            while waiting:
+                with self.place.living(self.kind) as life:
+                    struck = self._strike(life, waiting, chance, len(faults))
+                    in_time = self._wait(life, PATIENCE_S)
+                    life.processes()
+                    self.kind.undo(self.place)
+                seen |= life.seen
+                problems = [*at_once(self.place, life, struck_down=self.kind.deadly and life.report.returncode < 0)]
+                if not in_time:
+                    problems.append(f"hangs: {life.said()[-600:]}")
+                for one in struck:
+                    one.problems += problems
+                    tell(f"{one.fault.kind} while {one.phase}, hit {one.hit}: {'; '.join(problems) or life.last()}")
+                tried += struck
+                if not struck or life.report.returncode == 0:
+                    break  # the run is complete
+            assert tried or life.report.returncode == 0, f"ended before any fault: {life.said()[-1500:]}"
             problems = self._to_its_end(seen) if tried else []
         for one in tried:
             one.problems += problems
@@ -143,51 +157,59 @@ class Campaign:
             os.fsync(journal.fileno())
         return tried
 
-    def _strike(self, fault: Fault, chance: random.Random, seen: set[int]) -> Tried | None:
-        """One life with one fault; None where it ended before its time had come."""
-        moment = fault.phase in PHASES
-        nth = chance.randint(1, max(1, self.known["times"].get(fault.phase, 1) // AT_ONCE)) if moment else 1
-        with self.place.living(self.kind, fault.phase if moment else "", nth) as life:
-            at = self._wait_for(life) if moment else None
-            if fault.phase in LASTING:
-                self._sleep(life, chance.uniform(0.0, 0.5))
-            elif not moment:
-                self._sleep(life, chance.uniform(0.0, self.known["took_s"] / AT_ONCE))
-            if life.ended:
-                return None
-            phase = fault.phase if moment else life.phase()
-            hit = self._hit(life, at, chance)
-            life.go_on()
-            in_time = life.wait(PATIENCE_S)
-            life.processes()
-            self.kind.undo(self.place)
-            seen |= life.seen
-        if not hit:
-            return None
-        problems = [*at_once(self.place, life, struck_down=self.kind.deadly and life.report.returncode < 0)]
-        if not in_time:
-            problems.append(f"hangs: {life.said()[-600:]}")
-        return Tried(fault, phase, hit, problems)
+    def _strike(self, life: Life, waiting: list[Fault], chance: random.Random, together: int) -> list[Tried]:
+        """Strike `life` by the first of `waiting` whose time comes, and by those after it as long as it does not end.
 
-    def _hit(self, life: Life, at: int | None, chance: random.Random) -> str:
-        """Strike as soon as there is something to hit, and return what was."""
+        They are taken from `waiting`, which were `together` at first.
+        """
+        struck: list[Tried] = []
+        while waiting and not life.ended:
+            fault = waiting[0]
+            at = None
+            if fault.phase == ANY:
+                self._wait(life, chance.uniform(0.0, REACH * self.known["took_s"] / (together + 1)))
+            else:
+                reach = (REACH if fault.phase in MEASURED else 1) / (together + 1)
+                life.await_phase(fault.phase, chance.randint(1, max(1, int(reach * self.known["times"].get(fault.phase, 1)))))
+                at = self._wait_for(life, fault.phase)
+                if at is not None and fault.phase in LASTING:
+                    self._wait(life, chance.uniform(0.0, 0.5))
+            if life.ended:
+                break
+            waiting.pop(0)
+            if at is not None or fault.phase == ANY:
+                struck += self._hit(life, fault, at, chance)
+            life.go_on()
+            if struck:
+                self._wait(life, self.kind.grace_s)
+        return struck
+
+    def _hit(self, life: Life, fault: Fault, at: int | None, chance: random.Random) -> list[Tried]:
+        """Strike as soon as there is something to hit, which it may be that there never is."""
+        phase = life.phase() if fault.phase == ANY else fault.phase
         until_s = time.monotonic() + PATIENCE_S
-        while not (hit := self.kind.inject(self.place, life, at, chance)) and not life.ended and time.monotonic() < until_s:
+        while not life.ended and time.monotonic() < until_s:
+            if hit := self.kind.inject(self.place, life, at, chance):
+                return [Tried(fault, phase, hit)]
             life.go_on()
             time.sleep(0.1)
-        return hit
+            phase = life.phase()
+        return []
 
-    def _wait_for(self, life: Life) -> int | None:
-        while not life.ended and (at := life.arrived()) is None:
+    def _wait_for(self, life: Life, phase: str) -> int | None:
+        """Return the process that came to the `phase` which is waited for; None where none will."""
+        while (at := life.arrived()) is None and not life.ended and not life.over(phase):
             self._look()
             time.sleep(0.005)
         return None if life.ended else at
 
-    def _sleep(self, life: Life, seconds: float) -> None:
+    def _wait(self, life: Life, seconds: float) -> bool:
+        """Whether `life` ends within so many `seconds`."""
         until_s = time.monotonic() + seconds
         while not life.ended and time.monotonic() < until_s:
             self._look()
             time.sleep(min(0.02, seconds))
+        return life.ended
 
     def _look(self) -> None:
         """Note the sockets that servers have now."""
@@ -198,10 +220,7 @@ class Campaign:
     def _to_its_end(self, seen: set[int] | None = None) -> list[str]:
         """Resume the run undisturbed, and return what is wrong with it then."""
         with self.place.living(self.kind) as life:
-            until_s = time.monotonic() + PATIENCE_S
-            while not life.ended and time.monotonic() < until_s:
-                self._look()
-                time.sleep(0.1)
+            self._wait(life, PATIENCE_S)
             life.processes()
         if life.report.returncode:
             return [f"cannot be resumed: {life.said()[-1500:]}"]
@@ -219,14 +238,21 @@ class Campaign:
 
     def save(self) -> None:
         """Write the table of what was tried, by kind and phase, into the checkout: the appendix shows it."""
+        tried = self.tried()
         counted: dict[tuple[str, str], list[bool]] = {}
-        for line in self.tried():
+        for line in sorted(tried, key=lambda line: (list(KINDS).index(line["kind"]), ORDER.index(line["met"]))):
             counted.setdefault((line["kind"], line["met"]), []).append(line["survived"])
         rows = [
             {"kind": kind, "phase": phase, "tried": len(found), "survived": sum(found), "lost": len(found) - sum(found)}
-            for (kind, phase), found in sorted(counted.items())
+            for (kind, phase), found in counted.items()
         ]
-        told = {"made_by": "make soak", "version": self.version, "asked": len(whole()), "host": fingerprint().model_dump(mode="json")}
+        told = {
+            "made_by": "make soak",
+            "product": self.version,
+            "commit": commit(),
+            "day": max((line["day"] for line in tried), default=today()),
+        }
+        told |= {"host": fingerprint().model_dump(mode="json"), "asked": len(whole())}
         write_whole(paths.home() / RESULT, json.dumps({**told, "rows": rows}, indent=1) + "\n")
 
 
@@ -235,7 +261,10 @@ LASTING: Final = ("loading", "measuring", "rendering")
 
 
 def next_chain(left: Sequence[Fault]) -> list[Fault]:
-    """Choose of `left` what the next run is struck by: faults of one kind, one of each phase, or else some at any moment."""
-    same = [fault for fault in left if fault.kind == left[0].kind]
-    in_phases = [next((fault for fault in same if fault.phase == phase), None) for phase in PHASES]
-    return [fault for fault in in_phases if fault] or same[:AT_ONCE]
+    """Choose of `left` what the next run is struck by: faults of one kind, of all its phases, as a run comes to them; else some at any
+    moment."""
+    of = {phase: [fault for fault in left if (fault.kind, fault.phase) == (left[0].kind, phase)] for phase in (*PHASES, ANY)}
+    if not any(of[phase] for phase in PHASES):
+        return of[ANY][:ALONE]
+    again_and_again = [fault for nth in range(IN_A_CHAIN) for phase in (*MEASURED, ANY) for fault in of[phase][nth : nth + 1]]
+    return again_and_again + [fault for phase in ONCE for fault in of[phase][:IN_A_CHAIN]]

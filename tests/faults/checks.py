@@ -33,7 +33,7 @@ def at_once(place: Place, life: Life, *, struck_down: bool) -> Iterator[str]:
     if "Traceback" in said:
         yield f"a traceback: {said[said.index('Traceback') :][:2000]}"
     code = life.report.returncode
-    last = (said.strip().splitlines() or [""])[-1]
+    last = life.last()
     if code and not struck_down and not ("tierwise: " in last and re.search(r"Remedy|Linux|resume", last)):
         yield f"ended with {code}, without cause and remedy: {last[:600]}"
 

@@ -15,53 +15,15 @@ from typing import Final
 
 import psutil
 
-from faults.place import Life, Place
+from faults.place import ANY, MEASURED, PHASES, WATCH, Life, Place
 from tierwise.core import control_groups
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
 from tierwise.tiers.unkind import POWER_CUT
 
-CLOCK: Final = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
-static long ahead(void) {
-    static volatile long *shared;
-    if (!shared) {
-        int file = open(getenv("FAULT_CLOCK") ?: "/nowhere", O_RDONLY);
-        if (file < 0) return 0;
-        shared = mmap(0, sizeof(long), PROT_READ, MAP_SHARED, file, 0);
-        close(file);
-    }
-    return shared == MAP_FAILED ? 0 : *shared;
-}
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    static int (*real)(clockid_t, struct timespec *);
-    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-    int failed = real(clock, now);
-    if (!failed && clock == CLOCK_REALTIME) now->tv_sec += ahead();
-    return failed;
-}
-int gettimeofday(struct timeval *now, void *zone) {
-    struct timespec precise;
-    int failed = clock_gettime(CLOCK_REALTIME, &precise);
-    now->tv_sec = precise.tv_sec;
-    now->tv_usec = precise.tv_nsec / 1000;
-    return failed;
-}
-time_t time(time_t *told) {
-    struct timespec precise;
-    clock_gettime(CLOCK_REALTIME, &precise);
-    if (told) *told = precise.tv_sec;
-    return precise.tv_sec;
-}
-"""
-"""A clock of the run's own, which the machine's is not: `FAULT_CLOCK` is a file with the seconds that it is ahead, a C long."""
+STOPPED_S = (1.0, 5.0)
+WITH_MOUNTS: Final = 2 * MEASURED
+"""Phases of the faults that need an emulated tier."""
 
 
 class Kind:
@@ -70,6 +32,10 @@ class Kind:
     name = ""
     deadly = False
     """Processes that are hit end by it, and cannot say so."""
+    grace_s = 20.0
+    """How long a life may take to end by it; one that does not is struck by the next."""
+    phases: tuple[str, ...] = (*PHASES, ANY)
+    """The phases that have what is hit, of each of the `OF_A_KIND` faults."""
 
     @contextmanager
     def around(self, place: Place) -> Iterator[None]:
@@ -95,7 +61,7 @@ class Killed(Kind):
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         living = life.processes()
-        victims = [process for process in living if process.pid == at] or [chance.choice(living)]
+        victims = [process for process in living if process.pid == at] or [chance.choice(living or [life.report])]
         if chance.random() < 0.3:
             victims = living
         names = roles(victims)
@@ -108,18 +74,18 @@ class Killed(Kind):
 class Stopped(Kind):
     """One process or all, for some seconds."""
 
-    name = "stopped and continued"
+    name, grace_s = "stopped and continued", 0.0
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         living = life.processes()
-        victims = living if chance.random() < 0.5 else [chance.choice(living)]
+        victims = living if chance.random() < 0.5 else [chance.choice(living or [life.report])]
         names = roles(victims)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for process in victims:
                 with suppress(psutil.NoSuchProcess):
                     process.send_signal(number)
             if number == signal.SIGSTOP:
-                time.sleep(chance.uniform(1.0, 5.0))
+                time.sleep(chance.uniform(*STOPPED_S))
         return names
 
 
@@ -150,6 +116,8 @@ class Full(Kind):
 class OnMounts(Kind):
     """What is done to one of the mounts that the run has just now."""
 
+    phases = WITH_MOUNTS
+
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         mounts = mounts_below(place.folder)
         if not mounts:
@@ -166,7 +134,7 @@ class ReadOnly(OnMounts):
     name = "read-only tier"
 
     def strike(self, mount: Path) -> None:
-        subprocess.run(["mount", "-o", "remount,ro", mount], check=True)
+        subprocess.run(["mount", "-i", "-o", "remount,ro", mount], check=True)
 
 
 class TakenAway(OnMounts):
@@ -179,26 +147,26 @@ class TakenAway(OnMounts):
 class Broken(Kind):
     """System calls of the daemon on backing directories fail by EIO (`watch/sitecustomize.py`)."""
 
-    name = "EIO from the backing directory"
+    name, phases = "EIO from the backing directory", WITH_MOUNTS
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
+        if not mounts_below(place.folder):
+            return ""
         (life.watch / "eio").touch()
-        return "every backing directory" if mounts_below(place.folder) else ""
+        return "every backing directory"
 
     def undo(self, place: Place) -> None:
-        (place.folder / "watch" / "eio").unlink(missing_ok=True)
+        (place.watch / "eio").unlink(missing_ok=True)
 
 
 class SetBack(Kind):
-    """The clock of the command and its kernels goes back by some hours."""
+    """The clock of the command and its kernels goes back by some hours, each time further."""
 
-    name = "clock set back"
+    name, grace_s = "clock set back", 0.0
 
     @contextmanager
     def around(self, place: Place) -> Iterator[None]:
-        source = place.base / "clock.c"
-        source.write_text(CLOCK, encoding="utf-8")
-        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", place.base / "clock.so", source, "-ldl"], check=True)
+        subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", place.base / "clock.so", WATCH / "clock.c", "-ldl"], check=True)
         self._set(place, 0)
         yield
 
@@ -207,10 +175,11 @@ class SetBack(Kind):
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         hours = chance.randint(1, 48)
-        self._set(place, -3600 * hours)
+        self._set(place, self.ahead_s - 3600 * hours)
         return f"{hours} hours"
 
     def _set(self, place: Place, ahead_s: int) -> None:
+        self.ahead_s = ahead_s
         file = place.base / "clock"
         with file.open("r+b" if file.exists() else "wb") as clock:
             clock.write(ahead_s.to_bytes(8, "little", signed=True))
@@ -263,7 +232,7 @@ class MemoryShort(InGroup):
 class ProcessorsHeld(InGroup):
     """All processes together have a fiftieth of one processor, for some seconds."""
 
-    name, controller = "processors held", "cpu"
+    name, grace_s, controller = "processors held", 0.0, "cpu"
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         seconds = chance.uniform(3.0, 10.0)

@@ -33,6 +33,7 @@ def exclusive_workspace() -> Iterator[Path]:
         for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
             say(f"left by a killed run: {line}")
         _discard_unflushed(workspace)
+        _discard_unmounted(workspace)
         yield workspace
 
 
@@ -69,6 +70,16 @@ def _discard_unflushed(workspace: Path) -> None:
     if kept.exists() and kept.read_text(encoding="ascii") != now:
         discard_runs(workspace)
     write_whole(kept, now)
+
+
+def _discard_unmounted(workspace: Path) -> None:
+    """Remove the loaded data of every block of which something lies below a mountpoint: a mount was taken away, and what the server made
+    from then on is on no tier."""
+    for mountpoint in (workspace / "runs").glob("*/*/*/*/mount"):
+        lab, tier = mountpoint.parents[1], mountpoint.parent.name
+        if any(mountpoint.iterdir()):
+            say(f"left by a run whose mount was taken away: files past the tier {tier}; what was loaded beside them is loaded again")
+            mounts.discard(lab)
 
 
 def run_folder(workspace: Path, run_id: str) -> Path:

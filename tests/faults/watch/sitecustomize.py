@@ -1,8 +1,8 @@
 """Tells the campaign of faults which phase a run is in: Python imports this at its start where ``PYTHONPATH`` names this folder.
 
-What Python is about to do is known by its audit events. In the folder ``FAULT_WATCH`` each phase that is met is a line of ``phases``; a
-process by which the run comes to ``FAULT_PHASE`` for the ``FAULT_NTH`` time writes ``here``, and where that phase is a moment (`MOMENTS`)
-stands still until there is ``go``.
+What Python is about to do is known by its audit events. In the folder ``FAULT_WATCH`` each phase that is met is a line of ``phases``, and
+``awaited`` has a number, a count and a phase: a process by which the run comes to that phase for so many times writes ``here-NUMBER``, and
+where the phase is a moment (`MOMENTS`) stands still until there is ``go-NUMBER``.
 """
 
 import errno
@@ -17,7 +17,7 @@ MOMENTS = ("writing rows", "renaming", "merging", "exporting")
 """Phases that are over within a millisecond: who is to break them is waited for."""
 PATIENCE_S = 60.0
 
-watch, wanted, nth = os.environ.get("FAULT_WATCH", ""), os.environ.get("FAULT_PHASE", ""), int(os.environ.get("FAULT_NTH") or 1)
+watch = os.environ.get("FAULT_WATCH", "")
 busy = threading.local()
 
 
@@ -66,21 +66,22 @@ def hear(event: str, arguments: tuple[Any, ...]) -> None:
             phases = Path(watch, "phases")
             with phases.open("a", encoding="utf-8") as told:
                 told.write(f"{time.time():.6f} {os.getpid()} {phase}\n")
+            number, nth, wanted = Path(watch, "awaited").read_text(encoding="utf-8").split(maxsplit=2)
             met = phase == wanted and sum(line.endswith(phase) for line in phases.read_text(encoding="utf-8").splitlines())
-            if met >= nth and not Path(watch, "here").exists():
-                stand(phase, f"{event} {arguments[0]}")
+            if met >= int(nth) and not Path(watch, f"here-{number}").exists():
+                stand(number, phase, f"{event} {arguments[0]}")
     except (OSError, IndexError, ValueError):
         pass  # who watches disturbs nothing
     finally:
         busy.now = False
 
 
-def stand(phase: str, what: str) -> None:
+def stand(number: str, phase: str, what: str) -> None:
     here = Path(watch, f".here-{os.getpid()}")
     here.write_text(f"{os.getpid()} {what}", encoding="utf-8")
-    here.rename(Path(watch, "here"))
+    here.rename(Path(watch, f"here-{number}"))
     until_s = time.monotonic() + PATIENCE_S
-    while phase in MOMENTS and not Path(watch, "go").exists() and time.monotonic() < until_s:
+    while phase in MOMENTS and not Path(watch, f"go-{number}").exists() and time.monotonic() < until_s:
         time.sleep(0.001)
 
 

@@ -22,12 +22,19 @@ from tierwise.report.words import bounded, case_name, estimated, flipped, marked
 ONE_RUN: Final = "one run"
 """What stands for the spread between runs where no other run tells it."""
 INPUT: Final = "Input: `data/published/claims.toml`."
+TYPES: Final = {
+    **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
+    **dict.fromkeys(("between_runs", "fitted", "fitted_on", "left", "unjudged"), pl.String),
+    "flips": pl.Boolean,
+}
+"""Of columns that need not have a value in any row."""
 
 
 def frame(run: Run) -> pl.DataFrame:
     """Return a row a claim: its quotation, bounds, what was found within the run and between runs, what was fitted, what agrees."""
     there = _of_reference(run)
-    return pl.DataFrame([_row(run, claim, there.get(claim.id)) for claim in run.verdicts], infer_schema_length=None)
+    rows = [_row(run, claim, there.get(claim.id)) for claim in run.verdicts]
+    return pl.DataFrame(rows, infer_schema_length=None, schema_overrides=TYPES)  # of a run that decides nothing, a column is empty
 
 
 def _between(claim: ClaimVerdict) -> str:

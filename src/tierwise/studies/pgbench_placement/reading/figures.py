@@ -118,10 +118,12 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
     curves, spans, kept = [], [], 0
     for (placement,), phases in chosen.group_by("placement", maintain_order=True):
         started_s = float(phases["started_s"][0])
+        length_s = int(float(phases["started_s"][-1] + phases["elapsed_s"][-1]) - started_s)
+        if not length_s:
+            continue  # a window without a whole second has no curve
         inside = _inside(run, pair, phases)
         kept += len(inside)
         counted = inside.group_by(second=(pl.col("ended_s") - started_s).floor()).agg(tps=pl.col("stands_for").sum())
-        length_s = int(float(phases["started_s"][-1] + phases["elapsed_s"][-1]) - started_s)
         every = pl.DataFrame({"second": [float(second) for second in range(length_s)]})
         curves.append(
             every.join(counted, on="second", how="left").with_columns(pl.col("tps").fill_null(0.0), row=pl.lit(PLACEMENTS[str(placement)]))
@@ -129,6 +131,8 @@ def timeline(run: Run, pair: str, chosen: pl.DataFrame) -> Figure | Sentence:
         (checkpoint,) = phases.filter(phase="checkpoint").rows(named=True)
         begun_s = checkpoint["started_s"] - started_s
         spans.append({"row": PLACEMENTS[str(placement)], "from_s": begun_s, "to_s": begun_s + checkpoint["elapsed_s"]})
+    if not curves:
+        return nothing(run, pair)
     order = [name for name in PLACEMENTS.values() if name in {span["row"] for span in spans}]
     seconds = pl.concat(curves)
     charts = [
