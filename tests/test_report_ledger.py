@@ -61,7 +61,11 @@ def test_the_tables_of_statements_have_few_columns_which_paper_can_hold(run: Run
 
 
 def test_a_run_that_decides_nothing_has_a_ledger_too(run: Run) -> None:
-    nothing = {**dict.fromkeys(("flip", "fitted", "unjudged", "estimate", "low", "high")), "cases": [], "verdict": Verdict.UNDECIDED}
+    nothing: dict[str, object] = {
+        **dict.fromkeys(("flip", "fitted", "unjudged", "estimate", "low", "high")),
+        "cases": [],
+        "verdict": Verdict.UNDECIDED,
+    }
     undecided = replace(run, verdicts=tuple(claim.model_copy(update=nothing) for claim in run.verdicts))
     table = ledger.frame(undecided)
     rows = pl.DataFrame({"clean": [1], "observed": [2]})

@@ -28,7 +28,7 @@ WATCH: Final = Path(__file__).parent / "watch"
 MEASURED: Final = ("loading", "measuring", "writing rows", "renaming")
 """Phases that a run comes to again and again, until all is measured; renaming is of rows and of what lies beside them."""
 ONCE: Final = ("merging", "rendering", "exporting")
-"""Those after them, in their order."""
+"""Phases after those, in their order."""
 PHASES: Final = MEASURED + ONCE
 ANY: Final = "any moment"
 STARTING: Final = "starting"

@@ -27,7 +27,7 @@ TYPES: Final = {
     **dict.fromkeys(("between_runs", "fitted", "fitted_on", "left", "unjudged"), pl.String),
     "flips": pl.Boolean,
 }
-"""Of columns that need not have a value in any row."""
+"""Types of columns that need not have a value in any row."""
 
 
 def frame(run: Run) -> pl.DataFrame:

@@ -48,7 +48,7 @@ class Shown:
 
 COLOURS: Final = (theme.VERMILLION, theme.ORANGE, theme.BLUE, theme.GREEN)
 ROW_PX: Final = 20
-"""In print eight panels share the height of a page: what is taller is drawn smaller."""
+"""Height of a row: in print eight panels share the height of a page: what is taller is drawn smaller."""
 ONLY_FORM: Final = "printed"
 """The form of a query that is asked in no other."""
 
