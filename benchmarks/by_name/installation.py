@@ -1,6 +1,6 @@
 """How much longer the first set-up of a fresh clone takes than ``pip install`` of the same pins alone, and where its time goes.
 
-Run by name: ``python benchmarks/by_name/installation.py`` (seven installations). In turn, each first in every other pair: ``make
+Run by name: ``python benchmarks/by_name/installation.py`` (eleven installations). In turn, each first in every other pair: ``make
 .venv/.ready`` in a new clone of this checkout's last commit, and pip with the options of the set-up in a new environment, which is made
 before the clock starts. An installation before the first pair fills pip's cache for both. Beside the ratio of times stands that of
 processor time, which other work on the machine moves less. Bound: `BOUND`, of times.
@@ -20,7 +20,7 @@ from typing import Final
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core import paths
 
-PAIRS: Final = 3
+PAIRS: Final = 5
 BOUND: Final = 1.2
 PIP: Final = ("-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check")
 PINS: Final = ("--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt")
