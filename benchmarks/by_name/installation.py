@@ -24,7 +24,7 @@ PAIRS: Final = 5
 BOUND: Final = 1.2
 PIP: Final = ("-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check")
 PINS: Final = ("--require-hashes", "--only-binary", ":all:", "-r", "requirements.txt")
-"""As in scripts/setup_install.py."""
+"""Options of pip for the pins, the same as those of scripts/setup_install.py."""
 
 
 def main() -> int:
