@@ -5,6 +5,7 @@ import math
 import os
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -16,14 +17,14 @@ from typer.testing import CliRunner, Result
 from conftest import empty
 from emulation import emulated, new_folder
 from tierwise.cli import app
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import KIB, MIB, PAGE_BYTES
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import PageCounter
 from tierwise.simulate.scan import prediction
 from tierwise.simulate.scan.prediction import Prediction, Scan, predict
 from tierwise.simulate.scan.read_ahead import CachedFile, OpenFile, Run
-from tierwise.simulate.scan.rows import Table, jitter, pages_in_order, touched_pages
+from tierwise.simulate.scan.rows import Table, jitter, lossy_share, pages_in_order, touched_pages
 from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 
 ROWS = 20
@@ -110,6 +111,36 @@ def test_the_pages_are_those_that_a_server_reads(strewn: Cluster, method: ScanMe
         strewn.stop()
         found = said(table, method, cache=Buffers.WARM).pages
         assert found == pytest.approx(read, rel=0.03 if read >= 1_000 else 0.1, abs=2), selectivity
+
+
+@pytest.mark.parametrize("kib", [64, 128])
+def test_a_bitmap_forgets_the_rows_of_as_many_pages_as_a_server_s(strewn: Cluster, kib: int) -> None:
+    strewn.start(SMALL)
+    with strewn.connect() as conn:
+        conn.execute("; ".join(f"SET {name} = {value}" for name, value in ONLY[ScanMethod.BITMAP].items()))
+        conn.execute(f"SET work_mem = '{kib}kB'")
+        for percent, selectivity in product((100, 0), SELECTIVITIES):
+            table = Table(PAGES, PAGES * ROWS, percent / 100, selectivity)
+            query = f"SELECT count(f) FROM c{percent} WHERE k BETWEEN {table.first} AND {table.first + table.matched - 1}"
+            (plan,) = conn.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {query}").fetchone() or ([],)
+            node = plan[0]["Plan"]["Plans"][0]
+            touched = touched_pages(table)
+            assert node["Exact Heap Blocks"] + node["Lossy Heap Blocks"] == pytest.approx(touched, rel=0.03)
+            assert lossy_share(touched, kib * KIB) * touched == pytest.approx(node["Lossy Heap Blocks"], rel=0.1)
+    strewn.stop()
+
+
+def test_a_bitmap_larger_than_its_memory_has_the_rows_of_whole_pages_looked_at() -> None:
+    table = Table(200_000, 40_000_000, 0.0, 0.1)
+    scan = Scan("local-nvme", table, ScanMethod.BITMAP, Buffers.WARM)
+    small, large = predict(scan), predict(replace(scan, work_mem_mib=64))
+    assert lossy_share(200_000, 4 * MIB) == pytest.approx(5 * 32_768 / 200_000), "65,536 fit, and 32,768 are forgotten at a time"
+    assert lossy_share(65_536, 4 * MIB) == 0
+    assert small.pages == large.pages
+    assert small.time_s - large.time_s == pytest.approx(163_840 * 180 * 0.042e-6, rel=0.01)
+    assert predict(replace(scan, cache=Buffers.COLD)).time_s > predict(replace(scan, cache=Buffers.COLD, work_mem_mib=64)).time_s + 0.5
+    assert "of 82% of its pages" in small.notes[-1]
+    assert "of 0% of its pages" in large.notes[-1]
 
 
 @pytest.mark.parametrize("correlation", [0.9999, 0.99, 0.9, 0.5, 0.1])
@@ -352,6 +383,7 @@ def test_the_help_defines_the_jitter_with_the_figures_of_the_model() -> None:
         ({"correlation": "1.5"}, "--correlation is 1.5: must be -1 to 1"),
         ({"io_workers": "0"}, "--io-workers is 0: must be 1 to 32"),
         ({"effective_io_concurrency": "1001"}, "--effective-io-concurrency is 1001: must be 0 to 1000"),
+        ({"work_mem_mib": "0"}, "--work-mem-mib is 0: must be 1 to 2097151"),
         ({"cpu_speed": "0"}, "--cpu-speed is 0.0: must be above 0"),
         ({"cpu_us_per_row": "-1"}, "--cpu-us-per-row is -1.0: must be above 0"),
         ({"device": "drum"}, "data/devices/drum.toml: no such file"),

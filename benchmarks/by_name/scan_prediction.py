@@ -58,12 +58,13 @@ CALIBRATED: Final = 0.02
 """Share of the strewn rows that the calibration finds by a bitmap: of none of the cells."""
 LEAST_US: Final = 0.01
 """The least that a cost may be, which must not be 0."""
+WORK_MEM_MIB: Final = 256
 SETTINGS: Final = {
     "shared_buffers": "256MB",
     "autovacuum": "off",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
-    "work_mem": "256MB",
+    "work_mem": f"{WORK_MEM_MIB}MB",
     "synchronize_seqscans": "off",
 }
 SWITCHES: Final = {ScanMethod.SEQUENTIAL: "enable_seqscan", ScanMethod.INDEX: "enable_indexscan", ScanMethod.BITMAP: "enable_bitmapscan"}
@@ -165,10 +166,12 @@ def predicted(found: Measured, cell: Cell) -> Prediction:
     """What is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
     table = Table(int(pages), int(rows), correlation, selectivity)
-    scan = Scan(found.device, table, ScanMethod(cell.method), Buffers.COLD, IoMethod(found.io_method), IO_WORKERS)
+    scan = Scan(
+        found.device, table, ScanMethod(cell.method), Buffers.COLD, IoMethod(found.io_method), IO_WORKERS, work_mem_mib=WORK_MEM_MIB
+    )
     usual = load_processor()
     usual = usual.at(1 / usual.speed.value)
-    warm = Scan(found.device, table, scan.method, Buffers.WARM, scan.io_method)
+    warm = Scan(found.device, table, scan.method, Buffers.WARM, scan.io_method, work_mem_mib=WORK_MEM_MIB)
     slower = cell.warm_s / predict(warm, usual).time_s
     return predict(scan, here(usual, slower, found.reading_us))
 

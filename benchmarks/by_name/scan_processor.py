@@ -26,6 +26,7 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
+from tierwise.simulate.scan.rows import lossy_share
 
 PAGES: Final = 100_000
 """Far more than a processor caches."""
@@ -151,7 +152,24 @@ def measure_warm(conn: Connection) -> dict[tuple[str, str, float], float]:
         print(f"{method}:", ", ".join(f"{name} {cost * 1e9:.0f} ns" for name, cost in zip(names.split(), solved, strict=True)), end="; ")
         print(f"fitted over measured {errors.min():.2f} to {errors.max():.2f}", flush=True)
     print(f"statement: {statement_s * 1e6:.0f} us (no row, through the index)", flush=True)
+    print(f"bitmap: outside {outside_s(conn) * 1e9:.0f} ns", flush=True)
     return found
+
+
+def outside_s(conn: Connection) -> float:
+    """Return the processor time of a row outside the range on a lossy page: what a bitmap of 64 kB takes longer than one of 1 GB."""
+    rows, share = max(ROWS), min(SELECTED)
+    table = name_of("random()", rows)
+    matched = round(PAGES * rows * share)
+    low = (PAGES * rows - matched) // 2
+    conn.execute(SCANS["bitmap"])
+    times_s = {}
+    for memory in ("64kB", "1GB"):
+        conn.execute(f"SET work_mem = '{memory}'")
+        times_s[memory] = took_s(conn, table, low, low + matched - 1)
+    touched = PAGES * (1 - (1 - share) ** rows)
+    lossy = lossy_share(touched, 64 * KIB) * touched
+    return (times_s["64kB"] - times_s["1GB"]) / (lossy * (rows - matched / touched))
 
 
 def one(conn: Connection, query: str) -> tuple[Any, ...]:

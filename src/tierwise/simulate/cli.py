@@ -85,6 +85,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     io_method: Annotated[IoMethod, typer.Option(help="who reads for a sequential or a bitmap scan")] = IoMethod.WORKER,
     io_workers: Annotated[int, typer.Option(help="processes that read, under worker")] = 3,
     effective_io_concurrency: Annotated[int, typer.Option(help="reads begun before they are wanted; 0: none")] = 16,
+    work_mem_mib: Annotated[int, typer.Option(help="memory of a bitmap; of pages that do not fit all rows are looked at")] = 4,
     cpu_us_per_row: Annotated[
         float | None, typer.Option(help="each row of a sequential scan, each row of the range in the others; data/machines by default")
     ] = None,
@@ -101,10 +102,10 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     table lies the other way round. The range is the middle one of the column; index keys have 8 bytes at most.
 
     Assumed: PostgreSQL's defaults elsewhere, buffered reads with the kernel's read-ahead of 128 KiB, one session without parallel query or
-    just-in-time compilation, a processor for each process, memory for all that was read once, bitmaps that are never lossy. What the
-    processor takes, and where that is from, stands in data/machines/postgres-18-scans.toml. Of the devices only local-nvme has parameters
-    that were fitted on times of scans: 39.3 us a page at random fixed read_latency, 1.56 us a page in order ordered_read_latency. The SATA
-    drives have what their data sheets say, and an assumed latency.
+    just-in-time compilation, a processor for each process, memory for all that was read once. What the processor takes, and where
+    that is from, stands in data/machines/postgres-18-scans.toml. Of the devices only local-nvme has parameters that were fitted on times of
+    scans: 39.3 us a page at random fixed read_latency, 1.56 us a page in order ordered_read_latency. The SATA drives have what their data
+    sheets say, and an assumed latency.
 
     low_s and high_s: a processor twice and half as quick, a device that takes 0.85 and 1.2 times as long.
     """
@@ -113,7 +114,16 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
 
     table = Table(pages, rows, correlation, selectivity)
     scan = prediction.Scan(
-        device, table, method, cache, io_method, io_workers, effective_io_concurrency, cpu_speed=cpu_speed, cpu_us_per_row=cpu_us_per_row
+        device,
+        table,
+        method,
+        cache,
+        io_method,
+        io_workers,
+        effective_io_concurrency,
+        work_mem_mib,
+        cpu_speed=cpu_speed,
+        cpu_us_per_row=cpu_us_per_row,
     )
     try:
         found = prediction.predict(scan)

@@ -33,6 +33,8 @@ class Server:
     io_workers: int
     effective_io_concurrency: int
     processor: Processor
+    lossy: float = 0.0
+    """Share of a bitmap's pages of which it no longer knows the rows (`lossy_share`)."""
 
     def reads(self) -> Reads:
         """Return for a stream what asking for a read, handing it on and waking up cost the processor, in seconds, and how the server
@@ -58,23 +60,23 @@ def index_row_costs(pages: Ints, processor: Processor) -> Floats:
     return np.asarray(costs.row.base + np.select([step == 0, step == 1], [0.0, costs.page.base], costs.jump.base)) / speed
 
 
-def page_s(table: Table, method: ScanMethod, processor: Processor) -> float:
+def page_s(table: Table, method: ScanMethod, server: Server) -> float:
     """Return seconds of the processor for one page of the table, as a sequential or a bitmap scan handles it."""
-    speed = processor.speed.value
+    speed, rows = server.processor.speed.value, table.rows / table.pages
     if method is ScanMethod.SEQUENTIAL:
-        costs = processor.sequential
-        return (costs.page.base + table.rows / table.pages * (costs.row.base + table.selectivity * costs.match.base)) / speed
-    bitmap = processor.bitmap
-    return (bitmap.page.base + table.matched / max(1.0, touched_pages(table)) * bitmap.row.base) / speed
+        costs = server.processor.sequential
+        return (costs.page.base + rows * (costs.row.base + table.selectivity * costs.match.base)) / speed
+    bitmap, matched = server.processor.bitmap, table.matched / max(1.0, touched_pages(table))
+    return (bitmap.page.base + matched * bitmap.row.base + server.lossy * max(0.0, rows - matched) * bitmap.outside.base) / speed
 
 
-def warm_s(table: Table, method: ScanMethod, processor: Processor, pages: Ints) -> float:
+def warm_s(table: Table, method: ScanMethod, server: Server, pages: Ints) -> float:
     """Return the seconds of the scan where everything is in shared buffers; `pages` are those of the rows of the range, in the order of the
     column."""
     if method is ScanMethod.INDEX:
-        return float(index_row_costs(pages, processor).sum())
+        return float(index_row_costs(pages, server.processor).sum())
     read = table.pages if method is ScanMethod.SEQUENTIAL else touched_pages(table)
-    return read * page_s(table, method, processor)
+    return read * page_s(table, method, server)
 
 
 class ColdScan:
@@ -115,7 +117,7 @@ class ColdScan:
         relation = self._relation(table.pages, 0, fresh=not sequential)
         stream = Stream(self._clock, relation, self._server.reads(), sequential=sequential)
         if sequential:
-            return stream.scan(iter(range(table.pages)), page_s(table, method, self._server.processor))
+            return stream.scan(iter(range(table.pages)), page_s(table, method, self._server))
         return self._by_bitmap(stream, iter(np.unique(pages).tolist()))
 
     def _by_bitmap(self, stream: Stream, pages: Iterator[int]) -> Process:
@@ -123,7 +125,7 @@ class ColdScan:
         for leaf in self._leaves_wanted():
             yield self._ask_s
             yield from self._leaves.read(self._index, Run(leaf, 1))
-        yield from stream.scan(pages, page_s(self._table, ScanMethod.BITMAP, self._server.processor))
+        yield from stream.scan(pages, page_s(self._table, ScanMethod.BITMAP, self._server))
 
     def _by_index(self, pages: Ints) -> Process:
         """Reads a leaf, and each page of the table when its first row is due; what is read again costs the processor alone."""

@@ -9,14 +9,14 @@ from pydantic import Field
 
 from tierwise.core.errors import InputError
 from tierwise.core.toml import Strict
-from tierwise.core.units import PAGE_BYTES
+from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.parameter import sourced
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import DeviceSpec, load_device
 from tierwise.simulate.scan.methods import ColdScan, Server, warm_s
 from tierwise.simulate.scan.processor import Processor, load_processor
-from tierwise.simulate.scan.rows import Table, jitter, pages_in_order, rank_correlation, touched_pages
+from tierwise.simulate.scan.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
 from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
@@ -33,9 +33,11 @@ PACES: Final = (0.85, 1.2)
 MOST_PAGES: Final = 2**32 - 2
 MOST_ROWS: Final = 291
 """The most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit."""
+MOST_WORK_MEM_MIB: Final = 2**21 - 1
+"""The most whole MiB that PostgreSQL takes for work_mem."""
 NOTES: Final = (
     "one session: no parallel query, no just-in-time compilation",
-    "what was read once stays in memory; a bitmap is never lossy (work_mem)",
+    "what was read once stays in memory",
     "the kernel reads 128 KiB ahead; every process has a processor",
 )
 
@@ -51,6 +53,7 @@ class Scan:
     io_method: IoMethod = IoMethod.WORKER
     io_workers: int = 3
     effective_io_concurrency: int = 16
+    work_mem_mib: int = 4
     cpu_speed: float | None = None
     cpu_us_per_row: float | None = None
     slowdown: float = 1.0
@@ -84,9 +87,9 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
     """
     spec = load_device(scan.device)
     _check(scan, spec)
-    server = _server(scan, processor or load_processor())
     whole = scan.table
     touched = float(whole.pages) if scan.method is ScanMethod.SEQUENTIAL else touched_pages(whole)
+    server = _server(scan, processor or load_processor(), lossy_share(touched, scan.work_mem_mib * MIB))
     part = _part(whole, touched)
     started_s, warm_scale, cold_scale = server.processor.statement.base / server.processor.speed.value, 1.0, 1.0
     if part is not whole:
@@ -98,7 +101,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         able = replace(server, processor=server.processor.at(speed))
         pages = pages_in_order(part, np.random.default_rng(seed))
         if scan.cache is Buffers.WARM:
-            return started_s / speed + warm_s(part, scan.method, able.processor, pages) * warm_scale, 0.0
+            return started_s / speed + warm_s(part, scan.method, able, pages) * warm_scale, 0.0
         device = Slowed(build(spec, seed=seed, stretch=_stretch(whole, part)))
         device.slow(0.0, pace * scan.slowdown)
         cold = ColdScan(part, device, able)
@@ -118,11 +121,11 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cache=scan.cache,
         io_method=scan.io_method,
         device_s=float(np.mean(waits_s)),
-        cpu_s=started_s + warm_s(part, scan.method, server.processor, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * warm_scale,
+        cpu_s=started_s + warm_s(part, scan.method, server, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * warm_scale,
         cpu_us_per_row=row.base / processor.speed.value * 1e6,
         cpu_source=f"{row.source}; {processor.speed.value:g} times as quick: {processor.speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
-        notes=NOTES if cold else NOTES[:1],
+        notes=(NOTES if cold else NOTES[:1]) + _of_bitmap(scan, server.lossy),
     )
 
 
@@ -137,6 +140,12 @@ def as_text(found: Prediction) -> str:
             *(f"{name} was fitted on {origin}" for name, origin in found.fitted.items()),
         ]
     )
+
+
+def _of_bitmap(scan: Scan, lossy: float) -> tuple[str, ...]:
+    """What is said of the bitmap of a scan that makes one."""
+    said = f"of {lossy:.0%} of its pages a bitmap of {scan.work_mem_mib} MiB (work_mem) forgets the rows"
+    return (said,) if scan.method is ScanMethod.BITMAP else ()
 
 
 def _part(whole: Table, touched: float) -> Table:
@@ -158,12 +167,12 @@ def _stretch(whole: Table, part: Table) -> float:
     return max(1.0, whole.jitter_rows / part.jitter_rows if displaced else whole.pages / part.pages)
 
 
-def _server(scan: Scan, processor: Processor) -> Server:
+def _server(scan: Scan, processor: Processor, lossy: float) -> Server:
     if scan.cpu_speed is not None:
         processor = processor.at(scan.cpu_speed / processor.speed.value, source="--cpu-speed")
     if scan.cpu_us_per_row is not None:
         processor = processor.with_row_us(scan.cpu_us_per_row)
-    return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor)
+    return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor, lossy)
 
 
 def _check(scan: Scan, spec: DeviceSpec) -> None:
@@ -178,6 +187,7 @@ def _check(scan: Scan, spec: DeviceSpec) -> None:
     for option, count, least, most in (
         ("--io-workers", scan.io_workers, 1, 32),
         ("--effective-io-concurrency", scan.effective_io_concurrency, 0, 1000),
+        ("--work-mem-mib", scan.work_mem_mib, 1, MOST_WORK_MEM_MIB),
     ):
         if not least <= count <= most:
             raise InputError(option, value=count, rule=f"must be {least} to {most}, as in PostgreSQL 18")

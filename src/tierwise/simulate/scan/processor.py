@@ -39,6 +39,7 @@ class BitmapCosts(Strict):
 
     row: Time = Field(description="a row of the range")
     page: Time = Field(description="a page of the table that holds such rows")
+    outside: Time = Field(description="on a page that is lossy, a row outside the range, which is looked at as well")
 
 
 class ReadingCosts(Strict):

@@ -22,6 +22,8 @@ DRAWN_WHOLE: Final = 6_000_000
 """The largest number of rows that are put in order to the last one; of more, each row of the range is placed by itself."""
 REACH: Final = 8.0
 """Standard deviations beyond which no jitter goes."""
+ENTRY_BYTES: Final = 64
+"""What a page takes of a bitmap's memory in PostgreSQL 18: an entry of 48 bytes and two pointers (``tidbitmap.c``)."""
 GRID: Final = 1_000_000
 """Pages for each of which the share of wanted rows is reckoned; of larger tables so many, evenly spread."""
 
@@ -86,6 +88,17 @@ def touched_pages(table: Table) -> float:
     fewer, more = divmod(table.rows, table.pages)  # `more` pages hold one row more than the others
     none = (1 - wanted) ** fewer * (1 - wanted * more / table.pages)
     return float(min((1 - none).mean() * within, table.matched))
+
+
+def lossy_share(touched: float, memory_bytes: int) -> float:
+    """Return the share of the `touched` pages of which a bitmap no longer knows which rows are wanted.
+
+    Whenever its entries outgrow its memory, the server keeps of so many pages only that they are wanted, until half of it is free.
+    """
+    most = memory_bytes // ENTRY_BYTES
+    if touched <= most:
+        return 0.0
+    return math.ceil((touched - most) / (most / 2)) * (most / 2) / touched
 
 
 def pages_in_order(table: Table, draw: np.random.Generator) -> Ints:
