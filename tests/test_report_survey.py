@@ -152,7 +152,7 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     assert float(several["To be spared for that"].removesuffix("\u00a0%")) < 2, "timed as published"
     assert table.rows[0][-2:] == [DASH, DASH], "no bar is known of the light curves"
     told = survey_placement.slower_indexes(run, PAIR).text
-    assert "slower in light curves, variable light curves, source and detection joined by a single index and" in told
+    assert "slower in *Light curves*, *Variable light curves*, *Source and Detection joined by a single index* and" in told
     assert "the same pages in every repeat" in told
     ours, ideal, alone = "*as PostgreSQL reads here* (2.40)", "*ideal* (1.95)", "*one request at a time* (2.41)"
     assert (
@@ -164,7 +164,7 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     save_run(tmp_path / "other", placement_rows(half))
     told = survey_placement.slower_indexes(open_run(RUN_ID, tmp_path / "other"), PAIR).text
     assert "slower in none of the queries" in told
-    assert re.search(r"several indexes \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told)
+    assert re.search(r"several indexes\* \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told)
     assert "was not simulated" in told
 
 
@@ -221,7 +221,8 @@ def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) 
         drawn = times(run, shown)
         assert isinstance(drawn, Figure)
         assert set(drawn.rows["flags"]) == {"overshoot"}
-        assert "datum.flags != 'none'" in drawn.chart.to_json()
+        assert '"filled": false' in drawn.chart.to_json()
+        assert "a ring marks a rejected observation" in drawn.caption
     reads = survey_arrays.reads(run, PAIR)
     assert isinstance(reads, Table)
     assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; pages are pages"

@@ -127,7 +127,7 @@ def test_a_campaign_that_is_through_says_so(result: Path) -> None:
 
 def test_a_campaign_that_was_not_begun_says_so(result: Path) -> None:
     Campaign(result).save()
-    assert validation_faults.conditions().text == f"None of the {len(whole())} faults was tried yet."
+    assert validation_faults.conditions().text == f"No fault of {len(whole())} was tried yet."
     assert validation_faults.outcomes().rows == [["all", "0", "0", "0", ""]]
 
 

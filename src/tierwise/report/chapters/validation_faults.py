@@ -36,7 +36,7 @@ def conditions() -> Sentence:
     found = load()
     asked = found["asked"]
     if not found["rows"]:
-        return Sentence(f"None of the {count(asked)} faults was tried yet.")
+        return Sentence(f"No fault of {count(asked)} was tried yet.")
     tried, survived, lost = (sum(row[name] for row in found["rows"]) for name in ("tried", "survived", "lost"))
     how_many = f"All {count(asked)} faults were tried" if tried == asked else f"{count(tried)} of {count(asked)} faults were tried so far"
     came = f"{count(survived)} survived, {count(lost) if lost else 'none'} {'were' if lost > 1 else 'was'} lost"

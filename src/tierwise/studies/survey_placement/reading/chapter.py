@@ -209,14 +209,14 @@ def slower_indexes(run: Run, pair: str) -> Sentence:
     found, bars = _orders(run, pair), _published_orders()
     if not found:
         return nothing(run, PLACEMENT, pair)
-    slower = [PLACEMENT.queries[query] for query, row in found.items() if _low(row["cold"]) > 1]
+    slower = [f"*{PLACEMENT.queries[query]}*" for query, row in found.items() if _low(row["cold"]) > 1]
     asked = (
         "Both places are asked for the same pages in every repeat, by one asserted plan"
         if all(row["same_pages"] for row in found.values())
         else "The two places are not asked for the same pages in every repeat"
     )
     few = [
-        f"{PLACEMENT.queries[query]} ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
+        f"*{PLACEMENT.queries[query]}* ({percent(_spared(row['cold'], bars[query]))} against {percent(row['index_share'])})"
         for query, row in found.items()
         if query in bars and row["index_share"] is not None and _spared(row["cold"], bars[query]) > row["index_share"]
     ]
