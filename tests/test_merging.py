@@ -13,6 +13,7 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import RANDOM_FROM, Scope, geometric_estimate
 from tierwise.analysis.views import open_views
+from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.timings.manifest import Fingerprint, load_manifest
 from tierwise.timings.merging import merge_runs
@@ -131,9 +132,18 @@ def test_intervals_cover_what_they_speak_of(number: int, between: float) -> None
         covered += low <= np.exp(truth) <= high
         widths.append(high / low)
     share = covered / truths
-    print(f"{number} runs, variance {between:g}: coverage {share:.3f}, mean width {np.mean(widths) - 1:.1%}")
     assert share >= 0.93
     assert share <= 0.97 or number < 5 or not between
+    assert told_in_the_method(number, between) == pytest.approx((share, float(np.mean(widths)) - 1), abs=0.00051)
+
+
+def told_in_the_method(number: int, between: float) -> tuple[float, float]:
+    """Coverage and mean width as the Method's table has them, in whole tenths of a percent."""
+    prose = (paths.home() / "report" / "method.qmd").read_text(encoding="utf-8")
+    _, _, table = prose.partition("| Runs | Variance 0 | Variance 1 | Variance 4 |\n")
+    (row,) = (line.split("|")[2:5] for line in table.split("\n\n")[0].splitlines() if line.startswith(f"| {number} |"))
+    share, width = (float(figure.strip().removesuffix("%")) / 100 for figure in row[(0.0, 1.0, 4.0).index(between)].split(","))
+    return share, width
 
 
 def test_an_estimate_says_what_it_speaks_of() -> None:
