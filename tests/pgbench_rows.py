@@ -30,8 +30,10 @@ def pgbench_rows(
     arm: IoArm = IoArm.DIRECT,
     pair: str = "source-v",
     run_id: str = "20260102-030405-abcd",
+    told: bool = True,
 ) -> pl.DataFrame:
-    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script."""
+    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script; `told`:
+    whether the server's counts came before a window closed."""
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(block, placement) for block in range(blocks) for placement in tps]
     return pl.concat(
@@ -51,6 +53,7 @@ def pgbench_rows(
                     {**_cell(placement, size, slowdown, arm), **(mix or {})},
                     tps[placement] * draw.lognormvariate(0.0, sigma),
                     (flags or {}).get(placement),
+                    told,
                 )
             ),
         )
@@ -64,25 +67,35 @@ def _cell(placement: str, size: str, slowdown: float, arm: IoArm) -> dict[str, A
     return {**trial, "arm": str(arm), "slowdown": slowdown, "memory": 1.0}
 
 
-def _phases(cell: Mapping[str, Any], tps: float, flag: str | None) -> Iterable[Timing]:
+def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, told: bool) -> Iterable[Timing]:
     table, index = cell["table"], cell["index"]
     for phase, elapsed_s in PHASES.items():
         files = {
-            "pgbench_accounts": {"tier": table, "reads": 80, "sequential_reads": 2, "writes": 9, "intended_s": 0.5},
+            "pgbench_accounts": {
+                "tier": table,
+                "reads": 80,
+                "read_bytes": 80 * 8192,
+                "sequential_reads": 2,
+                "writes": 9,
+                "intended_s": 0.5,
+            },
+            "pgbench_accounts_pkey": {"tier": index, "reads": 10, "read_bytes": 10 * 8192, "sequential_reads": 0, "intended_s": 0.1},
             "wal": {"tier": "wal", "writes": 7},
         }
+        transactions = round(tps * elapsed_s)
+        server = {"wal": {"wal_bytes": 1e6, "wal_records": 6 * transactions if told else 2, "wal_fpi": transactions}}
         yield Timing(
             cell={**cell, "phase": phase},
             cache=Cache.NONE,
             operation="tpcb-like",
             started_at=STARTED + timedelta(seconds=1),
             elapsed_s=elapsed_s,
-            result_rows=round(tps * elapsed_s),
+            result_rows=transactions,
             relation_io=(
-                RelationIo("pgbench_accounts", "table", table, 120, 80),
-                RelationIo("pgbench_accounts_pkey", "index", index, 390, 10),
+                RelationIo("pgbench_accounts", "table", table, *((120, 80) if told else (0, 0))),
+                RelationIo("pgbench_accounts_pkey", "index", index, *((390, 10) if told else (0, 0))),
             ),
             tier_io=tuple(TierIo(tier, Substrate.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
-            proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": {"wal": {"wal_bytes": 1e6}}},
+            proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": server},
             flags=(flag,) if flag else (),
         )

@@ -185,11 +185,11 @@ def test_requests_counted_by_the_emulator_are_random_and_sequential_apart(transa
 def test_tiers_that_were_slowed_alter_what_was_seen_and_not_the_advice(raw: Path) -> None:
     plain = workload_of(transactions_run(raw, run_id="plain"))
     slowed = workload_of(transactions_run(raw, run_id="slowed", slowdown=8.0))
-    assert (slowed.name, slowed.slowdown) == ("large, tiers slowed 8-fold", 8.0)
+    assert (slowed.name, slowed.slowdown) == ("large set, tiers slowed 8-fold", 8.0)
     assert times(slowed) == times(plain)
     found = asked("--ssd-gib", "0.4", "--run", "slowed")
     assert "the run's tiers were slowed 8-fold; these times are of devices as they are" in found["assumptions"]
-    with pytest.raises(InputError, match="Remedy: one of: large, tiers slowed 8-fold"):
+    with pytest.raises(InputError, match="Remedy: one of: large set, tiers slowed 8-fold"):
         asked("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
 
 

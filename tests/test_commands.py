@@ -116,7 +116,7 @@ def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_make
 def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture() -> None:
     folder = find_run(REFERENCE)
     shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
-    finding, _ = shipped.lines[0].split(":", 1)
+    finding, _ = shipped.lines[0].split(". ", 1)
     readme = " ".join((paths.home() / "README.md").read_text(encoding="utf-8").split())
     assert finding in readme
     paragraph = readme[readme.index("**The answer, of the run that ships**") :].split("Five studies")[0]

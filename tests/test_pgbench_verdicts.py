@@ -1,8 +1,11 @@
 """The pgbench study's claims are judged by windows of pgbench: at the least slowdown that the processors could follow, and they say so."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import save_run
@@ -10,7 +13,7 @@ from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
-from tierwise.core.words import Substrate
+from tierwise.core.words import IoArm, Substrate
 from tierwise.report.rooms import judge_all
 from tierwise.timings.manifest import StudyRecord, load_manifest
 
@@ -97,11 +100,43 @@ def test_io_is_told_by_relation_and_phase(tmp_path: Path) -> None:
     save_run(tmp_path, pgbench_rows(LARGE, blocks=1))
     with open_views(tmp_path) as connection:
         rows = connection.execute(
-            "select relation, hits, reads, requests_read, sequential_reads, requests_written from pgbench_placement_relations "
+            "select relation, hits, reads, pages_read, requests_read, sequential_reads, requests_written from pgbench_placement_relations "
             "where trial like '%index_ssd%' and step = 1 order by relation"
         ).fetchall()
     assert rows == [
-        ("pgbench_accounts", 120, 80, 80, 2, 9),
-        ("pgbench_accounts_pkey", 390, 10, None, None, None),
-        ("wal", None, None, None, None, 7),
+        ("pgbench_accounts", 120, 80, 80, 80, 2, 9),
+        ("pgbench_accounts_pkey", 390, 10, 10, 10, 0, None),
+        ("wal", None, None, None, None, None, 7),
     ]
+
+
+def without_log(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same on directories, whose requests nothing counts."""
+    return rows.with_columns(pl.col("tier_io").list.eval(pl.element().struct.with_fields(reads=pl.lit(None, pl.Int64))))
+
+
+def without_files(rows: pl.DataFrame) -> pl.DataFrame:
+    """The same with nothing asked of a tier in the phase."""
+    return rows.with_columns(proof=pl.lit(json.dumps({"window_cpu_share": 0.4, "files": {}, "server": {}})))
+
+
+@pytest.mark.parametrize(
+    ("made", "table", "index"),
+    [
+        (lambda: pgbench_rows(LARGE, blocks=1, told=False), 80, 10),  # the server's counts came late
+        (lambda: pgbench_rows(LARGE, blocks=1, told=False, arm=IoArm.BUFFERED), 0, 0),
+        (lambda: pgbench_rows(LARGE, blocks=1, arm=IoArm.BUFFERED), 80, 10),
+        (lambda: without_log(pgbench_rows(LARGE, blocks=1, told=False)), 0, 0),
+        (lambda: without_log(pgbench_rows(LARGE, blocks=1)), 80, 10),
+        (lambda: without_files(pgbench_rows(LARGE, blocks=1)), 0, 0),  # told late, of what was before
+    ],
+)
+def test_pages_read_are_the_log_s_past_the_page_cache(made: Callable[[], pl.DataFrame], table: int, index: int, tmp_path: Path) -> None:
+    save_run(tmp_path, made())
+    with open_views(tmp_path) as connection:
+        windows = connection.execute("select distinct table_reads, index_reads from pgbench_placement").fetchall()
+        relations = connection.execute(
+            "select distinct relation_class, pages_read from pgbench_placement_relations where relation_class is not null order by all"
+        ).fetchall()
+    assert windows == [(3 * table, 3 * index)]  # in three phases
+    assert relations == [("index", index), ("table", table)]

@@ -105,14 +105,22 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
 @pytest.mark.parametrize(
     ("names", "brief"),
     [
-        (["large, tiers slowed 8-fold"], ["large"]),
-        (["small", "small, tiers slowed 8-fold"], ["small", "small, slowed"]),
-        (["small, tiers slowed 4-fold", "small, tiers slowed 8-fold"], ["small, tiers slowed 4-fold", "small, tiers slowed 8-fold"]),
+        (["large set, tiers slowed 8-fold"], ["large set"]),
+        (["small set", "small set, tiers slowed 8-fold"], ["small set", "small set, slowed"]),
+        ([f"small set, tiers slowed {factor}-fold" for factor in (4, 8)], [f"small set, tiers slowed {factor}-fold" for factor in (4, 8)]),
         (["Study `x`, small, tiers slowed 8-fold, on `mine`"], ["Study `x`, small, on `mine`"]),  # what else is between commas stays
     ],
 )
 def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], brief: list[str]) -> None:
     assert heat.brief(names) == dict(zip(names, brief, strict=True))
+
+
+def test_what_a_side_leaves_is_told_of_the_workloads_in_which_one_comes_first(reference: Run) -> None:
+    first, neither = case({INDEXES: 0.9, "tables ssd": 0.4}, scatter=0.0), case({INDEXES: 0.9, "tables ssd": 0.9}, scatter=0.2)
+    leaves = " table leaves 40.0\N{NO-BREAK SPACE}% of a job's time, all indexes 90.0\N{NO-BREAK SPACE}% (emulated)."
+    assert answer._first(reference, [first]) == f"On the SSD, tables come first in 1 of 1 workload. A{leaves}"
+    both = "On the SSD, tables come first in 1 of 2 workloads and neither in 1. Where one does, a"
+    assert answer._first(reference, [first, neither]) == f"{both}{leaves}"
 
 
 def test_where_a_workload_gains_nothing_the_chart_that_names_it_is_linked() -> None:

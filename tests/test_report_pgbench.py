@@ -117,6 +117,27 @@ def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
         assert all(word in text for word in words), text
 
 
+def test_what_the_server_told_late_is_a_dash_and_pages_read_are_the_log_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
+    rows = pl.concat([pgbench_rows(LARGE, told=False), pgbench_rows(SMALL, size="small")])
+    run = open_run(save_run(tmp_path, rows).name)
+    background = pgbench_placement.background(run, PAIR)
+    assert isinstance(background, Table)
+    late, told = ([row[2:] for row in background.rows if row[0] == size] for size in ("large", "small"))
+    assert late == [["\N{EN DASH}", "\N{EN DASH}", "0", "8.00", "\N{EN DASH}", "\N{EN DASH}"]] * 4
+    assert [row[:2] for row in told] == [["2.86", "100\N{NO-BREAK SPACE}%"]] * 4
+    assert background.caption.count("tells its counts late") == 1
+    where = pgbench_placement.io_by_relation(run, PAIR)
+    assert isinstance(where, Table)
+    accounts = {row[0]: row for row in where.rows if row[1:4] == ["all on HDD", "accounts", "before"]}
+    assert accounts["large"][4] == "\N{EN DASH}"
+    assert accounts["small"][4] == "60.0\N{NO-BREAK SPACE}%"
+    assert accounts["large"][5] != "0"
+    conditions = pgbench_why.conditions(run, PAIR)
+    assert isinstance(conditions, Table)
+    assert conditions.rows[0][4] == "11.1\N{NO-BREAK SPACE}%"  # 10 of 90 pages, as if the server had told them
+
+
 def test_a_point_that_was_measured_shows_the_error_of_the_map(run: Run) -> None:
     table = pgbench_map.spot_checks(run, PAIR)
     assert isinstance(table, Table)

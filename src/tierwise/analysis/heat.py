@@ -29,8 +29,8 @@ _UNITS: Final = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 
 
 def brief(workloads: Iterable[str]) -> dict[str, str]:
-    """Return name -> the shortest that tells this workload from the others: without the pace of its tiers (``small`` of ``small, tiers
-    slowed 8-fold``), else with `SLOWED` in its place, else as it is."""
+    """Return name -> the shortest that tells this workload from the others: without the pace of its tiers (``small set`` of ``small set,
+    tiers slowed 8-fold``), else with `SLOWED` in its place, else as it is."""
     names = list(workloads)
     shorter = [{name: PACE.sub(pace, name) for name in names} for pace in ("", SLOWED)]
     times = [Counter(short.values()) for short in shorter]

@@ -224,8 +224,8 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: percents(gain.estimate.value for one in ahead if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    where = "" if len(ahead) == len(both) else "else "
-    return f"{finding(both)}: {where}a table leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
+    where = "A" if len(ahead) == len(both) else "Where one does, a"
+    return f"{finding(both)}. {where} table leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -263,7 +263,7 @@ def _cloud(run: Run) -> str:
     if not priced:
         return "Cloud: no price is known."
     offer, per_month = priced[0]
-    return f"Cloud, published prices: {volumes.told()} cost from {number(per_month)} {book_of(run).currency} a month (`{offer.volume}`)."
+    return f"Cloud, published prices: {volumes.told()} cost from {number(per_month)} {book_of(run).currency}/month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:

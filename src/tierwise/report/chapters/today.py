@@ -134,14 +134,24 @@ def _cents(value: float) -> str:
 
 
 def note(found: Now) -> str:
-    """Return the end of a caption that says what stands under *today*, and which part of it is a band."""
-    devices = listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
+    """Return the end of a caption that says what stands under *today* beside a statement, and which part of it is a band."""
+    return (
+        f"Today: the same rule on `{found.pair}` ({_tiers(found)}), reported and not judged. It *matters* where the whole interval is "
+        f"beyond {MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. {_origin(found)}"
+    )
+
+
+def _tiers(found: Now) -> str:
+    return listed(f"`{device}` as {tier}" for tier, device in found.devices.items())
+
+
+def _origin(found: Now) -> str:
+    """What of today's devices is a band, and what the money is of."""
     parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items() if of) or "none"
     return (
-        f"Today: the same rule on `{found.pair}` ({devices}), reported and not judged. It *matters* where the whole interval is beyond "
-        f"{MATTERS:g} times, either way (assumed); *{NOT_ASKED}*: no placement is in question. Parameters that no page states are emulated "
-        f"in the middle of a band ({parts}). Money: published prices, in brackets their band: a TiB of tables and indexes of the study's "
-        "shape (of drives, their share of room) beside all of it on the fast tier; of everything there, beside the slow one."
+        f"Parameters that no page states are emulated in the middle of a band ({parts}). Money: published prices, in brackets their band: "
+        "a TiB of tables and indexes of the study's shape (of drives, their share of room) beside all of it on the fast tier; of "
+        "everything there, beside the slow one."
     )
 
 
@@ -188,7 +198,8 @@ def table(run: Run) -> Table | Sentence:
         "Time of a job over that with everything on the slow tier, with its 95 % interval: then, on the source's own pair, of the "
         "queries that are asked today too and at the same pace, and today. "
         "*Over the band*: today's, as far as the models (simulated) move it while each parameter that has a band is at either end. "
-        f"{note(found)} {run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
+        f"Today: on `{found.pair}` ({_tiers(found)}), reported and not judged. {_origin(found)} "
+        f"{run_note(run, substrate, jobs, 'repeats')} {devices_note()}",
         align="llllll",
     )
 

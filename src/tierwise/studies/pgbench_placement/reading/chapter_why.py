@@ -83,7 +83,8 @@ def conditions(run: Run, pair: str) -> Table | Sentence:
         cells,
         "The indexes' share of the misses with everything on HDD, on the large set; the gain that moving indexes or tables could have if "
         "only misses counted (bound); and the gain that was found in unflagged windows, a geometric mean. The pgbench study does "
-        "not state clients and script, nor how its server did I/O. Under buffered I/O the server's misses may be found in the page cache. "
+        "not state clients and script, nor how its server did I/O. Misses are the pages read by the tiers' log, where they have one; under "
+        "buffered I/O those that the server had told (@sec-counted), which may be found in the page cache. "
         f"{run.note(pair, sum(row['n'] for row in rows), 'windows', QUERY)}",
         align="llrrrrrrr",
     )

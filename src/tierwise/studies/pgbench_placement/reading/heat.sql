@@ -29,7 +29,7 @@ select
     pair,
     arm,
     min(substrate) as substrate,
-    (cell ->> 'size')
+    (cell ->> 'size') || ' set'
         || if((cell ->> 'slowdown')::double = 1, '', format(', tiers slowed {:g}-fold', (cell ->> 'slowdown')::double)) as workload,
     (cell ->> 'slowdown')::double as slowdown,
     'transaction' as query,

@@ -1,8 +1,22 @@
 -- The pgbench study's question: how many transactions a second does each placement of pgbench's tables and indexes give?
 -- Reads the view `timings`. A raw row is one phase of a window (before, checkpoint, after); the transactions themselves lie beside it.
 
+-- Pages that the misses of a relation (`io`, of `relation_io`) read: past the page cache those of its requests in the log of a tier that counts
+-- them, since a busy session tells the server's statistics once a second of real time, often after the window; else those that were told.
+create temp macro pages_read(arm, tier_io, files, io) as if(
+    arm <> 'buffered' and files is not null and list_contains([one.tier for one in tier_io if one.reads is not null], io.tier),
+    coalesce((files -> io.relation ->> 'read_bytes')::bigint, 0) // 8192,
+    io.reads
+);
+
 -- One row a phase.
 create temp view pgbench_placement_phases as
+with
+read as (
+    select * replace ([struct_insert(io, pages_read := pages_read(arm, tier_io, proof -> 'files', io)) for io in relation_io] as relation_io)
+    from timings
+    where study = 'pgbench_placement'
+)
 select
     run_id,
     pair,
@@ -34,8 +48,8 @@ select
     elapsed_s,
     result_rows as transactions,
     relation_io,
-    list_sum([io.reads for io in relation_io if io.relation_class = 'index']) as index_reads,
-    list_sum([io.reads for io in relation_io if io.relation_class = 'table']) as table_reads,
+    list_sum([io.pages_read for io in relation_io if io.relation_class = 'index']) as index_reads,
+    list_sum([io.pages_read for io in relation_io if io.relation_class = 'table']) as table_reads,
     list_sum([io.reads + io.writes for io in tier_io]) as requests,
     (proof ->> 'window_cpu_share')::double as cpu_share,
     proof -> 'files' as files,
@@ -43,8 +57,7 @@ select
     flags,
     trial,
     sequence
-from timings
-where study = 'pgbench_placement';
+from read;
 
 -- One row a window.
 create temp view pgbench_placement_windows as
@@ -147,6 +160,7 @@ select
     asked.relation_class,
     asked.hits,
     asked.reads,
+    asked.pages_read,
     reached.files -> coalesce(asked.relation, reached.relation) ->> 'tier' as tier,
     (reached.files -> coalesce(asked.relation, reached.relation) ->> 'reads')::bigint as requests_read,
     (reached.files -> coalesce(asked.relation, reached.relation) ->> 'sequential_reads')::bigint as sequential_reads,
