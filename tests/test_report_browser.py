@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 import pytest
@@ -171,10 +171,18 @@ def test_a_word_of_the_glossary_is_explained_to_the_pointer_and_to_the_keyboard(
     assert "directory" in word.evaluate(told)
 
 
-def test_a_long_address_is_broken_by_the_sheet_that_both_engines_have(chromium: "Browser", tmp_path: Path) -> None:
+LONG_ADDRESS: Final = f'<div class="csl-entry">Title. <a href="#">https://example.org/{"a" * 300}</a></div>'
+"""A reference, as either engine writes it."""
+LONG_FILE: Final = (
+    f"<style>code {{ white-space: pre; }}</style><figure><figcaption>Query: <code>{'a' * 300}.py</code>.</figcaption></figure>"
+)
+"""A caption with a file's name, which Quarto's own sheet keeps in one line."""
+
+
+@pytest.mark.parametrize("long", [LONG_ADDRESS, LONG_FILE])
+def test_what_is_long_is_broken_by_the_sheet_that_both_engines_have(chromium: "Browser", tmp_path: Path, long: str) -> None:
     sheet = (paths.home() / "report" / "theme" / "report.css").read_text(encoding="utf-8")
-    entry = f'<div class="csl-entry">Title. <a href="#">https://example.org/{"a" * 300}</a></div>'
-    (tmp_path / "index.html").write_text(f"<style>{sheet}</style><main style='display: grid'>{entry}</main>", encoding="utf-8")
+    (tmp_path / "index.html").write_text(f"<main style='display: grid'>{long}</main><style>{sheet}</style>", encoding="utf-8")
     with browsing(chromium, "file:", 390, "light") as page:
         page.goto((tmp_path / "index.html").as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= 390

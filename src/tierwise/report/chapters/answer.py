@@ -196,8 +196,8 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
         else ""
     )
     caption = (
-        "Time of a job over that with everything on disks (1: nothing gained; further left: more gained): geometric mean over the blocks "
-        f"with its 95 % interval, log axis{pace}. {stamp}, {substrates} tiers, "
+        "Time of a job over that with everything on disks (100 %: nothing gained; further left: more gained): geometric mean "
+        f"over the blocks with its 95 % interval, log axis{pace}. {stamp}, {substrates} tiers, "
         f"n = {count(len(rows))} repeats. Query: {listed(f'`{studies.path(study, HEAT)}`' for study in heat.placeable())}."
     )
     return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.with_columns(pl.col("placement").replace(NAMES)))
