@@ -164,7 +164,9 @@ def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) 
     save_run(tmp_path / "other", placement_rows(half))
     told = survey_placement.slower_indexes(open_run(RUN_ID, tmp_path / "other"), PAIR).text
     assert "slower in none of the queries" in told
-    assert re.search(r"several indexes\* \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told)
+    assert re.search(
+        r"several indexes\* \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told
+    )
     assert "was not simulated" in told
 
 
