@@ -224,8 +224,8 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
         side: percents(gain.estimate.value for one in ahead if (gain := getattr(one, side)) and gain.estimate.value is not None)
         for side in ("table", "indexes")
     }
-    where = "A" if len(ahead) == len(both) else "Where one does, a"
-    return f"{finding(both)}. {where} table leaves {left['table']} of a job's time, all indexes {left['indexes']} ({stamp})."
+    where = "A" if len(ahead) == len(both) else "Where decided, a"
+    return f"{finding(both)}. {where} table leaves {left['table']} of a job's time, indexes {left['indexes']} ({stamp})."
 
 
 def _topics(run: Run) -> list[str]:
@@ -246,7 +246,7 @@ def _advice(every: Sequence[Compared]) -> str:
     (side, times), *others = sorted(best.most_common(), key=lambda item: item[0] == "nothing")
     told = [f"{side} in {_workloads(times)}", *(f"{other} in {count(number)}" for other, number in others)]
     which = f" ({CHART})" if best["nothing"] else ""
-    return f"Move what saves most time: {', '.join(told)}{which}."
+    return f"Move {', '.join(told)}{which}."
 
 
 def _cheapest(found: Found) -> str:
@@ -263,7 +263,7 @@ def _cloud(run: Run) -> str:
     if not priced:
         return "Cloud: no price is known."
     offer, per_month = priced[0]
-    return f"Cloud, published prices: {volumes.told()} cost from {number(per_month)} {book_of(run).currency}/month (`{offer.volume}`)."
+    return f"Cloud, published prices: {volumes.told()} from {number(per_month)} {book_of(run).currency}/month (`{offer.volume}`)."
 
 
 def _trust(run: Run) -> str:
