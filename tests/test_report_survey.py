@@ -182,6 +182,7 @@ def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
     assert len(drawn.rows) == run.query(f"select count(*) as n from {shown.study}")["n"][0] > 0
     assert f"n = {len(drawn.rows)} queries" in drawn.caption
     assert "**emulated**" in drawn.caption
+    assert '"filled": false' not in drawn.chart.to_json(), "no repeat is rejected, so that none is ringed"
     assert drawn.bundle()["image/svg+xml"].startswith("<svg")
 
 
