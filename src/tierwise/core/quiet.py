@@ -21,6 +21,8 @@ REPEATS: Final = 5
 NAP_S: Final = 0.001
 """What a sleeper asks for: about a request of an emulated disk."""
 LISTENING_S: Final = 3.0
+WORKING_S: Final = 0.3
+"""The least seconds for which a processor works, so that some hundredths, which Linux counts by, can be stolen of them."""
 LITTLE_STEAL, MUCH_STEAL = 0.01, 0.05
 LITTLE_LATENESS_S, MUCH_LATENESS_S = 0.001, 0.005
 """Assumed: up to the first of each the machine counts as quiet, from the second on as noisy. A millisecond late is an eighth of a
@@ -129,9 +131,10 @@ def processor() -> Processor:
 
 
 def listen(seconds: float = LISTENING_S) -> Noise:
-    """Return how quiet the machine is for `seconds`: half of them one thread naps, the other half every processor works.
+    """Return how quiet the machine is: for half of `seconds` one thread naps, then all processors work together.
 
     Only what is wanted all the time can be stolen: of an idle machine steal says how late a processor is woken, which is the naps' part.
+    The processors share the other half of `seconds`, but for `WORKING_S` that each needs: more of them cost no more processor time.
     """
     late_s = []
     until_s = time.monotonic() + seconds / 2
@@ -139,10 +142,11 @@ def listen(seconds: float = LISTENING_S) -> Noise:
         begun_s = time.perf_counter()
         time.sleep(NAP_S)
         late_s.append(time.perf_counter() - begun_s - NAP_S)
-    before = processor()
-    with ThreadPoolExecutor() as pool:
-        for _ in range(os.cpu_count() or 1):
-            pool.submit(_work, seconds / 2)
+    before, processors = processor(), os.cpu_count() or 1
+    working_s = min(seconds / 2, max(WORKING_S, seconds / 2 / processors))
+    with ThreadPoolExecutor(processors) as pool:
+        for _ in range(processors):
+            pool.submit(_work, working_s)
     return noise_of(late_s, processor().steal_since(before))
 
 
