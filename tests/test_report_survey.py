@@ -14,9 +14,9 @@ from tierwise.analysis.claims import load_claims
 from tierwise.analysis.comparison import medians
 from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Figure, Sentence, Table
-from tierwise.report.figures.places import Shown
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
+from tierwise.report.shown import Shown
 from tierwise.studies.survey_arrays.reading import chapter as survey_arrays
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 from tierwise.studies.survey_placement.reading import chapter as survey_placement

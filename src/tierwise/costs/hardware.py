@@ -106,6 +106,7 @@ def load_hardware() -> Hardware:
     return read_toml(paths.home() / PLACE, Hardware)
 
 
+@cache
 def members(name: str) -> tuple[str, int]:
     """Return (drive or volume by the name of its file, how many of it) of the device `name`: an array is its drives."""
     spec, asked = load_device(name), named(name)
@@ -114,6 +115,7 @@ def members(name: str) -> tuple[str, int]:
     return asked.stem, 1
 
 
+@cache
 def capacity_bytes(name: str) -> int:
     """Return what the device `name` holds: of an array, without mirrors and parity."""
     return build(load_device(name)).capacity_bytes
@@ -210,6 +212,7 @@ def rented(name: str) -> bool:
     return members(name)[0] in load_hardware().volumes
 
 
+@cache
 def _piece(name: str) -> HddSpec | SsdSpec | CloudSpec:
     """The device `name`, or one of its drives."""
     spec = load_device(name)

@@ -12,11 +12,12 @@ from tierwise.costs.hardware import TB, members
 from tierwise.costs.iops import RATED
 from tierwise.costs.sensitivity import crossing, ratio_over_band
 from tierwise.report.display import Sentence, Table
-from tierwise.report.figures.places import Shown, medians
+from tierwise.report.figures.places import medians
 from tierwise.report.formats import DASH, NBSP, count, interval, listed, number
 from tierwise.report.instead import in_place
 from tierwise.report.prices import book_of, devices_note, run_note
 from tierwise.report.run import Run
+from tierwise.report.shown import Shown
 from tierwise.report.words import claim_sentence, estimated, marked
 from tierwise.studies.survey_arrays.reading.figures import hunted
 from tierwise.studies.survey_arrays.reading.money import (

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report.figures.places import Shown
+from tierwise.report.shown import Shown
 
 SURVEY: Final = "data/published/survey.csv"
 """The survey's bars, as they are inferred: study, query, place, seconds."""
