@@ -148,7 +148,7 @@ def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completi
 
 @need_groups
 def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) -> None:
-    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group:
+    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
         found = {}
         for count in (1, 4):
             with group.entered(), readers(path, count) as processes:
@@ -166,7 +166,7 @@ def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) 
             assert told == pytest.approx(log["intended_s"].sum() / busy_s, rel=1e-3)
             found[count] = told
     assert found[1] == pytest.approx(1.0, rel=1e-3)
-    assert 2.0 < found[4] <= 4.0
+    assert 3.5 < found[4] <= 4.0
 
 
 @need_groups
