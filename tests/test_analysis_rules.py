@@ -9,7 +9,18 @@ import pytest
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import COUNTED, CaseVerdict, Outcome, Series, Verdict, combine, corrected, deciding, judge_series, order_series
+from tierwise.analysis.rules import (
+    COUNTED,
+    CaseVerdict,
+    Outcome,
+    Series,
+    Verdict,
+    after_holm,
+    combine,
+    deciding,
+    judge_series,
+    order_series,
+)
 from tierwise.analysis.statistics import holm
 from tierwise.core.words import IoArm, Substrate
 
@@ -36,6 +47,11 @@ def around(value: float, spread: float = 0.01) -> list[float]:
     return [value * (1 + spread) ** power for power in (-2, -1, 0, 1, 2)]
 
 
+def judged_alone(claim: Claim, one: Series, withheld: Verdict | None = None) -> CaseVerdict:
+    (judged,) = judge_series(claim, [one], withheld)
+    return judged
+
+
 # one case
 
 
@@ -52,17 +68,17 @@ def around(value: float, spread: float = 0.01) -> list[float]:
     ],
 )
 def test_two_sided_bounds(value: float, spread: float, verdict: Verdict) -> None:
-    assert judge_series(bounded(0.03, 0.10), series(around(value, spread))).verdict is verdict
+    assert judged_alone(bounded(0.03, 0.10), series(around(value, spread))).verdict is verdict
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0.1, CONFIRMED), (0.2, UNDECIDED), (0.9, CONTRADICTED)])
 def test_an_upper_bound_alone(value: float, verdict: Verdict) -> None:
-    assert judge_series(bounded(upper=0.20), series(around(value))).verdict is verdict
+    assert judged_alone(bounded(upper=0.20), series(around(value))).verdict is verdict
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(2.0, CONTRADICTED), (3.0, UNDECIDED), (5.0, CONFIRMED)])
 def test_a_lower_bound_alone(value: float, verdict: Verdict) -> None:
-    assert judge_series(bounded(lower=3.0), series(around(value))).verdict is verdict
+    assert judged_alone(bounded(lower=3.0), series(around(value))).verdict is verdict
 
 
 def test_a_bound_belongs_to_its_interval_unless_it_is_strict() -> None:
@@ -76,14 +92,14 @@ def test_a_bound_belongs_to_its_interval_unless_it_is_strict() -> None:
 
 
 def test_four_pairs_estimate_and_decide_nothing() -> None:
-    judged = judge_series(bounded(0.03, 0.10), series([0.06] * 4))
+    judged = judged_alone(bounded(0.03, 0.10), series([0.06] * 4))
     assert judged.estimate is None
     assert (judged.low, judged.high, judged.pairs, judged.verdict) == (None, None, 4, UNDECIDED)
 
 
 def test_repeats_that_do_not_differ_decide_nothing() -> None:
     """An interval of equal repeats has no width, and would confirm or contradict whatever the bound is."""
-    judged = judge_series(bounded(0.03, 0.10), series([0.06] * 5))
+    judged = judged_alone(bounded(0.03, 0.10), series([0.06] * 5))
     assert (judged.low, judged.high) == pytest.approx((0.06, 0.06))
     assert (judged.verdict, judged.p_value) == (UNDECIDED, None)
     assert combine([judged], expected=1).cause is Cause.FLAT
@@ -103,7 +119,7 @@ def test_a_share_is_judged_on_its_odds_and_where_no_block_differs_as_a_count(
     shares: list[float], verdict: Verdict, conditions: tuple[str, ...]
 ) -> None:
     most = claim("share", bounds={"lower": 0.5, "strict": True}, bounds_how="stated")
-    judged = judge_series(most, series(shares))
+    judged = judged_alone(most, series(shares))
     assert (judged.verdict, judged.conditions) == (verdict, conditions)
     assert judged.estimate is not None
     assert judged.low is not None
@@ -113,22 +129,22 @@ def test_a_share_is_judged_on_its_odds_and_where_no_block_differs_as_a_count(
 
 def test_absolute_values_follow_the_same_rule() -> None:
     tps = claim("absolute", bounds={"lower": 3000.0, "strict": True}, bounds_how="stated")
-    assert judge_series(tps, series(around(3500))).verdict is CONFIRMED
-    assert judge_series(tps, series(around(1000))).verdict is CONTRADICTED
+    assert judged_alone(tps, series(around(3500))).verdict is CONFIRMED
+    assert judged_alone(tps, series(around(1000))).verdict is CONTRADICTED
 
 
 def test_flagged_blocks_are_counted() -> None:
-    judged = judge_series(bounded(0.03, 0.10), series(around(0.06), flagged=[5, 6]))
+    judged = judged_alone(bounded(0.03, 0.10), series(around(0.06), flagged=[5, 6]))
     assert (judged.pairs, judged.flagged, judged.verdict) == (5, 2, CONFIRMED)
 
 
 def test_a_series_across_substrates_is_mixed() -> None:
     both = Series("x", IoArm.DIRECT, frozenset({Substrate.EMULATED, Substrate.MEASURED}), dict(enumerate(around(0.06))))
-    assert judge_series(bounded(0.03, 0.10), both).substrate is Substrate.MIXED
+    assert judged_alone(bounded(0.03, 0.10), both).substrate is Substrate.MIXED
 
 
 def test_a_withheld_verdict_still_shows_estimate_and_interval() -> None:
-    judged = judge_series(bounded(0.03, 0.10), series(around(0.06)), Verdict.MIXED)
+    judged = judged_alone(bounded(0.03, 0.10), series(around(0.06)), Verdict.MIXED)
     assert judged.verdict is Verdict.MIXED
     assert judged.low is not None
     assert judged.low < 0.06
@@ -141,20 +157,20 @@ def test_a_withheld_verdict_still_shows_estimate_and_interval() -> None:
 def test_an_order_needs_the_ratio_above_one(greater: float, than: float, verdict: Verdict) -> None:
     order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
     ratio = order_series(series(around(greater)), series(list(reversed(around(than))), case="y"))
-    judged = judge_series(order, ratio)
+    judged = judged_alone(order, ratio)
     assert (judged.case, judged.verdict) == ("x/y", verdict)
 
 
 def test_an_order_of_equals_is_undecided() -> None:
     order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
-    assert judge_series(order, order_series(series([0.1] * 5), series([0.1] * 5))).verdict is UNDECIDED
+    assert judged_alone(order, order_series(series([0.1] * 5), series([0.1] * 5))).verdict is UNDECIDED
 
 
 def test_an_order_may_have_bounds_of_its_own() -> None:
     sharp = claim(
         "order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}], bounds={"lower": 2}, bounds_how="assumed"
     )
-    told = [judge_series(sharp, order_series(series(around(ratio)), series([1.0] * 5, case="y"))).verdict for ratio in (3, 1.5, 2)]
+    told = [judged_alone(sharp, order_series(series(around(ratio)), series([1.0] * 5, case="y"))).verdict for ratio in (3, 1.5, 2)]
     assert told == [CONFIRMED, CONTRADICTED, UNDECIDED]
 
 
@@ -172,7 +188,7 @@ def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both()
     [([1, 1, 1, 1, 1], CONFIRMED), ([0, 0, 0, 0, 0], CONTRADICTED), ([1, 1, 0, 1, 1], UNDECIDED), ([1, 1, 1, 1], UNDECIDED)],
 )
 def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: Verdict) -> None:
-    assert judge_series(claim("presence"), series(seen)).verdict is verdict
+    assert judged_alone(claim("presence"), series(seen)).verdict is verdict
 
 
 # several cases: corrected for their number
@@ -180,11 +196,10 @@ def test_presence_is_seen_in_each_block_or_in_none(seen: list[float], verdict: V
 
 @pytest.mark.parametrize("value", [0.02, 0.029, 0.03, 0.05, 0.1, 0.103, 0.5])
 def test_of_one_case_the_p_value_says_what_the_interval_says(value: float) -> None:
-    judged = judge_series(bounded(0.03, 0.10), series(around(value)))
+    judged = judged_alone(bounded(0.03, 0.10), series(around(value)))
     assert judged.p_value is not None
     assert (judged.p_value < 0.05) == (judged.verdict is CONTRADICTED)
-    (alone,) = corrected([judged])
-    assert (alone.p_holm, alone.verdict) == (judged.p_value, judged.verdict)
+    assert judged.p_holm == judged.p_value
 
 
 def test_holm_steps_down() -> None:
@@ -194,22 +209,28 @@ def test_holm_steps_down() -> None:
 
 
 def test_what_one_case_of_many_does_by_chance_contradicts_only_after_holm() -> None:
-    inside = [judge_series(bounded(0.03, 0.10), series(around(0.06), case=str(number))) for number in range(7)]
-    outside = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02), case="far"))
+    bounds = bounded(0.03, 0.10)
+    inside = [series(around(0.06), case=str(number)) for number in range(7)]
+    far = series(around(0.105, 0.02), case="far")
+    outside = judged_alone(bounds, far)
     assert outside.p_value is not None
     assert 0.05 / 8 < outside.p_value < 0.05, "outside alone, not among eight"
-    assert combine(corrected([outside]), expected=1).verdict is CONTRADICTED
-    among = corrected([*inside, outside])
+    assert combine([outside], expected=1).verdict is CONTRADICTED
+    among = judge_series(bounds, [*inside, far])
     assert (among[-1].low, among[-1].high) == (outside.low, outside.high), "intervals are not adjusted"
     assert combine(among, expected=8) == Outcome(UNDECIDED, Cause.CHANCE, f"{Cause.CHANCE}: far")
-    certain = judge_series(bounded(0.03, 0.10), series(around(0.5), case="far"))
-    assert combine(corrected([*inside, certain]), expected=8).verdict is CONTRADICTED
+    certain = judge_series(bounds, [*inside, series(around(0.5), case="far")])
+    assert combine(certain, expected=8).verdict is CONTRADICTED
 
 
-def test_each_way_of_io_is_corrected_by_itself() -> None:
-    one = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02)))
-    other = judge_series(bounded(0.03, 0.10), series(around(0.105, 0.02), arm=IoArm.BUFFERED))
-    assert {case.verdict for case in corrected([one, other])} == {CONTRADICTED}
+def test_where_one_case_is_enough_to_confirm_that_one_must_after_holm() -> None:
+    tests = [(0.04, CONFIRMED), (0.3, UNDECIDED), (None, UNDECIDED), (0.001, CONTRADICTED)]
+    assert after_holm(tests, CONFIRMED) == [
+        (pytest.approx(0.08), UNDECIDED),
+        (pytest.approx(0.3), UNDECIDED),
+        (None, UNDECIDED),
+        (pytest.approx(0.003), CONTRADICTED),
+    ]
 
 
 @pytest.mark.parametrize("cases", [8, 12])
@@ -222,9 +243,9 @@ def test_true_ratios_are_contradicted_in_at_most_one_claim_of_twenty(cases: int,
     corrected_wrong = plain_wrong = 0
     for _ in range(claims):
         base = [draw.gauss(0.0, 0.1) * shared for _ in range(5)]
-        judged = [judge_series(order, series([exp(common + draw.gauss(0.0, 0.1)) for common in base], case=name)) for name in names]
-        plain_wrong += combine(judged, expected=cases).verdict is CONTRADICTED
-        corrected_wrong += combine(corrected(judged), expected=cases).verdict is CONTRADICTED
+        drawn = [series([exp(common + draw.gauss(0.0, 0.1)) for common in base], case=name) for name in names]
+        plain_wrong += combine([judged_alone(order, one) for one in drawn], expected=cases).verdict is CONTRADICTED
+        corrected_wrong += combine(judge_series(order, drawn), expected=cases).verdict is CONTRADICTED
     assert corrected_wrong / claims <= 0.05
     assert plain_wrong / claims > 0.06, "without the correction more of them are"
 

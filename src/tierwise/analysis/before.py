@@ -28,7 +28,8 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: J
     if before and before.value:
         then = claim.model_copy(update={"cases": tuple(case.model_copy(update={"value": before.value}) for case in claim.cases)})
         absolute = then.model_copy(update={"kind": Kind.ABSOLUTE if claim.kind is Kind.SHARE else claim.kind, "bounds": bounds})
-        cases = [rules.judge_series(absolute, series) for series in evidence.series_of(connection, then, found.pair) if series.arm in ARMS]
+        measured = [series for series in evidence.series_of(connection, then, found.pair) if series.arm in ARMS]
+        cases = [case for series in measured for case in rules.judge_series(absolute, [series])]
     if not cases or any(case.low is None for case in cases):
         return None
     held = [case.model_copy(update={"verdict": rules.by_interval(bounds, case.as_estimate)}) for case in cases]

@@ -47,12 +47,12 @@ def flip(claim: Claim, found: Judgement) -> Flip | None:
 
 
 def _moved(claim: Claim, found: Judgement, bounds: Bounds) -> Moved:
-    held = [
-        case.model_copy(
-            update={"verdict": rules.within(bounds, case.as_estimate), "p_value": rules.p_beyond(bounds, case.as_estimate), "p_holm": None}
-        )
-        for case in found.cases
+    alone = [(rules.p_beyond(bounds, case.as_estimate), rules.within(bounds, case.as_estimate)) for case in found.cases]
+    tested = zip(found.cases, alone, rules.after_holm(alone, Verdict.CONTRADICTED), strict=True)
+    cases = [
+        case.model_copy(update={"p_value": p_value, "p_holm": p_holm, "verdict": verdict})
+        for case, (p_value, _), (p_holm, verdict) in tested
     ]
-    outcome = rules.combine(rules.corrected(held), len(claim.orders or claim.cases))
+    outcome = rules.combine(cases, len(claim.orders or claim.cases))
     outcome = found.open_map.against(bounds).outcome(outcome) if found.open_map else outcome
     return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=outcome.verdict)

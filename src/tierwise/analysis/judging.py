@@ -157,22 +157,37 @@ Judge = Callable[[Claim, Grounds], Judgement]
 """A judge says what the grounds say of a claim."""
 
 
-def ruled(outcome: Outcome, manifest: Manifest | None = None, study: str = "", cases: Sequence[CaseVerdict] = ()) -> Ruling:
-    """Return `outcome` with the conditions of `cases`, and with what would decide it in the run of `manifest`, by cells of `study`."""
+def ruled(
+    outcome: Outcome,
+    manifest: Manifest | None = None,
+    study: str = "",
+    cases: Sequence[CaseVerdict] = (),
+    aside: Sequence[str] = (),
+) -> Ruling:
+    """Return `outcome` with the conditions of `cases` and those `aside`, and what would decide it in the run of `manifest`, by `study`."""
     return Ruling(
         verdict=outcome.verdict,
         reason=outcome.reason,
         cause=outcome.cause,
         cure="" if outcome.cause is None else cure(outcome.cause, manifest, study),
-        conditions=tuple(sorted({condition for case in cases for condition in case.conditions})),
+        conditions=(*sorted({condition for case in cases for condition in case.conditions}), *aside),
     )
 
 
-def as_judgement(found: ArmVerdict, *, pair: str, decided_by: str, deciding_arm: IoArm, arms: Mapping[str, ArmVerdict]) -> Judgement:
-    """Return what an arm says as what the pair says; `arms` say it otherwise."""
+def as_judgement(
+    found: ArmVerdict,
+    *,
+    pair: str,
+    decided_by: str,
+    deciding_arm: IoArm,
+    arms: Mapping[str, ArmVerdict],
+    ruling: Ruling | None = None,
+    open_map: OpenMap | None = None,
+) -> Judgement:
+    """Return what an arm says as what the pair says, which `arms` say otherwise; a `ruling` takes the place of its verdict."""
     shared = {name: getattr(found, name) for name in Finding.model_fields}
     return Judgement(
-        **shared,
+        **shared | dict(ruling or {}),
         pair=pair,
         low=found.low,
         high=found.high,
@@ -180,6 +195,7 @@ def as_judgement(found: ArmVerdict, *, pair: str, decided_by: str, deciding_arm:
         deciding_arm=deciding_arm,
         rests_on=(deciding_arm,),
         arms=dict(arms),
+        open_map=open_map,
     )
 
 
@@ -191,12 +207,23 @@ def judge_cases(claim: Claim, on: Grounds) -> Judgement:
     name = _decider(claim, on, on.rows, arms)
     if name is None:
         return on.absent(study=claim.cases[0].study, arms=arms)
-    found = arms.pop(name)
-    if decides_nearest(on.rows.manifest) and on.nearest not in {None, name}:
-        found = found.model_copy(update={"conditions": (*found.conditions, f"by {name}: {on.nearest} was not measured")})
-    decider = rules.deciding(found.cases, rules.needed_bounds(claim))
-    judgement = as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=decider.arm, arms=arms)
-    return _over_what_is_open(claim, judgement, on.rows.manifest)
+    found, manifest = arms.pop(name), on.rows.manifest
+    mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
+    own = Outcome(found.verdict, found.cause, found.reason)
+    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, claim.cases[0].study, found.cases, _aside(claim, on, name, mapped))
+    arm = rules.deciding(found.cases, rules.needed_bounds(claim)).arm
+    return as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=arm, arms=arms, ruling=ruling, open_map=mapped)
+
+
+def _aside(claim: Claim, on: Grounds, decider: str, mapped: OpenMap | None) -> list[str]:
+    """What else a verdict by the arm `decider` was found under, beside the conditions of its cases."""
+    assert on.rows is not None, "an arm was measured"
+    told = []
+    if decides_nearest(on.rows.manifest) and on.nearest not in {None, decider}:
+        told.append(f"by {decider}: {on.nearest} was not measured")
+    if claim.left_open and mapped is None:
+        told.append(f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open")
+    return told
 
 
 def decides_nearest(manifest: Manifest) -> bool:
@@ -211,19 +238,6 @@ def _decider(claim: Claim, on: Grounds, rows: Rows, arms: Mapping[str, ArmVerdic
         return on.nearest
     published = (arm_name(evidence.PUBLISHED, arm) for arm in IoArm)
     return next((name for name in published if name in arms), None)
-
-
-def _over_what_is_open(claim: Claim, found: Judgement, manifest: Manifest) -> Judgement:
-    """`found`, as far as it holds wherever the text may have been; where the run has no map of that, on the condition of one setting."""
-    if claim.left_open is None:
-        return found
-    mapped = map_of(claim, manifest, found.pair, found.verdict)
-    if mapped is None:
-        alone = f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open"
-        return found.model_copy(update={"conditions": (*found.conditions, alone)})
-    outcome = mapped.outcome(Outcome(found.verdict, found.cause, found.reason))
-    ruling = ruled(outcome, manifest, claim.cases[0].study, found.cases)
-    return found.model_copy(update={**dict(ruling), "open_map": mapped})
 
 
 def report_facts(claim: Claim, on: Grounds) -> Judgement:
@@ -278,7 +292,7 @@ def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], thro
     """What `series` say of the claim together."""
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
-    cases = rules.corrected([rules.judge_series(claim, one, withheld) for one in series])
+    cases = rules.judge_series(claim, series, withheld)
     outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases))
     decider = rules.deciding(cases, rules.needed_bounds(claim))
     return ArmVerdict(

@@ -118,8 +118,25 @@ def order_series(greater: Series, than: Series) -> Series:
     )
 
 
-def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) -> CaseVerdict:
-    """Estimate and verdict of one series; `withheld` takes the verdict's place where there may be none."""
+def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | None = None) -> tuple[CaseVerdict, ...]:
+    """Return estimate and verdict of each of `series`, all that one arm has of `claim`; `withheld` takes the place of the verdicts."""
+    held = [_held(claim, one) for one in series]
+    tested = after_holm([(one.p_value, one.alone) for one in held], Verdict.CONTRADICTED)
+    return tuple(_judged(one, p_holm, withheld or verdict) for one, (p_holm, verdict) in zip(held, tested, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A series held against the bounds by itself: `alone` is its verdict were there no other case."""
+
+    series: Series
+    estimate: Estimate
+    p_value: float | None
+    alone: Verdict
+    conditions: frozenset[str]
+
+
+def _held(claim: Claim, series: Series) -> _Held:
     values, p_value, conditions = list(series.values.values()), None, series.conditions
     if claim.kind is Kind.PRESENCE:
         estimate = Estimate(sum(values) / len(values) if enough(len(values)) else None, None, None, len(values))
@@ -137,6 +154,11 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
             verdict, conditions = by_interval(bounds, estimate), conditions | {COUNTED}
     if series.arm is IoArm.ASYNCHRONOUS and series.outstanding is not None and series.outstanding < ASYNCHRONOUS:
         conditions |= {NOT_ASYNCHRONOUS}
+    return _Held(series, estimate, p_value, verdict, conditions)
+
+
+def _judged(held: _Held, p_holm: float | None, verdict: Verdict) -> CaseVerdict:
+    series, estimate = held.series, held.estimate
     return CaseVerdict(
         case=series.case,
         arm=series.arm,
@@ -148,11 +170,12 @@ def judge_series(claim: Claim, series: Series, withheld: Verdict | None = None) 
         flagged=len(series.flagged),
         freedom=estimate.freedom,
         runs=estimate.runs,
-        p_value=p_value,
-        conditions=tuple(sorted(conditions)),
+        p_value=held.p_value,
+        p_holm=p_holm,
+        conditions=tuple(sorted(held.conditions)),
         obstacles=tuple(sorted(series.obstacles)),
         outstanding=series.outstanding,
-        verdict=withheld or verdict,
+        verdict=verdict,
     )
 
 
@@ -179,18 +202,18 @@ def p_beyond(bounds: Bounds, estimate: Estimate) -> float | None:
     return 1.0
 
 
-def corrected(cases: Sequence[CaseVerdict]) -> tuple[CaseVerdict, ...]:
-    """Return `cases` with `p_holm`, over those of each arm; one that is outside without being so after the correction is undecided."""
-    adjusted: dict[int, float] = {}
-    for arm in {case.arm for case in cases}:
-        tested = {place: case.p_value for place, case in enumerate(cases) if case.arm is arm and case.p_value is not None}
-        adjusted |= zip(tested, holm(list(tested.values())), strict=True)
-    return tuple(_after(case, adjusted.get(place)) for place, case in enumerate(cases))
+def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -> list[tuple[float | None, Verdict]]:
+    """Return (p-value after Holm's correction, verdict) of each of `tests`, all of an arm: (p-value, verdict by the interval).
 
-
-def _after(case: CaseVerdict, p_holm: float | None) -> CaseVerdict:
-    chance = p_holm is not None and p_holm >= 1 - CONFIDENCE and case.verdict is Verdict.CONTRADICTED
-    return case.model_copy(update={"p_holm": p_holm, "verdict": Verdict.UNDECIDED if chance else case.verdict})
+    One that says `chance`, the verdict for which any of them is enough, without being beyond its bound after the correction is undecided.
+    """
+    adjusted = iter(holm([p_value for p_value, _ in tests if p_value is not None]))
+    found = list[tuple[float | None, Verdict]]()
+    for p_value, verdict in tests:
+        p_holm = None if p_value is None else next(adjusted)
+        by_chance = p_holm is not None and p_holm >= 1 - CONFIDENCE and verdict is chance
+        found.append((p_holm, Verdict.UNDECIDED if by_chance else verdict))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,11 +77,22 @@ def judge(
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
+    published = load_claims()
     with _rows(raw, newest_run(raw) if run_id is None else run_id) as rows:
-        verdicts = _judged(rows, judges, todays)
-    if rows is None or reference is None or decides_nearest(rows.manifest) or not decides_nearest(load_manifest(reference)):
-        return verdicts
-    return _beside(verdicts, reference, judges)
+        own = {claim.id: _own(published, claim, rows, judges) for claim in published.claims}
+        beside = reference is not None and rows is not None and not decides_nearest(rows.manifest)
+        theirs = _nearest_of(published, own, reference, judges) if reference is not None and beside else {}
+        return [
+            _verdict(
+                claim,
+                rows,
+                own[claim.id],
+                aside=_contradiction(own[claim.id], theirs.get(claim.id)),
+                here=_here(published, claim, rows, judges),
+                now=today(claim, rows, todays) if rows else None,
+            )
+            for claim in published.claims
+        ]
 
 
 def judge_changed(
@@ -96,20 +107,16 @@ def judge_changed(
         return {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in wanted}
 
 
-def _judged(rows: Rows | None, judges: Mapping[Kind, Judge], todays: Mapping[str, Own]) -> list[ClaimVerdict]:
-    """The verdict on each claim from `rows`."""
-    published, reader = load_claims(), rows.manifest.reader_pair if rows else None
-    found = []
-    for claim in published.claims:
-        here = judges[claim.kind](claim, Grounds(reader, rows, readers=True, nearest=_nearest(published, claim))) if reader else None
-        own = _own(published, claim, rows, judges)
-        found.append(_verdict(claim, rows, own, here, today(claim, rows, todays) if rows else None))
-    return found
-
-
 def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement:
     """What `claim` is found to be on its source's own pair."""
     return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows, nearest=_nearest(published, claim)))
+
+
+def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement | None:
+    """What `claim` is found to be on the pair that the reader named."""
+    if rows is None or not rows.manifest.reader_pair:
+        return None
+    return judges[claim.kind](claim, Grounds(rows.manifest.reader_pair, rows, readers=True, nearest=_nearest(published, claim)))
 
 
 def _nearest(published: Claims, claim: Claim) -> str | None:
@@ -117,28 +124,25 @@ def _nearest(published: Claims, claim: Claim) -> str | None:
     return nearest.arm if nearest else None
 
 
-def _beside(verdicts: Sequence[ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]) -> list[ClaimVerdict]:
-    """`verdicts`, those that the reference run's nearest arm contradicts with the condition that it does: only what is decided can be, and
-    not by money, which has no arm."""
-    published = load_claims()
-    decided = {
-        verdict.id
-        for verdict in verdicts
-        if verdict.verdict in DECIDED and verdict.kind is not Kind.COST and published.sources[verdict.source].nearest
-    }
-    if not decided:
-        return list(verdicts)
+def _nearest_of(published: Claims, own: Mapping[str, Judgement], reference: Path, judges: Mapping[Kind, Judge]) -> dict[str, Judgement]:
+    """What the run in the folder `reference`, if it is judged by the arms nearest to the sources, says of what `own` decides: only that can
+    be contradicted, and not by money, which has no arm."""
+    asked = [
+        claim
+        for claim in published.claims
+        if own[claim.id].verdict in DECIDED and claim.kind is not Kind.COST and published.sources[claim.source].nearest
+    ]
+    if not asked or not decides_nearest(load_manifest(reference)):
+        return {}
     with _rows(reference.parent, reference.name) as rows:
-        theirs = {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in decided}
-    return [_contradicted(verdict, theirs.get(verdict.id)) for verdict in verdicts]
+        return {claim.id: _own(published, claim, rows, judges) for claim in asked}
 
 
-def _contradicted(ours: ClaimVerdict, theirs: Judgement | None) -> ClaimVerdict:
-    """`ours`, with the condition that `theirs`, of the reference run, is the opposite by another arm, where that is so."""
-    if theirs is None or theirs.verdict not in DECIDED or ours.verdict is theirs.verdict or ours.decided_by == theirs.decided_by:
-        return ours
-    told = f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source"
-    return ours.model_copy(update={"conditions": (*ours.conditions, told)})
+def _contradiction(own: Judgement, theirs: Judgement | None) -> tuple[str, ...]:
+    """The condition that `theirs`, of the reference run, is the opposite by another arm, where that is so."""
+    if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or own.decided_by == theirs.decided_by:
+        return ()
+    return (f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source",)
 
 
 @contextmanager
@@ -252,10 +256,12 @@ def _arms(judgement: Judgement) -> list[str]:
     return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
 
 
-def _verdict(claim: Claim, rows: Rows | None, own: Judgement, here: Judgement | None, now: Today | None) -> ClaimVerdict:
+def _verdict(
+    claim: Claim, rows: Rows | None, own: Judgement, *, aside: tuple[str, ...], here: Judgement | None, now: Today | None
+) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
     return ClaimVerdict(
-        **dict(own),
+        **dict(own) | {"conditions": (*own.conditions, *aside)},
         **claim.model_dump(include={"id", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how"}),
         source=claim.source,
         bounds=None if bounds is None else (bounds.lower, bounds.upper),

@@ -1,6 +1,6 @@
 """The verdict on statement H11, which is a break-even of moves, over the sizes that a job may have."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,8 +9,8 @@ from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
 from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, within
-from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, holm
+from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, after_holm, within
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
 
@@ -75,7 +75,7 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """
-    cases = _corrected([_case(key, plan, arm, bounds) for key, plan in plans.items() if plan.low is not None and plan.high is not None])
+    cases = _cases({key: plan for key, plan in plans.items() if plan.low is not None and plan.high is not None}, arm, bounds)
     if any(case.verdict is Verdict.CONFIRMED for case in cases):
         return Outcome(Verdict.CONFIRMED), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
@@ -84,34 +84,29 @@ def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bo
     return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
 
 
-def _case(key: tuple[str, str], plan: MovePlan, arm: IoArm, bounds: Bounds) -> CaseVerdict:
+def _cases(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[CaseVerdict, ...]:
+    """The `plans`, held against the least number of jobs; one that confirms is enough, so that it must after Holm's correction."""
     assert bounds.lower is not None, "a number of jobs is held against the least"
-    placement, query = key
-    estimate = plan.estimate
-    return CaseVerdict(
-        case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
-        arm=arm,
-        substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
-        estimate=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        pairs=plan.pairs,
-        flagged=0,
-        freedom=estimate.freedom,
-        runs=estimate.runs,
-        p_value=estimate.p_value(bounds.lower),
-        verdict=within(bounds, estimate),
+    alone = [(plan.estimate.p_value(bounds.lower), within(bounds, plan.estimate)) for plan in plans.values()]
+    tested = after_holm(alone, Verdict.CONFIRMED)
+    return tuple(
+        CaseVerdict(
+            case=f"jobs until {MOVED[placement]} moved for {query.replace('_', ' ')} have paid",
+            arm=arm,
+            substrate=Substrate.of({plan.job_substrate, plan.move_substrate}),
+            estimate=plan.estimate.value,
+            low=plan.low,
+            high=plan.high,
+            pairs=plan.pairs,
+            flagged=0,
+            freedom=plan.estimate.freedom,
+            runs=plan.estimate.runs,
+            p_value=p_value,
+            p_holm=p_holm,
+            verdict=verdict,
+        )
+        for ((placement, query), plan), (p_value, _), (p_holm, verdict) in zip(plans.items(), alone, tested, strict=True)
     )
-
-
-def _corrected(cases: Sequence[CaseVerdict]) -> tuple[CaseVerdict, ...]:
-    """Return `cases` with Holm's correction on the side where any of them is enough: here the one that confirms."""
-    tested = {place: case.p_value for place, case in enumerate(cases) if case.p_value is not None}
-    found = list(cases)
-    for place, p_holm in zip(tested, holm(list(tested.values())), strict=True):
-        chance = cases[place].verdict is Verdict.CONFIRMED and p_holm >= 1 - CONFIDENCE
-        found[place] = cases[place].model_copy(update={"p_holm": p_holm, "verdict": Verdict.UNDECIDED if chance else cases[place].verdict})
-    return tuple(found)
 
 
 MONEY: Final[Mapping[str, Judge]] = {"H11": moves}
