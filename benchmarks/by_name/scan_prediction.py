@@ -82,6 +82,8 @@ class Cell:
     """Time of it in which nobody computed."""
     session_s: float
     """Processor time of the session."""
+    used_s: float
+    """Processor time of all that the server runs."""
     warm_s: float
     """Processor time of the session with everything in shared buffers."""
     requests: int
@@ -154,7 +156,7 @@ def hit(found: Measured, cell: Cell) -> tuple[bool, bool, bool]:
         f"{cell.method:10} correlation {cell.table['correlation']:6.3f} selectivity {cell.table['selectivity']:5g}: {cell.pages:6} pages, "
         f"{said.pages:6} said; {cell.took_s * 1e3:8.1f} ms, {said.time_s * 1e3:8.1f} said: {apart:.2f} x; "
         f"device {cell.device_s * 1e3:8.1f} ms, {said.device_s * 1e3:8.1f} said; "
-        f"session {cell.session_s * 1e3:.1f}, warm {cell.warm_s * 1e3:.1f}; "
+        f"session {cell.session_s * 1e3:.1f}, all processes {cell.used_s * 1e3:.1f}, warm {cell.warm_s * 1e3:.1f}; "
         f"{cell.requests} requests of {cell.requested_pages / max(1, cell.requests):.1f} pages"
         f"{'' if pages_good and time_good else '   <--'}",
         flush=True,
@@ -351,6 +353,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
         ended.now_s - begun.now_s,
         ended.jumped_s - begun.jumped_s,
         used_s,
+        ended.used_s - begun.used_s,
         warm_s,
         sum(io.reads for io in asked),
         sum(io.read_bytes for io in asked) / PAGE_BYTES,
