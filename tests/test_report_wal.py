@@ -85,6 +85,16 @@ def test_a_caption_names_rings_where_a_window_is_rejected_alone(run: Run, tmp_pa
     check_chart(flagged.chart.to_dict(), flagged.caption, "fig-wal-rates")
 
 
+def test_a_run_of_one_block_draws_no_median_and_its_caption_names_none(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    single = rates(opened(tmp_path / "single", monkeypatch, blocks=1))
+    assert isinstance(single, Figure)
+    check_chart(single.chart.to_dict(), single.caption, "fig-wal-rates")
+    assert "median" not in single.caption
+    whole = rates(run)
+    assert isinstance(whole, Figure)
+    assert "lines join the medians of 5 clean ones or more" in whole.caption
+
+
 @pytest.mark.parametrize(
     ("interval", "word"),
     [

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
-from tierwise.analysis.statistics import estimable, geometric_estimate
+from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable, geometric_estimate
 from tierwise.report import theme
 from tierwise.report.formats import number
 
@@ -88,6 +88,11 @@ def medians(rows: pl.DataFrame, keys: Sequence[str], value: str, clean: pl.Expr)
     """Return `keys` and the median of `value` over the `clean` rows of each group that has enough of them."""
     kept = estimable(rows.filter(clean), keys)
     return kept.group_by(list(keys), maintain_order=True).agg(pl.col(value).median())
+
+
+def where_medians(rows: pl.DataFrame, keys: Sequence[str], clean: pl.Expr, told: str) -> str:
+    """Return `told`, the words of a caption for medians, where a group of `keys` has enough `clean` rows for one; else nothing."""
+    return f"{told} of {MINIMUM_REPEATS} clean ones or more" if estimable(rows.filter(clean), keys).height else ""
 
 
 def top_of(values: Iterable[float], *, least: float, room: float) -> float:

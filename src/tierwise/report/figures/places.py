@@ -7,7 +7,7 @@ from typing import Any, Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.statistics import MINIMUM_REPEATS, enough
+from tierwise.analysis.statistics import enough
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -45,9 +45,10 @@ def times(run: Run, pair: str, shown: Shown, observed: pl.DataFrame) -> Figure |
         for query, words in shown.queries.items()
         if not (part := rows.filter(query=query, form=form, arm=arm)).is_empty()
     ]
+    tick = parts.where_medians(rows, ["query", "form", "arm", "row"], pl.col("flags") == "none", "; the tick is the median")
     caption = (
-        "Seconds of every query from empty caches, on logarithmic axes; the tick is the median "
-        f"of {MINIMUM_REPEATS} clean ones or more{parts.ringed(rows['flags'], 'a rejected observation')}. The data are scaled down, so "
+        f"Seconds of every query from empty caches, on logarithmic axes{tick}"
+        f"{parts.ringed(rows['flags'], 'a rejected observation')}. The data are scaled down, so "
         "times are to be compared within a panel alone. "
         f"{run.note(pair, len(rows), 'queries', shown.query)}"
     )

@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
+from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -140,10 +140,10 @@ def _times(run: Run, pair: str, rows: pl.DataFrame) -> Figure | Sentence:
     chart = parts.stacked(
         panels, "Every observed time of the count, by what the caches held, state queried and placement of table and index."
     )
+    tick = parts.where_medians(shown, ["arm", "cache", "row", "placement"], pl.col("flags") == "none", "; the tick is the median")
     caption = (
-        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index; the tick is the "
-        f"median of {MINIMUM_REPEATS} clean ones or more{parts.ringed(shown['flags'], 'a rejected observation')}. Each panel has its own "
-        "log axis. "
+        f"Time of every count with {ARMS[arm]}, by what the caches held, state queried and placement of table and index{tick}"
+        f"{parts.ringed(shown['flags'], 'a rejected observation')}. Each panel has its own log axis. "
         f"{run.note(pair, len(shown), 'observations', QUERY)}"
     )
     with warnings.catch_warnings():

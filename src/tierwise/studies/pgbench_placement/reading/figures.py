@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds, Kind, load_claims
-from tierwise.analysis.statistics import MINIMUM_REPEATS, estimable
+from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
@@ -64,9 +64,9 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
         _rates_panel(rows.filter(size=size, arm=arm, slowdown=slowdown), panel_title(size, arm, slowdown), width_px)
         for size, arm, slowdown in panels(rows)
     ]
+    tick = parts.where_medians(rows, ["size", "arm", "slowdown", "row"], pl.col("flag") == "none", "; the tick is the median")
     caption = (
-        f"Transactions a second of every window, {load}; the tick is the median "
-        f"of {MINIMUM_REPEATS} clean windows or more"
+        f"Transactions a second of every window, {load}{tick}"
         f"{parts.ringed(rows['flag'], 'a window that gives no verdict (processors above 85 % busy, or the emulation late)')}. "
         f"{run.note(pair, len(rows), 'windows', QUERY)}"
     )

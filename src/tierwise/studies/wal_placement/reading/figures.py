@@ -6,7 +6,6 @@ from typing import Final
 import altair as alt
 import polars as pl
 
-from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.report import theme
@@ -37,9 +36,10 @@ def rates(run: Run, pair: str, windows: pl.DataFrame) -> Figure | Sentence:
     places = [place for place in PLACES if place in set(rows["wal"])]
     panels = {words: part for name, words in GROUPED.items() if not (part := rows.filter(group_commit=name)).is_empty()}
     charts = [_panel(part, words, clients, places) for words, part in panels.items()]
+    lines = parts.where_medians(rows, ["group_commit", "place", "clients"], pl.col("flag") == "none", "; lines join the medians")
     caption = (
-        "Commits a second of every window by clients and by where the log lies, both axes logarithmic, at the tiers' own pace; lines join "
-        f"the medians of {MINIMUM_REPEATS} clean windows or more{parts.ringed(rows['flag'], 'a window that gives no answer')}. "
+        f"Commits a second of every window by clients and by where the log lies, both axes logarithmic, at the tiers' own pace{lines}"
+        f"{parts.ringed(rows['flag'], 'a window that gives no answer')}. "
         f"{run.note(pair, len(rows), 'windows', QUERY)}"
     )
     description = "Commits a second by number of clients, for each place of the log, without group commit and with it."
