@@ -226,4 +226,4 @@ def test_loading_a_gigabyte_without_delays_takes_seconds(tmp_path: Path) -> None
         started_s = time.perf_counter()
         for _ in range(1024):
             file.write(block)
-        assert time.perf_counter() - started_s < 10
+        assert time.perf_counter() - started_s < 30
