@@ -11,6 +11,7 @@ import psutil
 
 from faults.place import Life, Place
 from tierwise.core.errors import TierwiseError
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import ROW, read_rows, validate_rows
 
 KEY: Final = list(ROW)
@@ -20,6 +21,8 @@ CELL: Final = 2.0
 MEAN: Final = 1.3
 """The factors that counted device time of one row, and of all rows together, may lie off: where platters stand hangs on the processor
 time between two reads (`tests/test_pipeline.py` holds two machines to the same)."""
+TURNS_S: Final = 0.1
+"""Device time from which on a row is held to its own factor: a dozen turns of a disk, of which one or two alone are no mean."""
 
 
 def at_once(place: Place, life: Life, *, struck_down: bool) -> Iterator[str]:
@@ -65,7 +68,8 @@ def differences(there: Path, here: Path) -> Iterator[str]:
     if ours != theirs:
         yield f"{len(theirs - ours)} rows are missing, {len(ours - theirs)} were not asked for: {sorted(theirs ^ ours)[:3]}"
     both = expected.join(found, on=KEY, suffix="_here")
-    simulated = both.filter(substrate="simulated")
+    calibrated = {name.partition("/")[0] for run in (there, here) for name in load_manifest(run).calibrations}  # measured, in each run anew
+    simulated = both.filter(pl.col("substrate") == "simulated", ~pl.col("pair").is_in(calibrated))
     for column in ("elapsed_s", "result_rows", "relation_io", "tier_io"):
         other = simulated.filter(pl.col(column).ne_missing(pl.col(f"{column}_here")))
         if len(other):
@@ -81,7 +85,7 @@ def differences(there: Path, here: Path) -> Iterator[str]:
         was_s, now_s = (sum(io["intended_s"] or 0.0 for io in row[column]) for column in ("tier_io", "tier_io_here"))
         if sum(io["reads"] or 0 for io in row["tier_io"]) >= 10 and was_s > 0 and now_s > 0:
             ratios.append(now_s / was_s)
-            if not 1 / CELL < ratios[-1] < CELL:
+            if was_s >= TURNS_S and not 1 / CELL < ratios[-1] < CELL:
                 yield f"{key} has {now_s:.4f} s of device time, undisturbed {was_s:.4f} s"
     if ratios and not 1 / MEAN < geometric_mean(ratios) < MEAN:
         yield f"device time is {geometric_mean(ratios):.2f} times that of the undisturbed run"
