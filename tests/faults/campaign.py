@@ -145,8 +145,11 @@ class Campaign:
                     one.problems += problems
                     tell(f"{one.fault.kind} while {one.phase}, hit {one.hit}: {'; '.join(problems) or life.last()}")
                 tried += struck
+                if not struck and life.report.returncode:
+                    for one in tried:
+                        one.problems.append(f"resumed, it ended with {life.report.returncode}: {life.said()[-600:]}")
                 if not struck or life.report.returncode == 0:
-                    break  # the run is complete
+                    break  # nothing is left to strike
             assert tried or life.report.returncode == 0, f"ended before any fault: {life.said()[-1500:]}"
             problems = self._to_its_end(seen) if tried else []
         for one in tried:
