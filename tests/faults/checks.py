@@ -23,6 +23,8 @@ MEAN: Final = 1.3
 time between two reads (`tests/test_pipeline.py` holds two machines to the same)."""
 TURNS_S: Final = 0.1
 """Device time from which on a row is held to its own factor: a dozen turns of a disk, of which one or two alone are no mean."""
+CLOSING: Final = re.compile(r'Traceback \(most recent call last\):\n  File "[^"]*zmq/eventloop')
+"""How what a kernel's own loop says begins, where it is shut down while it answers: no code of ours is in it."""
 
 
 def at_once(place: Place, life: Life, *, struck_down: bool) -> Iterator[str]:
@@ -32,7 +34,7 @@ def at_once(place: Place, life: Life, *, struck_down: bool) -> Iterator[str]:
             validate_rows(pl.read_parquet(path), where=path.name)
         except (TierwiseError, pl.exceptions.PolarsError, OSError) as error:
             yield f"torn part {path.name}: {error}"
-    said = life.said()
+    said = CLOSING.sub("", life.said())
     if "Traceback" in said:
         yield f"a traceback: {said[said.index('Traceback') :][:2000]}"
     code = life.report.returncode

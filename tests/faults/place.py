@@ -180,9 +180,11 @@ class Place(Home):
     @contextmanager
     def new_run(self, kind: "Kind") -> Iterator[None]:
         """Begin anew, with what `kind` needs: no rows, no report, nothing loaded, and nothing of a campaign that was killed."""
-        for process in working_in(self.folder):
+        left = list(working_in(self.folder))
+        for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
+        psutil.wait_procs(left)  # what still writes makes its folders anew
         reclaim(self.base)
         while any(line.split()[1] == str(self.folder) for line in self.mounts()):
             subprocess.run(["umount", "-l", self.folder], check=True)
