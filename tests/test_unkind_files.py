@@ -17,6 +17,9 @@ from emulation import need_fuse
 from rows import make_manifest, make_rows
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock, put, scratch_folder, write_whole
+from tierwise.postgres.cluster import SETTINGS_FILE
+from tierwise.postgres.processes import PID_FILE
+from tierwise.postgres.settings import loading_settings
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
 from tierwise.tiers.unkind import NO_LOCKS, NO_MAPPINGS, POWER_CUT
@@ -233,3 +236,24 @@ def test_what_was_loaded_past_a_mount_that_was_taken_away_is_loaded_again(tmp_pa
     (blocks[0] / "ssd" / "mount" / "PG_18").mkdir()
     with workspace.exclusive_workspace():
         assert [block.exists() for block in blocks] == [False, True]
+
+
+def test_what_a_killed_server_was_loading_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of what it had not committed are left; one that was only asked loses nothing."""
+    from tierwise.bench import workspace
+
+    for folder in (tmp_path, *tmp_path.parents[:3]):
+        folder.chmod(folder.stat().st_mode | 0o055)
+    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+    with workspace.exclusive_workspace():
+        pass  # marks the folder
+    blocks = [tmp_path / "work" / "runs" / "run" / "study-pair" / block for block in ("0", "1", "2")]
+    for block, settings in zip(blocks, (loading_settings(), loading_settings(), {"shared_buffers": "1GB"}), strict=True):
+        data = block / "cluster" / "data"
+        (data / "global").mkdir(parents=True)
+        (data / "PG_VERSION").write_text("18")
+        (data / SETTINGS_FILE).write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
+        (data / PID_FILE).write_text("1\n")
+    (blocks[1] / "cluster" / "data" / PID_FILE).unlink()  # it was stopped
+    with workspace.exclusive_workspace():
+        assert [block.exists() for block in blocks] == [False, True, True]

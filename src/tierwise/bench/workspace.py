@@ -12,6 +12,7 @@ from tierwise.core.files import lock as take_lock
 from tierwise.core.files import write_whole
 from tierwise.core.progress import say
 from tierwise.postgres import processes as servers
+from tierwise.postgres.cluster import SETTINGS_FILE
 from tierwise.postgres.workspace import open_workspace
 from tierwise.tiers import reclaim as mounts
 
@@ -19,6 +20,8 @@ BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
 """Linux's name for the time since the machine was started."""
 PATIENCE_S = 10.0
 """A killed run's notebook kernel notices within seconds that nobody waits for it any more."""
+LOADS: Final = "maintenance_work_mem"
+"""A setting that a server has while it loads alone."""
 
 
 @contextmanager
@@ -30,8 +33,11 @@ def exclusive_workspace() -> Iterator[Path]:
     """
     workspace = open_workspace()
     with _locked(workspace, "lock", PATIENCE_S):
+        half_loaded = _loading(workspace)
         for line in (*servers.reclaim(workspace), *mounts.reclaim(workspace)):
             say(f"left by a killed run: {line}")
+        for lab in half_loaded:
+            mounts.discard(lab)
         _discard_unflushed(workspace)
         _discard_unmounted(workspace)
         yield workspace
@@ -62,6 +68,13 @@ def _locked(workspace: Path, name: str, patience_s: float) -> Iterator[None]:
                 raise TierwiseError(message)
             time.sleep(0.2)
         yield
+
+
+def _loading(workspace: Path) -> list[Path]:
+    """The folders of the blocks whose server was loading and was not stopped: there lie files of what it had not committed, under numbers
+    that a server gives again."""
+    stopped = (workspace / "runs").glob(f"*/*/*/cluster/data/{servers.PID_FILE}")
+    return [pid.parents[2] for pid in stopped if LOADS in pid.with_name(SETTINGS_FILE).read_text(encoding="utf-8")]
 
 
 def _discard_unflushed(workspace: Path) -> None:
