@@ -223,6 +223,13 @@ def test_what_one_case_of_many_does_by_chance_contradicts_only_after_holm() -> N
     assert combine(certain, expected=8).verdict is CONTRADICTED
 
 
+def test_series_of_two_ways_of_io_are_not_corrected_together() -> None:
+    both = [series(around(0.105, 0.02), arm=arm) for arm in (IoArm.DIRECT, IoArm.BUFFERED)]
+    assert {judged_alone(bounded(0.03, 0.10), one).verdict for one in both} == {CONTRADICTED}
+    with pytest.raises(AssertionError, match="each arm is corrected by itself"):
+        judge_series(bounded(0.03, 0.10), both)
+
+
 def test_where_one_case_is_enough_to_confirm_that_one_must_after_holm() -> None:
     tests = [(0.04, CONFIRMED), (0.3, UNDECIDED), (None, UNDECIDED), (0.001, CONTRADICTED)]
     assert after_holm(tests, CONFIRMED) == [

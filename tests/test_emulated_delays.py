@@ -220,10 +220,11 @@ def test_reads_that_miss_the_page_cache_are_right_too(tmp_path: Path) -> None:
         os.close(descriptor)
 
 
+@pytest.mark.alone
 def test_loading_a_gigabyte_without_delays_takes_seconds(tmp_path: Path) -> None:
     with emulated(tmp_path, "sata-7k2-x6") as tier, (tier.directory / "load").open("wb", buffering=0) as file:
         block = random.Random(4).randbytes(MIB)
         started_s = time.perf_counter()
         for _ in range(1024):
             file.write(block)
-        assert time.perf_counter() - started_s < 30
+        assert time.perf_counter() - started_s < 10

@@ -17,9 +17,11 @@ from emulation import need_fuse
 from rows import make_manifest, make_rows
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock, put, scratch_folder, write_whole
+from tierwise.core.words import IoArm
+from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import SETTINGS_FILE
 from tierwise.postgres.processes import PID_FILE
-from tierwise.postgres.settings import loading_settings
+from tierwise.postgres.settings import loading_settings, measuring_settings
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
 from tierwise.tiers.unkind import NO_LOCKS, NO_MAPPINGS, POWER_CUT
@@ -248,7 +250,8 @@ def test_what_a_killed_server_was_loading_is_loaded_again(tmp_path: Path, monkey
     with workspace.exclusive_workspace():
         pass  # marks the folder
     blocks = [tmp_path / "work" / "runs" / "run" / "study-pair" / block for block in ("0", "1", "2")]
-    for block, settings in zip(blocks, (loading_settings(), loading_settings(), {"shared_buffers": "1GB"}), strict=True):
+    asked = measuring_settings(find_binaries(), arm=IoArm.BUFFERED, shared_buffers_bytes=2**20)
+    for block, settings in zip(blocks, (loading_settings(), loading_settings(), asked), strict=True):
         data = block / "cluster" / "data"
         (data / "global").mkdir(parents=True)
         (data / "PG_VERSION").write_text("18")

@@ -338,7 +338,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
             tier.reset_io()
             with PageCounter(conn, [name]) as counter:
                 begun = tier.daemon.time()
-                used_s = session_s(conn, query)
+                own_s = session_s(conn, query)
                 ended = tier.daemon.time()
         finally:
             tier.delays(False)
@@ -352,7 +352,7 @@ def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, sele
         counter.pages[name].reads,
         ended.now_s - begun.now_s,
         ended.jumped_s - begun.jumped_s,
-        used_s,
+        own_s,
         ended.used_s - begun.used_s,
         warm_s,
         sum(io.reads for io in asked),

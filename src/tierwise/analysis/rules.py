@@ -120,6 +120,7 @@ def order_series(greater: Series, than: Series) -> Series:
 
 def judge_series(claim: Claim, series: Sequence[Series], withheld: Verdict | None = None) -> tuple[CaseVerdict, ...]:
     """Return estimate and verdict of each of `series`, all that one arm has of `claim`; `withheld` takes the place of the verdicts."""
+    assert len({one.arm for one in series}) <= 1, "each arm is corrected by itself"
     held = [_held(claim, one) for one in series]
     tested = after_holm([(one.p_value, one.alone) for one in held], Verdict.CONTRADICTED)
     return tuple(_judged(one, p_holm, withheld or verdict) for one, (p_holm, verdict) in zip(held, tested, strict=True))
