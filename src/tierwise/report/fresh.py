@@ -62,8 +62,8 @@ def inputs(run: Path) -> str:
     rows = [f"{path.name} {path.stat().st_size} {path.stat().st_mtime_ns}".encode() for path in there]
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
-    pins = (paths.home() / "requirements.txt").read_bytes()
-    return _digest([given(run).encode(), *rows, *shipped, *code, pins, sys.version.encode()])
+    pins = [path.read_bytes() for path in paths.home().glob("requirements.txt")]  # a wheel has none
+    return _digest([given(run).encode(), *rows, *shipped, *code, *pins, sys.version.encode()])
 
 
 def given(run: Path) -> str:
