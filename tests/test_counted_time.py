@@ -196,6 +196,23 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
 
 
 @need_groups
+def test_while_two_compute_the_clock_gains_half_of_what_they_use_whoever_was_answered_last(tmp_path: Path) -> None:
+    """Who is answered by a flash drive computes from then on, and nobody asks for anything for a while."""
+    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group:
+        with group.entered():
+            several = readers(path, 2, reads=800, rounds=50_000)
+            processes = several.__enter__()
+        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
+        tier.delays(True)
+        begun = tier.daemon.time()
+        run(processes)
+        ended = tier.daemon.time()
+        several.__exit__(None, None, None)
+    computed_s, used_s = ended.computed_s - begun.computed_s, ended.used_s - begun.used_s
+    assert 0.5 * used_s <= computed_s < 0.75 * used_s, "now and then one computes while the other waits"
+
+
+@need_groups
 def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path: Path) -> None:
     with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
         with group.entered():

@@ -33,6 +33,21 @@ def test_it_is_private_and_goes_at_the_end_whatever_happens(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
+def test_it_is_locked_until_it_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever makes another one while this one goes leaves it alone."""
+    remove, others = files.shutil.rmtree, []
+
+    def removed_beside(folder: Path) -> None:
+        with files._locking(folder) as free:
+            others.append(free)
+        remove(folder)
+
+    monkeypatch.setattr(files.shutil, "rmtree", removed_beside)
+    with scratch_folder("x-", within=tmp_path):
+        pass
+    assert others == [False]
+
+
 def test_without_a_place_it_is_among_the_systems_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with scratch_folder("x-") as folder:

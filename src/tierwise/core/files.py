@@ -112,12 +112,12 @@ def scratch_folder(prefix: str, *, within: Path | None = None) -> Iterator[Path]
     for left in parent.glob(f"{UNLOCKED}{prefix}*/"):
         _remove_unused(left, older_s=YOUNG_S)
     made = Path(tempfile.mkdtemp(prefix=f"{UNLOCKED}{prefix}", dir=parent))
-    try:
-        with _locking(made):
+    with _locking(made):
+        try:
             made = made.rename(made.with_name(made.name.removeprefix(UNLOCKED)))
             yield made
-    finally:
-        shutil.rmtree(made)
+        finally:
+            shutil.rmtree(made)  # still locked: else another one's maker may take it for a killed process's
 
 
 def _remove_unused(left: Path, *, older_s: float) -> None:

@@ -7,6 +7,7 @@ could run is left: what the host takes away of the daemon's or the server's time
 import time
 from array import array
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Protocol
 
 from tierwise.core.words import ClockKind
@@ -151,10 +152,14 @@ class CountedSeveral:
         """Do not jump, while somebody reads figures that belong to one moment, unless he takes more than `HELD_MOST_S` of real time."""
         self._held_since_s, self._jumped_held_s = time.monotonic() if held else None, 0.0
 
+    def glance(self) -> None:
+        """See how many run from now on: who was answered does, and nobody may ask for anything for a while."""
+        with suppress(OSError):  # the group is gone
+            self.now()  # by those who were running until here
+            self._running = self._sessions.running(thoroughly=False)
+
     def blocked(self, drain: Drain) -> bool:
         try:
-            if self._running:
-                self._sessions.look_at_all()
             self.now()  # by those who were running until here
             self._running = self._sessions.running(thoroughly=False)
             if self._stands() or self._running or not drain():

@@ -20,6 +20,8 @@ from tierwise.tiers.control import Control
 from tierwise.tiers.record import Record
 
 START_S: Final = 30.0
+LAST_WORDS_S: Final = 0.5
+"""Real seconds for a daemon that does not answer to be seen as one that has ended."""
 SLEEP_MOST_S: Final = 3600.0
 """Real seconds that anybody waits for a counted clock at most: a window is some seconds of it."""
 
@@ -52,9 +54,15 @@ class Daemon:
 
     def call(self, do: str, **arguments: object) -> Any:
         """Have the daemon do something, and return its answer."""
-        if self._control is None:
+        if self._control is None or self._process is None:
             raise TierwiseError(f"no daemon serves {self.folder}. Remedy: start the tier first")
-        return self._control.call(do, **arguments)
+        try:
+            return self._control.call(do, **arguments)
+        except TierwiseError as error:
+            with suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(LAST_WORDS_S)
+                raise TierwiseError(f"{error}; the daemon ended with {code}: {self.said() or 'it said nothing'}") from error
+            raise
 
     def mount(self, tier: str, **arguments: object) -> None:
         """Have the daemon mount one more tier; a daemon that has none yet is started."""

@@ -60,6 +60,7 @@ class Server:
         self._turns = Turns()
         self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
+        self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
         self._told_sleeps: Sleepers | None = None  # of a server's processes
         self._told_to_end = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
@@ -135,9 +136,11 @@ class Server:
                 self._clock.crowded()
             if not self._clock.blocked(self._drained):
                 self._advance()
-                return
+                break
             self._clock.jump(self._due_s())
             self._advance()
+        if isinstance(self._clock, CountedSeveral) and not self._awaited():
+            self._clock.glance()
 
     def _awaited(self) -> bool:
         """Whether anybody waits for the clock."""
@@ -168,7 +171,8 @@ class Server:
     def _patience_s(self) -> float | None:
         """How long to sleep at most."""
         if isinstance(self._clock, CountedSeveral):
-            return LOOK_S if self._awaited() else GLANCE_S
+            awaited, self._were_awaited = self._were_awaited, self._awaited()
+            return LOOK_S if awaited or self._were_awaited else GLANCE_S
         due_s = self._due_s()
         if due_s == inf or isinstance(self._clock, CountedOne):
             return None

@@ -20,10 +20,8 @@ class Sessions(Protocol):
     """Processes that are counted together."""
 
     def used_s(self) -> float:
-        """Return the processor time of a group's tasks; of a task that runs now up to when the kernel last looked."""
-
-    def look_at_all(self) -> None:
-        """Have the kernel look at every task that runs now: its own ticks are milliseconds apart, and a flash drive answers sooner."""
+        """Return the processor time of a group's tasks; of a task that runs now up to when the kernel last looked, at a tick of its own
+        (milliseconds apart): nobody else can have it look."""
 
     def running(self, *, thoroughly: bool) -> int:
         """Return how many of their tasks run, or could; a look that is not thorough may miss one that is just being woken."""
@@ -41,17 +39,9 @@ class GroupedByKernel:
         self._current = os.open(tasks / "pids.current", os.O_RDONLY | os.O_CLOEXEC)
         self._states = TaskStates()
         self._slowly = LookedAt(processors / "tasks")
-        self._processes = processors / "cgroup.procs"
-        self._tasks, self._clocks = -1, list[int]()
 
     def used_s(self) -> float:
         return int(os.pread(self._usage, 32, 0)) / 1e9
-
-    def look_at_all(self) -> None:
-        tasks = int(os.pread(self._current, 32, 0))
-        if tasks != self._tasks:
-            self._tasks, self._clocks = tasks, clocks_of(self._processes)
-        look_at(self._clocks)
 
     def running(self, *, thoroughly: bool) -> int:
         known, running = self._states.of(self._folder)
@@ -74,13 +64,9 @@ class GroupedByHand:
     def __init__(self, group: Path):
         self._usage = os.open(group / "cpu.stat", os.O_RDONLY | os.O_CLOEXEC)
         self._slowly = LookedAt(group / "cgroup.threads")
-        self._processes = group / "cgroup.procs"
 
     def used_s(self) -> float:
         return used_s_of(os.pread(self._usage, 4096, 0))
-
-    def look_at_all(self) -> None:
-        look_at(clocks_of(self._processes))
 
     def running(self, *, thoroughly: bool) -> int:  # noqa: ARG002 - every look is
         return self._slowly.running()
@@ -94,20 +80,6 @@ class GroupedByHand:
 def processor_clock(pid: int) -> int:
     """Return number of the clock that shows the processor time of all threads of the process `pid` (clock_getcpuclockid(3))."""
     return (~pid << 3) | 2
-
-
-def clocks_of(processes: Path) -> list[int]:
-    """Return the processor clocks of the processes that a file of a group lists."""
-    return [processor_clock(int(pid)) for pid in processes.read_bytes().split()]
-
-
-def look_at(clocks: list[int]) -> None:
-    """Read each clock, which brings the kernel's account of a running process to now."""
-    for clock in clocks:
-        try:  # noqa: SIM105 - so often that suppress() takes as long as the call
-            time.clock_gettime(clock)
-        except OSError:  # it has ended meanwhile
-            pass
 
 
 def used_s_of(cpu_stat: bytes) -> float:
