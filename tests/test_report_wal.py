@@ -73,6 +73,12 @@ def test_the_first_screen_tells_no_ratio_of_a_place_over_which_the_ssd_does_not_
     assert told.endswith("times the disks' commits and more than a battery-backed cache's in 1 of 2 cases (emulated)")
 
 
+def test_where_the_ssd_pays_in_no_case_no_ratio_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer, "word", lambda _: "makes no odds")
+    gains = "no gain that is seen over the disks' commits and no gain that is seen over a battery-backed cache's"
+    assert answer.finding(run) == f"the SSD gives {gains} (emulated)"
+
+
 def test_a_caption_names_rings_where_a_window_is_rejected_alone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     clean = rates(run)
     assert isinstance(clean, Figure)

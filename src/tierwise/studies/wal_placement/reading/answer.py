@@ -37,6 +37,8 @@ def _told(run: Run, place: str) -> str:
     pays = sum(word(one) == "pays" for one in found)
     if not values:
         return ""
+    if not pays:
+        return f"no gain that is seen over {OVER[place]}"
     if pays < len(found):
         return f"more than {OVER[place]} in {count(pays)} of {count(len(found))} cases"
     ends = dict.fromkeys((number(min(values)), number(max(values))))
