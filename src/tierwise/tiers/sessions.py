@@ -5,7 +5,6 @@ In version 1 of control groups the kernel counts tasks by state itself (CGROUPST
 
 import os
 import socket
-import time
 from pathlib import Path
 from struct import Struct
 from typing import Final, Protocol
