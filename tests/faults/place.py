@@ -28,7 +28,7 @@ WATCH: Final = Path(__file__).parent / "watch"
 MEASURED: Final = ("loading", "measuring", "writing rows", "renaming")
 """Phases that a run comes to again and again, until all is measured; renaming is of rows and of what lies beside them."""
 ONCE: Final = ("merging", "rendering", "exporting")
-"""Phases after those, in their order."""
+"""Phases after those, in their order; the last two take turns, chapter after chapter."""
 PHASES: Final = MEASURED + ONCE
 ANY: Final = "any moment"
 STARTING: Final = "starting"
@@ -121,8 +121,8 @@ class Life:
         return (phases_met(self.watch) or [STARTING])[-1]
 
     def over(self, phase: str) -> bool:
-        """Whether `phase` does not come again."""
-        return any(met in ONCE and PHASES.index(met) > PHASES.index(phase) for met in phases_met(self.watch))
+        """Whether `phase` does not come again, though the run goes on."""
+        return phase not in ONCE[1:] and any(met in ONCE and PHASES.index(met) > PHASES.index(phase) for met in phases_met(self.watch))
 
     def await_phase(self, phase: str, nth: int) -> None:
         """Have whoever comes to `phase` for the `nth` time from now on tell so, and stand still where that is over at once."""
