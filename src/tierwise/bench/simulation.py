@@ -98,7 +98,7 @@ def simulate_on_pair(study: SimulatedStudy[Any, Any], pair: Pair, inputs: "Input
     """Get what the run of `book` still lacks of `study`; the first block has the run's own seed. `work`: for what is read live."""
     if pair.source != study.source:
         return
-    blocks = inputs.profile.blocks + book.blocks_added(study.name, pair.name)
+    blocks = inputs.profile.blocks_of(study.name) + book.blocks_added(study.name, pair.name)
     turns = interleave(study.trials(inputs.profile, pair), blocks=blocks, seed=inputs.seed)
     live = any(turn.trial.preparation == LIVE for turn in turns)
 

@@ -79,7 +79,7 @@ def forecast(prospect: Prospect[study.Cell]) -> Forecast:
     asks_planner = prospect.pair.name != prospect.profile.today
     copies |= {("hdd", "shuffled")} if asks_planner else set()
     replicated = {(trial.cell.table, study.variant_of(trial).build) for trial in prospect.trials if trial.replicated}
-    blocks, scales = prospect.profile.blocks, study.grid(prospect.profile).scales
+    blocks, scales = prospect.profile.blocks_of("index_placement"), study.grid(prospect.profile).scales
     preparations = blocks * len({trial.preparation for trial in prospect.trials})
     host_s = constants.open_s + constants.describe_s + (rows * constants.describe_row_s if asks_planner else 0.0)
     host_s += rows * prospect.labs(blocks) * (constants.draw_row_s + len(replicated) * constants.load_row_s)

@@ -93,6 +93,7 @@ class Cell(AnyCell):
 class Grid(Strict):
     """The study's table in a profile."""
 
+    blocks: int = Field(default=5, ge=1)
     scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
 
 

@@ -40,7 +40,7 @@ class Constants(Measured):
 def forecast(prospect: Prospect[Cell]) -> Forecast:
     """Return the forecast of the study on one of the pairs of the Zipfian reads; a size that was not timed lies between its neighbours."""
     constants = load("ram_or_ssd", Constants)
-    blocks = prospect.profile.blocks
+    blocks = prospect.profile.blocks_of("ram_or_ssd")
     if any(trial.preparation == LIVE for trial in prospect.trials):
         return _live(prospect.trials, blocks, constants.live)
     once_s = 0.0

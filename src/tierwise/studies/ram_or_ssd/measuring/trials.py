@@ -95,6 +95,7 @@ class LiveGrid(Strict):
 class Grid(Strict):
     """What a profile asks of this study: ``[studies.ram_or_ssd]``."""
 
+    blocks: int = Field(default=5, ge=1)
     dataset_gib: tuple[int, ...] = Field(default=(2, 4, 8, 12, 16, 24, 32, 48, 64), min_length=1)
     scale: int = Field(default=64, ge=1, description="64 simulates 1/64 of sizes and time")
     live: LiveGrid = LiveGrid()

@@ -31,10 +31,11 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
         return Forecast(0.0, 0.0, 0.0, {})
     constants, grid = load(NAME, Constants), prospect.profile.study(NAME, Grid)
     tables_mib = CACHED_MIB + grid.table_mib * (1 + OTHER_SHARE * (len(prospect.pair.tiers) - 1))
-    windows, recorded = prospect.profile.blocks * len(prospect.trials), len(prospect.waited)
+    blocks = prospect.profile.blocks_of("read_latency")
+    windows, recorded = blocks * len(prospect.trials), len(prospect.waited)
     traced = recorded if prospect.counted else windows
     host_s = (
-        constants.open_s + prospect.labs(prospect.profile.blocks) * tables_mib * constants.load_mib_s + grid.window_s * constants.describe_s
+        constants.open_s + prospect.labs(blocks) * tables_mib * constants.load_mib_s + grid.window_s * constants.describe_s
     )
     host_s += (windows + recorded) * constants.window_s + traced * (constants.bpftrace_s if grid.recorders[:1] == ("bpftrace",) else 0.0)
     counted_s = windows * grid.window_s
