@@ -92,14 +92,24 @@ def test_without_any_cgroup_there_is_an_obstacle(machine: Path) -> None:
     assert "no memory cgroup can be made" in str(memory_group.obstacle())
 
 
-def test_groups_of_killed_runs_are_removed_and_those_of_living_ones_stay(machine: Path) -> None:
-    belonging(machine, "4:memory:/")
-    parent = machine / "cgroup" / "memory"
-    dead, alive, other = (parent / name for name in ("tierwise-server-999999999", f"tierwise-other-{os.getppid()}", "someone-elses-1"))
+@pytest.mark.parametrize(
+    ("lines", "parent"),
+    [
+        (("4:memory:/", "3:cpu,cpuacct:/"), "memory"),
+        (("4:memory:/", "3:cpu,cpuacct:/"), "cpuacct"),
+        ((f"0::/{SESSION}",), SESSION),
+        ((f"0::/{SESSION}",), "user.slice"),
+    ],
+    ids=["version 1, memory", "version 1, processors", "version 2, its own", "version 2, where memory is handed on"],
+)
+def test_groups_of_killed_runs_are_removed_and_those_of_living_ones_stay(machine: Path, lines: tuple[str, ...], parent: str) -> None:
+    belonging(machine, *lines)
+    names = ("tierwise-server-0-999999999", f"tierwise-other-0-{os.getppid()}", "someone-elses-1")
+    dead, alive, other = (machine / "cgroup" / parent / name for name in names)
     for folder in (dead, alive, other):
         folder.mkdir(parents=True)
-    with memory_group.memory_group("server"):
-        assert not dead.exists()
+    control_groups.sweep()
+    assert not dead.exists()
     assert alive.exists()
     assert other.exists()
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from tierwise.core import control_groups
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock as take_lock
 from tierwise.core.files import write_whole
@@ -45,12 +46,14 @@ def exclusive_workspace() -> Iterator[Path]:
 
 @contextmanager
 def one_report() -> Iterator[None]:
-    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn.
+    """Hold the work folder against other commands that measure, whose notebooks would write the same manifests in turn; the control groups
+    of a killed one go.
 
     Raises:
         TierwiseError: another command measures.
     """
     with _locked(open_workspace(), "report", 0.0):
+        control_groups.sweep()
         yield
 
 

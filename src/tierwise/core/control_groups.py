@@ -33,15 +33,22 @@ def own_unified() -> Path:
 
 
 def make(parent: Path, name: str) -> Path:
-    """Return a new group ``tierwise-NAME-NUMBER-PID`` in `parent`; those of runs that were killed go."""
-    for folder in parent.glob("tierwise-*-*"):
+    """Return a new group ``tierwise-NAME-NUMBER-PID`` in `parent`."""
+    folder = parent / f"tierwise-{name}-{next(_NUMBERS)}-{os.getpid()}"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def sweep() -> None:
+    """Remove the empty groups of processes that were killed, wherever they can have made one."""
+    unified = own_unified()
+    parents = {own(controller) for controllers, _ in _lines() for controller in controllers.split(",") if controller}
+    parents |= {folder for folder in (unified, *unified.parents) if folder.is_relative_to(ROOT)}
+    for folder in (folder for parent in parents if parent for folder in parent.glob("tierwise-*-*")):
         process = folder.name.rpartition("-")[2]
         if process.isdigit() and not psutil.pid_exists(int(process)):
             with suppress(OSError):
                 folder.rmdir()
-    folder = parent / f"tierwise-{name}-{next(_NUMBERS)}-{os.getpid()}"
-    folder.mkdir(exist_ok=True)
-    return folder
 
 
 def remove(folder: Path) -> None:
