@@ -34,9 +34,7 @@ def forecast(prospect: Prospect[Cell]) -> Forecast:
     blocks = prospect.profile.blocks_of("read_latency")
     windows, recorded = blocks * len(prospect.trials), len(prospect.waited)
     traced = recorded if prospect.counted else windows
-    host_s = (
-        constants.open_s + prospect.labs(blocks) * tables_mib * constants.load_mib_s + grid.window_s * constants.describe_s
-    )
+    host_s = constants.open_s + prospect.labs(blocks) * tables_mib * constants.load_mib_s + grid.window_s * constants.describe_s
     host_s += (windows + recorded) * constants.window_s + traced * (constants.bpftrace_s if grid.recorders[:1] == ("bpftrace",) else 0.0)
     counted_s = windows * grid.window_s
     host_s += counted_s * constants.real_share if prospect.counted else 0.0
