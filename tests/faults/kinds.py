@@ -90,18 +90,25 @@ class Stopped(Kind):
 
 
 class Full(Kind):
-    """Rows, work files, site and temporary files lie on a tmpfs, and no byte of it is left."""
+    """Rows, work files, site and temporary files lie on a small disk, and no byte of it is left; a tmpfs would be none: what is in memory
+    alone cannot be made cold."""
 
     name = "disk full"
-    size = "6g"
+    size = "6G"
 
     @contextmanager
     def around(self, place: Place) -> Iterator[None]:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.size},mode=755", "tmpfs", place.folder], check=True)
+        image = place.base / "disk"
+        image.unlink(missing_ok=True)
+        subprocess.run(["truncate", "-s", self.size, image], check=True)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-m", "0", image], check=True)
+        subprocess.run(["mount", "-o", "loop", image, place.folder], check=True)
         try:
+            place.folder.joinpath("lost+found").rmdir()
             yield
         finally:
             subprocess.run(["umount", "-l", place.folder], check=True)
+            image.unlink()
 
     def inject(self, place: Place, life: Life, at: int | None, chance: random.Random) -> str:
         free_bytes = shutil.disk_usage(place.folder).free

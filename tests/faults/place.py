@@ -180,7 +180,7 @@ class Place(Home):
     @contextmanager
     def new_run(self, kind: "Kind") -> Iterator[None]:
         """Begin anew, with what `kind` needs: no rows, no report, nothing loaded, and nothing of a campaign that was killed."""
-        left = list(working_in(self.folder))
+        left = list(working_in(self.base))  # a command that has just begun names nothing of its folder yet
         for process in left:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
