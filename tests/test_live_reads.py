@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
@@ -17,7 +18,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
-from tierwise.core.errors import EvidenceError, MissingError
+from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import KIB, MIB
@@ -102,6 +103,15 @@ def test_every_live_trial_has_the_sources_advice_and_its_model() -> None:
 def disk_alone() -> Pair:
     pair = load_pair(PAIR)
     return pair.model_copy(update={"tiers": {"disk": pair.tiers["disk"]}})
+
+
+def test_in_memory_alone_nothing_is_read_live() -> None:
+    with (
+        TemporaryDirectory(prefix="tierwise-", dir="/dev/shm") as folder,
+        pytest.raises(InputError, match=r"what is in memory alone \(tmpfs\) cannot be made cold.*TIERWISE_WORK"),
+        open_live(disk_alone(), {}, work=Path(folder), stretch=1.0, seed=1),
+    ):
+        pass
 
 
 @needs_group

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+import psutil
 
-from tierwise.core.errors import EvidenceError
+from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.memory_group import MemoryGroup, memory_group
 from tierwise.core.pairs import Pair
 from tierwise.core.units import GIB
@@ -31,6 +32,8 @@ Calibrations = dict[str, dict[str, float]]
 RESIDENT_ITEMS: Final = 2**13
 COLD_ITEMS: Final = 2**15
 SETTLE_S: Final = 0.3
+IN_MEMORY: Final = frozenset({"tmpfs", "ramfs"})
+"""File systems whose pages cannot be dropped from memory, where nothing else has them."""
 CALIBRATION_S: Final = 1.0
 
 
@@ -147,9 +150,13 @@ def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: fl
     `calibrations` are those that the run has already (by "pair/tier"); what is missing is taken.
 
     Raises:
+        InputError: `work` lies in memory alone.
         MissingError: no memory group can be made.
     """
     work.mkdir(parents=True, exist_ok=True)
+    if (kind := _file_system(work)) in IN_MEMORY:
+        rule = f"must lie on a disk: what is in memory alone ({kind}) cannot be made cold"
+        raise InputError("work folder", value=str(work), rule=rule, remedy="TIERWISE_WORK=folder on a disk")
     with ExitStack() as stack:
         tiers = {}
         for name, spec in pair.tiers.items():
@@ -165,6 +172,13 @@ def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: fl
         for name in tiers:
             lab.calibrations.setdefault(f"{pair.name}/{name}", _calibrate(lab, name))
         yield lab
+
+
+def _file_system(folder: Path) -> str:
+    """The kind of file system that `folder` lies on."""
+    kinds = {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}
+    place = folder.resolve()
+    return next((kinds[str(above)] for above in (place, *place.parents) if str(above) in kinds), "")
 
 
 def _calibrate(lab: LiveLab, name: str) -> dict[str, float]:
