@@ -262,7 +262,7 @@ class PowerCut(Kind):
     def around(self, place: Place) -> Iterator[None]:
         for name in ("raw", "backing"):
             (place.folder / name).mkdir()
-        self.daemon = Daemon(place.base)
+        self.daemon = Daemon(place.base / "daemon")  # a folder that is closed to others
         self._mount(place)
         try:
             yield
@@ -278,6 +278,8 @@ class PowerCut(Kind):
         return "everything"
 
     def undo(self, place: Place) -> None:
+        if not (place.folder / "left").exists():
+            return  # nothing was struck
         self._unmount(place)
         shutil.rmtree(place.folder / "backing")
         (place.folder / "left").rename(place.folder / "backing")
