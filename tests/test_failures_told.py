@@ -1,6 +1,7 @@
 """What the machine refuses is told in one line, with its cause and what a reader can do; nothing that was killed stays half done."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -53,6 +54,24 @@ def test_rows_for_which_there_is_no_room_leave_nothing_half_written(full: Path) 
     with pytest.raises(TierwiseError, match=r"rows\.parquet cannot be written.*Remedy: make room on that disk"):
         keep_whole(pl.DataFrame({"a": pl.Series(range(100_000)).shuffle(1)}), full / "new" / "rows.parquet")
     assert [path.name for path in full.rglob("*")] == ["new"]
+
+
+def test_a_folder_for_which_there_is_no_room_is_told_by_its_first_file(
+    full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Python tells every file that it could not copy, in one long line of brackets."""
+    source = tmp_path / "source"
+    source.mkdir()
+    for number in range(3):
+        (source / f"file-{number}").write_bytes(bytes(2**17))
+    monkeypatch.setattr("tierwise.cli.app", lambda **_: shutil.copytree(source, full / "copy"))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr().err
+    assert ended.value.code == 1
+    assert said.startswith("tierwise: [Errno 28] No space left on device")
+    assert said.count("file-") <= 2, "from where, and to where"
+    assert said.endswith(f"Remedy: make room on that disk; {GO_ON}\n")
 
 
 def test_the_command_line_tells_what_the_machine_refuses(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

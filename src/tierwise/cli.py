@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -355,5 +356,13 @@ def main() -> None:
     except (OSError, MemoryError) as error:  # the machine's: a disk that is full, read-only or broken, a mount that is gone
         if os.environ.get("TIERWISE_DEBUG"):
             raise
-        print(f"tierwise: {with_remedy(str(error) or 'out of memory')}", file=sys.stderr)
+        print(f"tierwise: {with_remedy(_said(error) or 'out of memory')}", file=sys.stderr)
         sys.exit(1)
+
+
+def _said(error: OSError | MemoryError) -> str:
+    """What the system said; where a folder could not be copied, of the first of its files."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
+        (_, _, why), *_ = error.args[0]
+        return str(why)
+    return str(error)
