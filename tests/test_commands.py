@@ -113,6 +113,15 @@ def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_make
     assert answer_lines(folder) == shipped.lines, "scripts/ship_answer.py writes them anew"
 
 
+def test_an_answer_is_digested_without_pins_as_where_the_wheel_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = find_run(REFERENCE)
+    with_pins = fresh.inputs(folder)
+    (tmp_path / "data").symlink_to(paths.data())
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    assert not (paths.home() / "requirements.txt").exists()
+    assert fresh.inputs(folder) != with_pins
+
+
 def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture() -> None:
     folder = find_run(REFERENCE)
     shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
