@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -120,6 +121,17 @@ def test_an_answer_is_digested_without_pins_as_where_the_wheel_is_installed(tmp_
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     assert not (paths.home() / "requirements.txt").exists()
     assert fresh.inputs(folder) != with_pins
+
+
+def test_what_checks_found_decides_nothing_that_a_run_says_but_a_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = find_run(REFERENCE)
+    shutil.copytree(paths.data(), tmp_path / "data", ignore=shutil.ignore_patterns("raw", "work", "external", "reference"))
+    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
+    before = fresh.given(folder), fresh.inputs(folder)
+    (faults,) = tmp_path.glob("data/validation/faults.json")
+    faults.write_text("{}", encoding="utf-8")
+    assert fresh.given(folder) == before[0]
+    assert fresh.inputs(folder) != before[1]
 
 
 def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture() -> None:

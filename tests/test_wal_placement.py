@@ -37,6 +37,7 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
     return profile.model_copy(update={"studies": {study.NAME: {**TINY, **changes}}})
 
 
+@pytest.mark.alone  # who waits for others' commits sleeps, and others must not keep the processors from those who come meanwhile
 @pytest.mark.skipif(session_group.obstacle() is not None, reason=str(session_group.obstacle()))
 @pytest.mark.skipif(sleeps.obstacle() is not None, reason=str(sleeps.obstacle()))
 def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(

@@ -18,6 +18,7 @@ from tierwise.timings.references import MANIFEST, taken
 
 CODE: Final = (".py", ".sql", ".toml")
 OUTPUTS: Final = ("work", "raw", "external", "reference", "_site", "_build", "__pycache__")
+CHECKS: Final = "validation"
 KEYS: Final = ".keys"
 
 
@@ -63,12 +64,17 @@ def inputs(run: Path) -> str:
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
     pins = [path.read_bytes() for path in paths.home().glob("requirements.txt")]  # a wheel has none
-    return _digest([given(run).encode(), *rows, *shipped, *code, *pins, sys.version.encode()])
+    checks = [_content(path) for path in _files(paths.data() / CHECKS)]
+    return _digest([given(run).encode(), *rows, *shipped, *code, *checks, *pins, sys.version.encode()])
 
 
 def given(run: Path) -> str:
-    """Return a digest of the manifest of `run` and of the study's inputs: of what a clone has whatever Python and code it is read with."""
-    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()))])
+    """Return a digest of the manifest of `run` and of the study's inputs: of what a clone has whatever Python and code it is read with.
+
+    Results of checks, which the chapters show, decide nothing that a run says.
+    """
+    checks = paths.data() / CHECKS
+    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()) if checks not in path.parents)])
 
 
 def _files(folder: Path) -> Iterator[Path]:
