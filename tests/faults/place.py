@@ -37,6 +37,7 @@ COMMAND: Final = ("report", "--yes")
 
 PRODUCT: Final = (
     *("src", "notebooks", "data", ":!data/validation", ":!data/reference"),
+    *(":!data/plan", ":!src/tierwise/studies/*/measuring/forecast.toml"),  # by which minutes are told beforehand
     *("Makefile", "pyproject.toml", "requirements.txt", "environment.yml"),
 )
 """What a run hangs on, as git names it: what was tried stays true while this is the same."""
