@@ -1,6 +1,7 @@
 """A folder for what nobody keeps: gone at the end, and the next one takes with it what a killed process left."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -35,14 +36,14 @@ def test_it_is_private_and_goes_at_the_end_whatever_happens(tmp_path: Path) -> N
 
 def test_it_is_locked_until_it_has_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever makes another one while this one goes leaves it alone."""
-    remove, others = files.shutil.rmtree, []
+    remove, others = shutil.rmtree, []
 
     def removed_beside(folder: Path) -> None:
         with files._locking(folder) as free:
             others.append(free)
         remove(folder)
 
-    monkeypatch.setattr(files.shutil, "rmtree", removed_beside)
+    monkeypatch.setattr(shutil, "rmtree", removed_beside)
     with scratch_folder("x-", within=tmp_path):
         pass
     assert others == [False]

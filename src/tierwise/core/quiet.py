@@ -3,6 +3,7 @@
 What is waited for suffers from all three; what is counted or simulated only takes longer.
 """
 
+import math
 import os
 import threading
 import time
@@ -32,7 +33,7 @@ PIECE_EVERY_S: Final = 4.0
 MOST_STEAL: Final = 0.95
 """The largest steal that the forecast is scaled by, a share of the processors: a machine that gets nothing would never end."""
 SHARED: Final = 0.8
-"""By this power of its pace a run takes longer: the piece of work is one thread, and a run's server, daemon and clients get more of a
+"""The power of its pace by which a run takes longer: the piece of work is one thread, and a run's server, daemon and clients get more of a
 machine that others use. Fitted on four runs of `quick` beside other work (2026-11-24; paces of 2.76, 2.76, 4.04 and 6.97; 20.0, 20.8, 27.9
 and 36.7 minutes), with 8.3 minutes undisturbed."""
 
@@ -197,4 +198,4 @@ def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> floa
         pace: how many times as long as there the fixed piece of work takes, beside whatever else runs.
         steal: share of the wanted processor time that is not given, below 1.
     """
-    return host_s * pace**SHARED / (1 - min(steal, MOST_STEAL)) + device_s
+    return host_s * math.pow(pace, SHARED) / (1 - min(steal, MOST_STEAL)) + device_s

@@ -64,7 +64,7 @@ def inputs(run: Path) -> str:
     code = [_content(path) for path in _files(Path(str(files("tierwise")))) if path.suffix in CODE]
     shipped = [path.read_bytes() for path in sorted(paths.reference().glob(f"*/{MANIFEST}"))]
     pins = [path.read_bytes() for path in paths.home().glob("requirements.txt")]  # a wheel has none
-    checks = [_content(path) for path in _files(paths.data() / CHECKS)]
+    checks = [_content(path) for path in _files(paths.data()) if _of_a_check(path)]
     return _digest([given(run).encode(), *rows, *shipped, *code, *checks, *pins, sys.version.encode()])
 
 
@@ -73,8 +73,11 @@ def given(run: Path) -> str:
 
     Results of checks, which the chapters show, decide nothing that a run says.
     """
-    checks = paths.data() / CHECKS
-    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()) if checks not in path.parents)])
+    return _digest([(run / MANIFEST).read_bytes(), *(_content(path) for path in _files(paths.data()) if not _of_a_check(path))])
+
+
+def _of_a_check(path: Path) -> bool:
+    return path.parent == paths.data() / CHECKS
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -153,7 +153,7 @@ class CountedSeveral:
         self._held_since_s, self._jumped_held_s = time.monotonic() if held else None, 0.0
 
     def glance(self) -> None:
-        """See how many run from now on: who was answered does, and nobody may ask for anything for a while."""
+        """Take note of how many run from now on: who was answered does, and nobody may ask for anything for a while."""
         with suppress(OSError):  # the group is gone
             self.now()  # by those who were running until here
             self._running = self._sessions.running(thoroughly=False)
