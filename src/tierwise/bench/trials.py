@@ -66,7 +66,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
 
     Each block has an observer of its own. Nothing is opened where all that is done. `how` tells the reader what observes.
     """
-    done = done_parts(book.folder)
+    done = done_parts(book.folder, study.name)
     left = [turn for turn in turns if (study.name, pair.name, turn.trial.key, turn.block) not in done]
     progress = Progress(f"{study.name} on {pair.name} ({how})", len(turns), already=len(turns) - len(left))
     for labs, (block, _) in enumerate(groupby(turns, key=lambda turn: turn.lab), start=1):
