@@ -19,10 +19,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from tierwise.core.errors import InputError
+from tierwise.core.quiet import reference_work
 from tierwise.core.units import GIB
+from tierwise.plan.forecast import load_host
 
-PROCESSOR_S: Final = 5.0
-"""Most processor time, in seconds, that a case may take."""
+PROCESSOR_S: Final = 5.0 * max(1.0, reference_work() / load_host().pace_s)
+"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and longer where the same work does."""
 RESIDENT_BYTES: Final = 1 * GIB
 """Most memory that a process may hold at any moment of a case."""
 LINE: Final = 2000
