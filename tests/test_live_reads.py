@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
-from tierwise.core.errors import EvidenceError, InputError, MissingError
+from tierwise.core.errors import EvidenceError, InputError, MissingError, TierwiseError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
 from tierwise.core.units import KIB, MIB
@@ -27,6 +28,7 @@ from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
 from tierwise.studies.ram_or_ssd.measuring.live import open_live
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import PAGE_BYTES, Reading, read_mapped, write_items
+from tierwise.studies.ram_or_ssd.measuring.reader import started_reader
 from tierwise.studies.ram_or_ssd.measuring.trials import ADVICE, HOW_LIVE, HOW_MODEL, LIVE_INTERVALS, NAME, STUDY, LiveCell, trials
 from tierwise.studies.ram_or_ssd.reading import chapter_live as chapter
 from tierwise.tiers.reclaim import discard
@@ -112,6 +114,22 @@ def test_in_memory_alone_nothing_is_read_live() -> None:
         open_live(disk_alone(), {}, work=Path(folder), stretch=1.0, seed=1),
     ):
         pass
+
+
+def test_what_the_reading_process_meets_is_told_and_it_goes_on(folder: Path) -> None:
+    path = folder / "items"
+    write_items(path, 1024)
+    with started_reader() as reader:
+        with pytest.raises(FileNotFoundError, match="absent"):
+            reader.read(reading(folder / "absent", items=1024, intervals=1))
+        assert len(reader.read(reading(path, items=1024, intervals=1))) == 2
+
+
+def test_a_reading_process_that_was_killed_is_told_with_a_remedy(folder: Path) -> None:
+    with started_reader() as reader:
+        os.kill(reader.pid, signal.SIGKILL)
+        with pytest.raises(TierwiseError, match=r"the process that reads mapped files has ended.*Remedy: "):
+            reader.read(reading(folder / "items", items=1024, intervals=1))
 
 
 @needs_group

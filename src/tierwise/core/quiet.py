@@ -32,10 +32,11 @@ PIECE_EVERY_S: Final = 4.0
 """How often a `Pace` does its piece of work: 2 % of a processor's time."""
 MOST_STEAL: Final = 0.95
 """The largest steal that the forecast is scaled by, a share of the processors: a machine that gets nothing would never end."""
-SHARED: Final = 0.8
-"""The power of its pace by which a run takes longer: the piece of work is one thread, and a run's server, daemon and clients get more of a
-machine that others use. Fitted on four runs of `quick` beside other work (2026-11-24; paces of 2.76, 2.76, 4.04 and 6.97; 20.0, 20.8, 27.9
-and 36.7 minutes), with 8.3 minutes undisturbed."""
+SHARED: Final = 0.64
+"""The power by which what others make a piece of work wait makes a run longer: the piece is one thread, and a run's server, daemon and
+clients get more of a machine that others use. Fitted on four runs of `quick` on one machine whose processors took the piece 0.75 times as
+long as those of the recorded constants (2026-11-25; pieces took 0.96, 2.36, 4.14 and 5.12 times as long; 9.1, 15.6, 22.3 and 25.4
+minutes)."""
 
 
 class Quiet(StrEnum):
@@ -169,12 +170,16 @@ def noise_of(late_s: Sequence[float], steal: float) -> Noise:
 
 
 def piece_s() -> float:
-    """Return seconds that a fixed piece of work takes, by which machines are compared: about a tenth of one."""
+    """Return seconds of a fixed piece of work, by which machines are compared: about a tenth of one.
+
+    They are its processor time, times the ratio of what it took to that, to the power of `SHARED`: as much longer as a run would be.
+    """
     data = bytes(range(250)) * (REFERENCE_BYTES // 250)
-    begun_s = time.perf_counter()
+    begun_s, processor_s = time.perf_counter(), time.thread_time()
     zlib.compress(data, level=1)
     sum(number * number for number in range(1_000_000))
-    return time.perf_counter() - begun_s
+    wall_s, worked_s = time.perf_counter() - begun_s, time.thread_time() - processor_s
+    return worked_s * math.pow(max(1.0, wall_s / worked_s), SHARED)
 
 
 def reference_work() -> float:
@@ -191,11 +196,11 @@ def reference_work() -> float:
 def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> float:
     """Return the forecast: seconds that so much work of the host, and so much waiting for devices, take on this machine.
 
-    What the host does takes `pace` ** `SHARED` times as long as on the machine of the recorded constants, and longer again by the share of
-    its time that is stolen; waiting takes as long anywhere.
+    What the host does takes `pace` times as long as on the machine of the recorded constants, and longer again by the share of its time
+    that is stolen; waiting takes as long anywhere.
 
     Args:
-        pace: how many times as long as there the fixed piece of work takes, beside whatever else runs.
+        pace: how many times as long as there the fixed piece of work takes, beside whatever else runs (`piece_s`).
         steal: share of the wanted processor time that is not given, below 1.
     """
-    return host_s * math.pow(pace, SHARED) / (1 - min(steal, MOST_STEAL)) + device_s
+    return host_s * pace / (1 - min(steal, MOST_STEAL)) + device_s

@@ -3,11 +3,9 @@
 import os
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +17,8 @@ from tierwise.core.memory_group import MemoryGroup, memory_group
 from tierwise.core.pairs import Pair
 from tierwise.core.units import GIB
 from tierwise.postgres.residency import evict, residency
-from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, PAGE_BYTES, Reading, Sample, read_mapped, write_items
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import ITEM_BYTES, PAGE_BYTES, Reading, Sample, write_items
+from tierwise.studies.ram_or_ssd.measuring.reader import Reader, started_reader
 from tierwise.tiers.directory import Directory, calibrate
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.open import open_tier
@@ -71,7 +70,7 @@ class LiveLab:
     pair: Pair
     tiers: Mapping[str, Tier]
     calibrations: Calibrations
-    _pool: ProcessPoolExecutor
+    _reader: Reader
     _group: MemoryGroup
     _own_bytes: int  # of the reader, beside the pages of the file
     _files: dict[tuple[str, int], Path] = field(default_factory=dict)
@@ -99,10 +98,10 @@ class LiveLab:
         tier.reset_io()
         tier.delays(True)
         started_at = datetime.now(UTC)
-        reading = self._pool.submit(read_mapped, replace(asked, path=path))
+        self._reader.begin(replace(asked, path=path))
         time.sleep(asked.intervals * asked.interval_s / 2)
         resident_half_way = residency([path])
-        samples = reading.result()
+        samples = self._reader.samples()
         used_bytes, file_bytes = self._group.used_bytes()
         tier.delays(False)
         proof: dict[str, int | str] = {
@@ -166,9 +165,9 @@ def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: fl
             tier.empty_cache(cached=True)
             tiers[name] = tier
         group = stack.enter_context(memory_group("reader"))
-        pool = stack.enter_context(ProcessPoolExecutor(1, mp_context=get_context("spawn")))
-        own_bytes, hit_s = _settle(pool, group, work)
-        lab = LiveLab(pair, tiers, {f"{pair.name}/processor": {"hit_s": hit_s}, **calibrations}, pool, group, own_bytes)
+        reader = stack.enter_context(started_reader())
+        own_bytes, hit_s = _settle(reader, group, work)
+        lab = LiveLab(pair, tiers, {f"{pair.name}/processor": {"hit_s": hit_s}, **calibrations}, reader, group, own_bytes)
         for name in tiers:
             lab.calibrations.setdefault(f"{pair.name}/{name}", _calibrate(lab, name))
         yield lab
@@ -194,7 +193,7 @@ def _calibrate(lab: LiveLab, name: str) -> dict[str, float]:
     return {**disk, "fault_s": max(0.0, others_s / max(1, faults))}
 
 
-def _settle(pool: ProcessPoolExecutor, group: MemoryGroup, work: Path) -> tuple[int, float]:
+def _settle(reader: Reader, group: MemoryGroup, work: Path) -> tuple[int, float]:
     """Have the reader load its code, then move it into `group`: (bytes that it takes there beside a file's pages, seconds of a hit).
 
     A hit is timed with one thread, for as long as `SETTLE_S`, on a file that stays in memory.
@@ -202,11 +201,11 @@ def _settle(pool: ProcessPoolExecutor, group: MemoryGroup, work: Path) -> tuple[
     path = work / "resident"
     write_items(path, RESIDENT_ITEMS)
     asked = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)
-    pool.submit(read_mapped, replace(asked, threads=8)).result()
-    group.take_in(pool.submit(os.getpid).result())
+    reader.read(replace(asked, threads=8))
+    group.take_in(reader.pid)
     group.limit(GIB)
-    pool.submit(read_mapped, replace(asked, threads=8)).result()
-    first, *_, last = pool.submit(read_mapped, asked).result()
+    reader.read(replace(asked, threads=8))
+    first, *_, last = reader.read(asked)
     used_bytes, file_bytes = group.used_bytes()
     path.unlink()
     return used_bytes - file_bytes, (last.time_s - first.time_s) / (last.reads - first.reads)

@@ -1,0 +1,75 @@
+"""The process that reads mapped files in a memory group of its own.
+
+It answers over a pipe. A pool of processes would share named semaphores, of whose loss Python's own helper process tells in tracebacks
+where it is killed.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection as Pipe
+from typing import Final
+
+from tierwise.core.errors import TierwiseError, with_remedy
+from tierwise.studies.ram_or_ssd.measuring.mapped_reads import Reading, Sample, read_mapped
+
+DONE_S: Final = 10.0
+
+
+class Reader:
+    """One reading after the other, in the process `pid`."""
+
+    def __init__(self, pid: int, pipe: Pipe):
+        self.pid = pid
+        self._pipe = pipe
+
+    def begin(self, asked: Reading) -> None:
+        """Have the process read as `asked`; `samples` waits for it."""
+        with suppress(BrokenPipeError):  # `samples` says so
+            self._pipe.send(asked)
+
+    def samples(self) -> list[Sample]:
+        """Return what the reading gave that was begun last.
+
+        Raises:
+            TierwiseError: the process has ended.
+        """
+        try:
+            found: list[Sample] | Exception = self._pipe.recv()
+        except (EOFError, OSError) as error:
+            raise TierwiseError(with_remedy("the process that reads mapped files has ended, as where memory is short")) from error
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def read(self, asked: Reading) -> list[Sample]:
+        """Return what a reading gives."""
+        self.begin(asked)
+        return self.samples()
+
+
+@contextmanager
+def started_reader() -> Iterator[Reader]:
+    """Start the process, which is gone at the end."""
+    ours, theirs = get_context("spawn").Pipe()
+    process = get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        yield Reader(process.pid or 0, ours)
+    finally:
+        ours.close()
+        process.join(DONE_S)
+        process.kill()
+
+
+def _serve(pipe: Pipe) -> None:
+    """The process: read what is asked until nobody is left who asks."""
+    with suppress(EOFError, OSError):
+        while True:
+            asked = pipe.recv()
+            try:
+                found: list[Sample] | Exception = read_mapped(asked)
+            except Exception as error:
+                found = error
+            pipe.send(found)
