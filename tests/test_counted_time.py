@@ -196,6 +196,7 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
 
 
 @need_groups
+@pytest.mark.alone  # one of the two waits where others take both processors, and the clock goes by the other
 def test_while_two_compute_the_clock_gains_half_of_what_they_use_whoever_was_answered_last(tmp_path: Path) -> None:
     """Who is answered by a flash drive computes from then on, and nobody asks for anything for a while."""
     with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group:
