@@ -22,7 +22,7 @@ from tierwise.core.units import PAGE_BYTES
 from tierwise.datasets import census
 from tierwise.studies.index_placement.measuring.variants import VARIANTS
 from tierwise.timings.manifest import Manifest, load_manifest
-from tierwise.timings.parts import read_parts
+from tierwise.timings.parts import rows_so_far
 
 STUDY = "index_placement"
 
@@ -59,7 +59,7 @@ class Run:
 
 def read(folder: Path) -> Run:
     manifest = load_manifest(folder)
-    rows = read_parts(folder, STUDY).sort("sequence", "step")
+    rows = rows_so_far(folder, STUDY).sort("sequence", "step")
     rows = rows.with_columns(ended_at=pl.col("started_at") + pl.duration(microseconds=(pl.col("elapsed_s") * 1e6).cast(pl.Int64)))
     facts = next(study.facts for study in manifest.studies if study.name == STUDY)
     return Run(manifest, facts, rows, datetime.fromtimestamp((folder / "manifest.json").stat().st_mtime, UTC))

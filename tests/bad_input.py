@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import Final, Self
 
 from tierwise.core.errors import InputError
-from tierwise.core.quiet import reference_work
+from tierwise.core.quiet import piece_of_work
 from tierwise.core.units import GIB
 from tierwise.plan.forecast import load_host
 
-PROCESSOR_S: Final = 5.0 * max(1.0, reference_work() / load_host().pace_s)
-"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and longer where the same work does."""
+PROCESSOR_S: Final = 5.0 * max(1.0, min(piece_of_work()[1] for _ in range(3)) / load_host().pace_s)
+"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and more where a processor
+needs more for the same work; what others make it wait is no processor time."""
 RESIDENT_BYTES: Final = 1 * GIB
 """Most memory that a process may hold at any moment of a case."""
 LINE: Final = 2000

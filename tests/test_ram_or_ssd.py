@@ -23,7 +23,7 @@ from tierwise.report.run import open_run
 from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import done_parts, read_parts
+from tierwise.timings.parts import done_parts, rows_so_far
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
 
 
@@ -74,7 +74,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     simulate_on_pair(STUDY, asked.pairs[0], asked, Book(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
-    assert len(read_parts(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
+    assert len(rows_so_far(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
 
 
 def test_series_of_different_lengths_are_no_evidence() -> None:

@@ -14,7 +14,7 @@ from tierwise.report.chapters.provenance import run_table
 from tierwise.report.run import Run
 from tierwise.timings.export import export
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import done_parts, merge_parts, read_parts, read_rows, rows_so_far, write_part
+from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_far, write_part
 from tierwise.timings.reads import READS, read_files, write_reads
 from tierwise.timings.references import Taken, places
 from tierwise.timings.store import connect, manifests
@@ -85,11 +85,11 @@ def test_the_newer_run_has_all_rows_and_its_folder_only_its_own(raw: Path) -> No
     expected = {OWN: 180, STUDY: BLOCKS * 36}
     assert dict(read_rows(raw / NEW).group_by("study").len().rows()) == expected
     assert dict(rows_so_far(raw / NEW).group_by("study").len().rows()) == expected
-    taken = read_parts(raw / NEW, STUDY)
+    taken = rows_so_far(raw / NEW, STUDY)
     assert taken.equals(old.filter(pl.col("study") == STUDY, pl.col("block") < BLOCKS).sort("study", "pair", "sequence", "step"))
     assert set(taken["run_id"]) == {OLD}, "raw rows say who measured them"
     assert set(pl.read_parquet(raw / NEW / "timings.parquet")["study"]) == {OWN}
-    assert not read_parts(raw / NEW, OWN).equals(read_parts(raw / OLD, OWN)), "the study that was measured anew is not taken"
+    assert not rows_so_far(raw / NEW, OWN).equals(rows_so_far(raw / OLD, OWN)), "the study that was measured anew is not taken"
 
 
 def test_views_have_it_as_one_run(raw: Path) -> None:

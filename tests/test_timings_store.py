@@ -12,7 +12,7 @@ import pytest
 
 from rows import make_manifest, make_rows, make_run, save_run
 from tierwise.core.errors import InputError
-from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_parts, read_rows, write_part
+from tierwise.timings.parts import PartKey, done_parts, merge_parts, read_rows, rows_so_far, write_part
 from tierwise.timings.schema import SCHEMA
 from tierwise.timings.store import connect, manifests
 
@@ -63,8 +63,8 @@ def test_merged_rows_are_those_of_the_parts_in_the_order_of_execution(folder: Pa
 
 
 def test_parts_are_read_by_study(folder: Path) -> None:
-    assert read_parts(folder, "index_placement").height == ROWS.height
-    assert read_parts(folder, "other").is_empty()
+    assert rows_so_far(folder, "index_placement").height == ROWS.height
+    assert rows_so_far(folder, "other").is_empty()
 
 
 def test_a_merged_run_stays_done_and_merging_again_changes_nothing(folder: Path) -> None:

@@ -12,7 +12,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.progress import Progress
 from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
-from tierwise.timings.parts import done_parts, read_parts, without_checks, write_part
+from tierwise.timings.parts import done_parts, rows_so_far, without_checks, write_part
 from tierwise.timings.schema import Origin, Timing, frame
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
                 )
                 write_part(book.folder, frame(origin, timings))
                 progress.step(note=f"block {turn.block + 1}, {turn.trial.key}")
-            rows = without_checks(read_parts(book.folder, study.name))
+            rows = without_checks(rows_so_far(book.folder, study.name))
             if block == turns[-1].lab:
                 study.check(rows.filter(pair=pair.name))  # a pair of today has the data of the first block alone
             book.record(

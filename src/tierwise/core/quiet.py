@@ -169,16 +169,19 @@ def noise_of(late_s: Sequence[float], steal: float) -> Noise:
     return Noise(steal, max(0.0, float(np.quantile(late_s, 0.99))), max(0.0, *late_s))
 
 
-def piece_s() -> float:
-    """Return seconds of a fixed piece of work, by which machines are compared: about a tenth of one.
-
-    They are its processor time, times the ratio of what it took to that, to the power of `SHARED`: as much longer as a run would be.
-    """
+def piece_of_work() -> tuple[float, float]:
+    """Do the fixed piece of work by which machines are compared: (seconds that it took, about a tenth of one; its processor time)."""
     data = bytes(range(250)) * (REFERENCE_BYTES // 250)
     begun_s, processor_s = time.perf_counter(), time.thread_time()
     zlib.compress(data, level=1)
     sum(number * number for number in range(1_000_000))
-    wall_s, worked_s = time.perf_counter() - begun_s, time.thread_time() - processor_s
+    return time.perf_counter() - begun_s, time.thread_time() - processor_s
+
+
+def piece_s() -> float:
+    """Return seconds of the fixed piece of work: its processor time, times the ratio of what it took to that, to the power of `SHARED`, as
+    much longer as a run would be."""
+    wall_s, worked_s = piece_of_work()
     return worked_s * math.pow(max(1.0, wall_s / worked_s), SHARED)
 
 

@@ -71,11 +71,6 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
     return done
 
 
-def read_parts(run_folder: Path, study: str) -> pl.DataFrame:
-    """Return rows of `study` so far, merged or not; parts of other studies are not opened."""
-    return rows_so_far(run_folder, study)
-
-
 def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
     """Return `rows` without the cells that were waited for beside counted ones."""
     return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
@@ -127,8 +122,8 @@ def _part_files(run_folder: Path, study: str = "") -> list[Path]:
 
 
 def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
-    """Return the rows of a run, or of its `study`: its own, and those that it takes from others, which bear the id of the run that
-    measured them."""
+    """Return the rows of a run, or of its `study`, merged or not: its own, and those that it takes from others, which bear the id of the
+    run that measured them. Parts of other studies are not opened."""
     rows = pl.concat([_own_rows(run_folder, study), *_taken_rows(run_folder, study)]).unique(ROW, keep="first", maintain_order=True)
     return rows.sort("study", "pair", "sequence", "step")
 

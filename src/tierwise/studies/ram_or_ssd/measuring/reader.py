@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection as Pipe
-from typing import Final
+from typing import Final, cast
 
 from tierwise.core.errors import TierwiseError, with_remedy
 from tierwise.studies.ram_or_ssd.measuring.mapped_reads import Reading, Sample, read_mapped
@@ -56,7 +56,7 @@ def started_reader() -> Iterator[Reader]:
     process.start()
     theirs.close()
     try:
-        yield Reader(process.pid or 0, ours)
+        yield Reader(cast("int", process.pid), ours)  # it has been started
     finally:
         ours.close()
         process.join(DONE_S)
