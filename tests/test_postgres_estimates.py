@@ -56,7 +56,7 @@ def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_sta
     few, many = (
         sampled(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
     )
-    assert few["most_common"] == [2, 2, 2]
+    assert max(few["most_common"]) <= 2, "one sample in some dozens lists 7 alone"
     rare = zip(few["estimates"]["1"]["rows"], few["estimates"]["93"]["rows"], strict=True)
     assert any(one == other for one, other in rare), "one sample in fifty lists either beside 7"
     assert min(few["estimates"]["7"]["rows"]) > max(few["estimates"]["1"]["rows"])

@@ -20,7 +20,7 @@ from tierwise.core.profiles import load_profile, names
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
-from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, Grid, check, simulate, trials
+from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, check, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import done_parts, rows_so_far
@@ -36,7 +36,8 @@ def test_every_profile_asks_for_the_sizes_of_r1_to_r4_on_both_drives(name: str) 
     profile = load_profile(name)
     cells = [trial.cell for trial in trials(profile, load_pair("source-r"))]
     assert {(tier, size) for tier in ("hdd", "ssd") for size in (32, 64)} <= {(cell.tier, cell.dataset_gib) for cell in cells}
-    assert profile.study(NAME, Grid).scale == (4 if name == "full" else 64)
+    scales = {"smoke": (64, 64), "quick": (64, 16), "full": (4, 4)}[name]
+    assert {(cell.tier, cell.scale) for cell in cells} == set(zip(("ssd", "hdd"), scales, strict=True))
 
 
 def test_equal_seeds_give_equal_series_of_120_points() -> None:

@@ -32,6 +32,7 @@ sweep = "sample"
 [studies.ram_or_ssd]
 dataset_gib = [8, 32]
 scale = 4096
+disk_scale = 4096
 """
 
 

@@ -98,6 +98,9 @@ class Grid(Strict):
     blocks: int = Field(default=5, ge=1)
     dataset_gib: tuple[int, ...] = Field(default=(2, 4, 8, 12, 16, 24, 32, 48, 64), min_length=1)
     scale: int = Field(default=64, ge=1, description="64 simulates 1/64 of sizes and time")
+    disk_scale: int = Field(
+        default=16, ge=1, description="the same of a disk, which reads a hundredth as much, so that its reads scatter more"
+    )
     live: LiveGrid = LiveGrid()
 
 
@@ -108,7 +111,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
     return tuple(
         Trial(
-            cell=Cell(tier, size_gib, grid.scale),
+            cell=Cell(tier, size_gib, _scale(pair, tier, grid)),
             arm=IoArm.BUFFERED,
             tiers=frozenset({tier}),
             preparation="none",
@@ -150,6 +153,10 @@ def _device(pair: Pair, tier: str) -> str:
             f"data/tiers/{pair.name}.toml", field=f"tiers.{tier}", value=spec.kind, rule=f"{NAME} is simulated: needs a device"
         )
     return spec.device
+
+
+def _scale(pair: Pair, tier: str, grid: Grid) -> int:
+    return grid.disk_scale if is_rotational(load_device(_device(pair, tier))) else grid.scale
 
 
 def _benchmark(pair: Pair, tier: str, dataset_gib: int, scale: int) -> Benchmark:
@@ -229,9 +236,10 @@ def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
     if _is_live(pair):
         return {"live": {"threads": THREADS, **grid.live.model_dump()}, "obstacle": memory_group.obstacle()}
     machine = load_machine(pair.name)
+    scales = {tier: _scale(pair, tier, grid) for tier in sorted(pair.tiers)}
     page_cache_gib = {tier: size.base / GIB for tier, size in machine.page_cache.items()}
     return {
-        "benchmark": {"threads": machine.threads, "item_bytes": ITEM_BYTES, "page_bytes": PAGE_BYTES, "theta": THETA, "scale": grid.scale},
+        "benchmark": {"threads": machine.threads, "item_bytes": ITEM_BYTES, "page_bytes": PAGE_BYTES, "theta": THETA, "scale": scales},
         "page_cache_gib": page_cache_gib,
         "che_miss_ratio": {tier: _che(pair, tier, grid) for tier in sorted(pair.tiers)},
         "retrieval": {tier: _retrieval(cache_gib, grid) for tier, cache_gib in page_cache_gib.items()},

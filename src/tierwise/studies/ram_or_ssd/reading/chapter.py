@@ -83,14 +83,15 @@ def _fitted(record: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
 
 def scaled(run: Run, pair: str) -> Sentence:
     """Return how a part of the size stands for the whole."""
-    scales = run.query("select distinct scale from ram_or_ssd_series where pair = ? and how is null", [pair])["scale"].to_list()
-    if not scales or max(scales) == 1:
+    scales = dict(run.query("select distinct tier, scale from ram_or_ssd_series where pair = ? and how is null", [pair]).rows())
+    if not scales or max(scales.values()) == 1:
         return Sentence("Everything was simulated at full size.")
+    told = listed([f"1/{scales[tier]} on the {words}" for tier, words in TIERS.items() if tier in scales])
     return Sentence(
-        f"This run simulated 1/{max(scales)} of what grows: pages, page cache and durations. {max(scales)} pages of neighbouring "
-        "popularity are made one, which leaves every share of it as it is at the full size (a Zipfian over fewer items would not). "
-        "Latencies, threads and the window of read-around stay, and the disk's seeks are stretched so that the file spans as much of it. "
-        "`PROFILE=full` simulates the published size; the two agree within 3 %."
+        f"This run simulated a part of what grows, pages, page cache and durations: {told}. So many pages of neighbouring popularity are "
+        "made one, which leaves every share of it as it is at the full size (a Zipfian over fewer items would not). Latencies, threads and "
+        "the window of read-around stay, and the disk's seeks are stretched so that the file spans as much of it. "
+        "`PROFILE=full` simulates a quarter of the published size; it and 1/64 agree within 3 %."
     )
 
 
