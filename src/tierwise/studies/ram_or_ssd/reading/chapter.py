@@ -91,7 +91,7 @@ def scaled(run: Run, pair: str) -> Sentence:
         f"This run simulated a part of what grows, pages, page cache and durations: {told}. So many pages of neighbouring popularity are "
         "made one, which leaves every share of it as it is at the full size (a Zipfian over fewer items would not). Latencies, threads and "
         "the window of read-around stay, and the disk's seeks are stretched so that the file spans as much of it. "
-        "`PROFILE=full` simulates a quarter of the published size; it and 1/64 agree within 3 %."
+        "The tests hold a sixteenth of two smaller files to their full size, within 3 %."
     )
 
 
