@@ -101,6 +101,15 @@ def test_a_mode_elsewhere_contradicts_what_speaks_of_it(tmp_path: Path, changed:
     assert {name for name, verdict in verdicts(tmp_path).items() if verdict is Verdict.CONTRADICTED} == contradicted
 
 
+def test_what_a_drive_s_own_cache_serves_beside_the_ssd_does_not_hide_its_zone(tmp_path: Path) -> None:
+    """Emulated, some 180 of them lay in the bucket above the SSD's: more or fewer than its own there, by the load of the machine."""
+    for name, hits in (("fewer", 40), ("more", 400)):
+        latency_run(tmp_path / name, with_buckets(ssd={17: 200, 18: 60}, aux={18: hits, 22: 80}))
+        assert verdicts(tmp_path / name)["L5"] is Verdict.CONFIRMED, name
+        latency_run(tmp_path / f"{name}, the SSD's merge with memory's", with_buckets(ssd={16: 200, 15: 60}, aux={18: hits, 22: 80}))
+        assert verdicts(tmp_path / f"{name}, the SSD's merge with memory's")["L5"] is not Verdict.CONFIRMED, name
+
+
 def test_a_recorder_and_a_server_that_disagree_give_no_verdict(tmp_path: Path) -> None:
     latency_run(tmp_path, flags=("conservation",))
     assert all(verdict is Verdict.UNDECIDED for verdict in verdicts(tmp_path).values())

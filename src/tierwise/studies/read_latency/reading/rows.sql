@@ -142,13 +142,20 @@ full_bucket as (
     )
     group by all
 ),
+ssd as (
+    select run_id, pair, arm, variant, block, arg_max(bucket, reads) as fullest
+    from read_latency_whole_buckets
+    where tablespace = 'ssd' and bucket >= 16
+    group by all
+),
 zones as (
     select
         run_id, pair, arm, variant, block,
         min(bucket) filter (zone = 'memory') as memory,
-        min(bucket) filter (zone = 'ssd') as ssd,
+        min(bucket) filter (zone <> 'memory' and bucket between fullest and fullest + 1) as ssd,
         max(bucket) filter (zone in ('hdd', 'aux') and bucket between 20 and 24) as disk
     from read_latency_modes
+    join ssd using (run_id, pair, arm, variant, block)
     where tablespace = 'all'
     group by all
 )
