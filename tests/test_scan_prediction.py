@@ -56,8 +56,9 @@ def said(
     io_method: IoMethod = IoMethod.WORKER,
     workers: int = 3,
     concurrency: int = 16,
+    processors: int | None = None,
 ) -> Prediction:
-    return predict(Scan(device, table, method, cache, io_method, workers, concurrency))
+    return predict(Scan(device, table, method, cache, io_method, workers, concurrency, processors=processors))
 
 
 # Rows and pages ------------------------------------------------------------------------------------------------------------------
@@ -285,6 +286,21 @@ def test_reads_side_by_side_are_limited_by_workers_or_by_the_concurrency_and_an_
         )
 
 
+def test_processes_share_the_processors_that_there_are() -> None:
+    """The session and three workers compute on a quick drive, and wait on a slow disk; a session that reads by itself needs one."""
+    table = Table(4_000, 80_000, 1.0, 1.0)
+
+    def scan_s(processors: int | None, *, io_method: IoMethod = IoMethod.WORKER, device: str = "local-nvme") -> float:
+        return said(table, ScanMethod.BITMAP, device=device, io_method=io_method, processors=processors).time_s
+
+    one_s, two_s, four_s, each_s = map(scan_s, (1, 2, 4, None))
+    assert four_s == each_s
+    assert 1.05 * four_s < two_s
+    assert one_s == pytest.approx(2 * two_s, rel=0.15), "both are busy nearly all of the time"
+    assert scan_s(1, device="sata-7k2") < 1.1 * scan_s(None, device="sata-7k2")
+    assert scan_s(1, io_method=IoMethod.SYNC) == scan_s(None, io_method=IoMethod.SYNC)
+
+
 def test_io_uring_leaves_to_threads_what_is_begun_while_it_has_not_looked_at_four_others() -> None:
     table = Table(20_000, 400_000, 1.0, 0.001)
     sync, worker, uring = (
@@ -354,6 +370,8 @@ def test_the_answer_has_its_keys_and_postgresqls_defaults() -> None:
     assert found["cpu_source"].startswith("measured")
     assert json.loads(command(format="json", device="kingston-dc600m").stdout)["fitted"] == {}
     assert f"{found['pages']:,} distinct pages" in command().stdout
+    assert "every process has a processor" in command().stdout
+    assert "2 processors for all processes" in command(processors="2").stdout
 
 
 def test_the_cost_of_a_row_is_an_input() -> None:
@@ -384,6 +402,7 @@ def test_the_help_defines_the_jitter_with_the_figures_of_the_model() -> None:
         ({"io_workers": "0"}, "--io-workers is 0: must be 1 to 32"),
         ({"effective_io_concurrency": "1001"}, "--effective-io-concurrency is 1001: must be 0 to 1000"),
         ({"work_mem_mib": "0"}, "--work-mem-mib is 0: must be 1 to 2097151"),
+        ({"processors": "0"}, "--processors is 0: must be 1 to 4096"),
         ({"cpu_speed": "0"}, "--cpu-speed is 0.0: must be above 0"),
         ({"cpu_us_per_row": "-1"}, "--cpu-us-per-row is -1.0: must be above 0"),
         ({"device": "drum"}, "data/devices/drum.toml: no such file"),

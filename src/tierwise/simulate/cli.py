@@ -92,6 +92,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     cpu_speed: Annotated[
         float | None, typer.Option(help="over the processor of data/machines/postgres-18-scans.toml; the speed that it names by default")
     ] = None,
+    processors: Annotated[int | None, typer.Option(help="that the server's processes share; one for each by default")] = None,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say how long PostgreSQL 18 will take for a range of a column, by one kind of scan on a device, and how many pages it touches.
@@ -102,7 +103,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
     table lies the other way round. The range is the middle one of the column; index keys have 8 bytes at most.
 
     Assumed: PostgreSQL's defaults elsewhere, buffered reads with the kernel's read-ahead of 128 KiB, one session without parallel query or
-    just-in-time compilation, a processor for each process, memory for all that was read once. What the processor takes, and where
+    just-in-time compilation, memory for all that was read once. What the processor takes, and where
     that is from, stands in data/machines/postgres-18-scans.toml. Of the devices only local-nvme has parameters that were fitted on times of
     scans: 39.3 us a page at random fixed read_latency, 1.56 us a page in order ordered_read_latency. The SATA drives have what their data
     sheets say, and an assumed latency.
@@ -124,6 +125,7 @@ def predict_scan(  # noqa: PLR0917  each is an option with a name
         work_mem_mib,
         cpu_speed=cpu_speed,
         cpu_us_per_row=cpu_us_per_row,
+        processors=processors,
     )
     try:
         found = prediction.predict(scan)

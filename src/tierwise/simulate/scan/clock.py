@@ -1,6 +1,7 @@
 """Processes and a device on one clock: each process is a generator that says what it waits for."""
 
 import math
+from collections import deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -23,19 +24,26 @@ class Event:
 
 
 class Clock:
-    """Time in seconds, from 0 on, of processes that each have a processor, and of `device`."""
+    """Time in seconds, from 0 on, of `device` and of processes that share `processors`: who has one keeps it until he waits for something,
+    the others stand in line."""
 
-    def __init__(self, device: DeviceModel):
+    def __init__(self, device: DeviceModel, processors: float = math.inf):
         self.now_s = self.waited_s = 0.0
         """`waited_s` is what of the time everybody waits for the device."""
         self._device = device
-        self._ready: list[tuple[float, int, Process]] = []  # a heap
+        self._ready: list[tuple[float, int, Process]] = []  # a heap; each of them has a processor
+        self._in_line: deque[Process] = deque()
+        self._free = processors
         self._number = count()
         self._reads: dict[int, Event] = {}
 
     def start(self, process: Process) -> None:
-        """Let `process` begin now."""
-        heappush(self._ready, (self.now_s, next(self._number), process))
+        """Let `process` begin now, or once there is a processor for it."""
+        if self._free > 0:
+            self._free -= 1
+            heappush(self._ready, (self.now_s, next(self._number), process))
+        else:
+            self._in_line.append(process)
 
     def read(self, address_bytes: int, run: Run, done: Event) -> None:
         """Ask the device for the pages of `run` of a file that begins at an address; `done` happens with the last of them."""
@@ -71,7 +79,10 @@ class Clock:
             if isinstance(wanted, Event):
                 if not wanted.happened:
                     wanted.waiting.append(process)
-                    return
+                    break
             elif wanted > 0:
                 heappush(self._ready, (self.now_s + wanted, next(self._number), process))
                 return
+        self._free += 1
+        if self._in_line:
+            self.start(self._in_line.popleft())

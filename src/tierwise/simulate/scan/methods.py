@@ -35,6 +35,7 @@ class Server:
     processor: Processor
     lossy: float = 0.0
     """Share of a bitmap's pages of which it no longer knows the rows (`lossy_share`)."""
+    processors: float = math.inf
 
     def reads(self) -> Reads:
         """Return for a stream what asking for a read, handing it on and waking up cost the processor, in seconds, and how the server
@@ -84,7 +85,7 @@ class ColdScan:
 
     def __init__(self, table: Table, device: DeviceModel, server: Server):
         self._table, self._server = table, server
-        self._clock = Clock(device)
+        self._clock = Clock(device, server.processors)
         leaves = math.ceil(table.rows / LEAF_ROWS)
         index_at = math.ceil((table.pages + 1) * PAGE_BYTES / EXTENT_BYTES) * EXTENT_BYTES
         self._leaves = self._relation(leaves + 1, index_at)

@@ -33,12 +33,13 @@ PACES: Final = (0.85, 1.2)
 MOST_PAGES: Final = 2**32 - 2
 MOST_ROWS: Final = 291
 """The most rows of a page of 8 KiB, which bounds those of a table: PostgreSQL's own limit."""
+MOST_PROCESSORS: Final = 4096
 MOST_WORK_MEM_MIB: Final = 2**21 - 1
 """The most whole MiB that PostgreSQL takes for work_mem."""
 NOTES: Final = (
     "one session: no parallel query, no just-in-time compilation",
     "what was read once stays in memory",
-    "the kernel reads 128 KiB ahead; every process has a processor",
+    "the kernel reads 128 KiB ahead",
 )
 
 
@@ -58,6 +59,8 @@ class Scan:
     cpu_us_per_row: float | None = None
     slowdown: float = 1.0
     """The device takes so many times as long, as an emulated one can be told to."""
+    processors: int | None = None
+    """None: one for each process."""
 
 
 class Prediction(Strict):
@@ -76,7 +79,7 @@ class Prediction(Strict):
     cpu_us_per_row: float = Field(description="processor time of a row: each of a sequential scan, each of the range in the others")
     cpu_source: str
     fitted: dict[str, str] = Field(description="parameters of the device that were fitted, and on what")
-    notes: tuple[str, ...] = NOTES
+    notes: tuple[str, ...]
 
 
 def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
@@ -125,7 +128,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cpu_us_per_row=row.base / processor.speed.value * 1e6,
         cpu_source=f"{row.source}; {processor.speed.value:g} times as quick: {processor.speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
-        notes=(NOTES if cold else NOTES[:1]) + _of_bitmap(scan, server.lossy),
+        notes=((*NOTES, _of_processors(scan)) if cold else NOTES[:1]) + _of_bitmap(scan, server.lossy),
     )
 
 
@@ -140,6 +143,11 @@ def as_text(found: Prediction) -> str:
             *(f"{name} was fitted on {origin}" for name, origin in found.fitted.items()),
         ]
     )
+
+
+def _of_processors(scan: Scan) -> str:
+    """What is said of the processors that the server's processes share."""
+    return f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
 
 
 def _of_bitmap(scan: Scan, lossy: float) -> tuple[str, ...]:
@@ -172,7 +180,8 @@ def _server(scan: Scan, processor: Processor, lossy: float) -> Server:
         processor = processor.at(scan.cpu_speed / processor.speed.value, source="--cpu-speed")
     if scan.cpu_us_per_row is not None:
         processor = processor.with_row_us(scan.cpu_us_per_row)
-    return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor, lossy)
+    processors = scan.processors or math.inf
+    return Server(scan.io_method, scan.io_workers, scan.effective_io_concurrency, processor, lossy, processors)
 
 
 def _check(scan: Scan, spec: DeviceSpec) -> None:
@@ -191,6 +200,8 @@ def _check(scan: Scan, spec: DeviceSpec) -> None:
     ):
         if not least <= count <= most:
             raise InputError(option, value=count, rule=f"must be {least} to {most}, as in PostgreSQL 18")
+    if scan.processors is not None and not 1 <= scan.processors <= MOST_PROCESSORS:
+        raise InputError("--processors", value=scan.processors, rule=f"must be 1 to {MOST_PROCESSORS}")
     for option, number in (("--cpu-speed", scan.cpu_speed), ("--cpu-us-per-row", scan.cpu_us_per_row)):
         if number is not None and not (0 < number < math.inf):
             raise InputError(option, value=number, rule="must be above 0")
