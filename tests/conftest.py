@@ -32,7 +32,6 @@ LONGEST: Final = (
     *(
         f"tests/test_{file}.py"
         for file in (
-            "report_reference",
             "notebooks",
             "toy_study",
             "scan_prediction",

@@ -26,6 +26,8 @@ from tierwise.timings.parts import read_rows
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+pytestmark = pytest.mark.soak  # three minutes for its report alone; `make test` looks at a smoke report in the same ways
+
 (FOLDER,) = paths.reference().glob("[!.]*/")
 HOST = load_manifest(FOLDER).host
 ORIGIN = f"{load_manifest(FOLDER).started_at:%Y-%m-%d}, {HOST.cpu}, {HOST.cores} cores"
@@ -98,7 +100,6 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
     check_accessible(shown, chromium, width_px, scheme)
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")])
 def test_each_of_its_texts_has_contrast(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
     check_accessible(shown, chromium, width_px, scheme, every=True)

@@ -129,26 +129,28 @@ class OnMounts(Kind):
         mounts = mounts_below(place.folder)
         if not mounts:
             return ""
-        mount = chance.choice(mounts)
-        self.strike(mount)
-        return f"tier {mount.parent.name}"
+        chance.shuffle(mounts)
+        return next((f"tier {mount.parent.name}" for mount in mounts if self.strike(mount)), "")
 
-    def strike(self, mount: Path) -> None:
+    def strike(self, mount: Path) -> bool:
+        """Strike, and return whether the kernel let that be done just now."""
         raise NotImplementedError
 
 
 class ReadOnly(OnMounts):
     name = "read-only tier"
 
-    def strike(self, mount: Path) -> None:
-        subprocess.run(["mount", "-i", "-o", "remount,ro", mount], check=True)
+    def strike(self, mount: Path) -> bool:
+        """No mount is made read-only while a file on it is open for writing."""
+        return subprocess.run(["mount", "-i", "-o", "remount,ro", mount], check=False, capture_output=True).returncode == 0
 
 
 class TakenAway(OnMounts):
     name = "mount taken away"
 
-    def strike(self, mount: Path) -> None:
+    def strike(self, mount: Path) -> bool:
         subprocess.run(["umount", "-l", mount], check=True)
+        return True
 
 
 class Broken(Kind):
