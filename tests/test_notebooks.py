@@ -139,6 +139,7 @@ def first_finding(run: Run) -> str:
     return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
 
 
+@pytest.mark.soak
 def test_exploring_shows_a_real_run_with_other_devices_where_they_are_asked_for(kept: Run, tmp_path: Path) -> None:
     charts = {}
     for name, devices in (("measured", {}), ("replayed", {"ssd": "kingston-dc600m"})):

@@ -62,7 +62,9 @@ def test_at_64_gib_the_prediction_is_within_a_twentieth_of_the_log(tier: str, ap
     assert reads_per_s(benchmark(tier, 64)) == pytest.approx(logged, rel=apart)
 
 
-@pytest.mark.parametrize(("tier", "threads", "dataset_gib", "cache_gib"), [("ssd", 1, 1.0, 0.25), ("hdd", 8, 4.0, 1.5)])
+@pytest.mark.parametrize(
+    ("tier", "threads", "dataset_gib", "cache_gib"), [("ssd", 1, 1.0, 0.25), pytest.param("hdd", 8, 4.0, 1.5, marks=pytest.mark.soak)]
+)
 def test_a_scaled_run_stands_for_the_full_size(tier: str, threads: int, dataset_gib: float, cache_gib: float) -> None:
     full = replace(benchmark(tier, dataset_gib, cache_gib=cache_gib, scale=1), threads=threads)
     part = replace(full, scale=16)
@@ -206,7 +208,7 @@ def misses_of_textbook_mapped(trace: NDArray[np.int64], capacity: int) -> int:
     return misses
 
 
-@pytest.mark.parametrize("capacity", [2, 17, 100])
+@pytest.mark.parametrize("capacity", [pytest.param(2, marks=pytest.mark.soak), 17, 100])
 def test_mapped_pages_are_kept_as_told_with_queues(capacity: int) -> None:
     trace = (150 * np.random.default_rng(2).random(5000) ** 3).astype(np.int64)
     assert replay(trace, capacity, "mapped").misses == misses_of_textbook_mapped(trace, capacity)

@@ -92,6 +92,7 @@ def test_a_count_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: 
 
 
 @needs_fuse
+@pytest.mark.soak  # a count is, in `make test`
 def test_a_join_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: Path) -> None:
     with prepared(survey.STUDY, "source-h", JOIN, workspace) as (trial, lab, memo):
         (cold,) = survey.measure(trial, lab, memo, Recorder()).timings
