@@ -1,6 +1,6 @@
 """How much too long the clock of several sessions counts processes that compute between their reads, beside what each would take alone.
 
-Run by name, as root: ``python benchmarks/by_name/several_sessions.py`` (a minute). Up to four processes, of as many processors, read flash
+Run by name, as root: ``python benchmarks/by_name/several_sessions.py`` (a minute). Up to four processes, of as many processors, read
 at random and compute for a known time after each read. Side by side each would take its processor time and its service times; on
 two real processors, one of which the mounts' daemon needs, they compute one after the other, and who waits for a read is answered once
 somebody else waits. The ratio is the counted time over the longest of them. It has no bound: it says where times of several sessions may
@@ -19,8 +19,15 @@ from tierwise.postgres.workspace import server_account
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 
-CASES: Final = (("local-nvme", 50), ("local-nvme", 200), ("intel-x25-e", 100), ("intel-x25-e", 800))
-"""A drive, and microseconds that are computed after each read."""
+CASES: Final = (
+    ("local-nvme", 1.0, 50),
+    ("local-nvme", 1.0, 200),
+    ("intel-x25-e", 1.0, 100),
+    ("intel-x25-e", 1.0, 800),
+    ("intel-x25-e", 8.0, 100),
+    ("sata-7k2", 1.0, 100),
+)
+"""A drive, how many times as slow, and microseconds that are computed after each read."""
 READS: Final = 1_500
 PAGES: Final = 8_192
 PROCESSORS: Final = 4
@@ -42,7 +49,7 @@ sys.stdin.readline()
 
 
 def main() -> int:
-    for device, compute_us in CASES:
+    for device, slowdown, compute_us in CASES:
         with tempfile.TemporaryDirectory(prefix="tierwise-bench-", dir="/var/tmp") as folder:
             Path(folder).chmod(0o755)
             account = server_account()
@@ -53,16 +60,19 @@ def main() -> int:
                 path = tier.directory / "data"
                 path.write_bytes(bytes(64 * MIB))
                 with session_group() as group:
-                    ratios = [ratio(tier, path, group, count, compute_us) for count in (1, 2, 3, 4)]
+                    ratios = [ratio(tier, path, group, count, slowdown, compute_us) for count in (1, 2, 3, 4)]
             finally:
                 tier.stop()
                 reclaim(Path(folder))
         told = ", ".join(f"{count}: {ratio:.2f}" for count, ratio in enumerate(ratios, start=1))
-        print(f"{device}, {compute_us} us computed after each read; counted over alone, by processes: {told}", flush=True)
+        print(
+            f"{device}, {slowdown:g} times as slow, {compute_us} us computed after each read; counted over alone, by processes: {told}",
+            flush=True,
+        )
     return 0
 
 
-def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, compute_us: float) -> float:
+def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, slowdown: float, compute_us: float) -> float:
     """Return the counted time of `count` processes over the longest of what each computed and waited."""
     command = [sys.executable, "-c", READER, str(path)]
     with group.entered():
@@ -74,7 +84,7 @@ def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, compute_u
             assert reader.stdout is not None
             reader.stdout.readline()
     tier.daemon.count_several(group.folders, processors=PROCESSORS, origin_s=0.0)
-    tier.delays(True)
+    tier.delays(True, slowdown=slowdown)
     tier.reset_io()
     try:
         begun = tier.daemon.time()
