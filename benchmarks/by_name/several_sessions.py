@@ -60,7 +60,7 @@ def main() -> int:
                 path = tier.directory / "data"
                 path.write_bytes(bytes(64 * MIB))
                 with session_group() as group:
-                    ratios = [ratio(tier, path, group, count, slowdown, compute_us) for count in (1, 2, 3, 4)]
+                    ratios = [ratio(tier, path, group, count, slowdown=slowdown, compute_us=compute_us) for count in (1, 2, 3, 4)]
             finally:
                 tier.stop()
                 reclaim(Path(folder))
@@ -72,7 +72,7 @@ def main() -> int:
     return 0
 
 
-def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, slowdown: float, compute_us: float) -> float:
+def ratio(tier: Emulated, path: Path, group: SessionGroup, count: int, *, slowdown: float, compute_us: float) -> float:
     """Return the counted time of `count` processes over the longest of what each computed and waited."""
     command = [sys.executable, "-c", READER, str(path)]
     with group.entered():
