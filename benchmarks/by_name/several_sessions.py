@@ -1,6 +1,6 @@
 """How much too long the clock of several sessions counts processes that compute between their reads, beside what each would take alone.
 
-Run by name, as root: ``python benchmarks/by_name/several_sessions.py`` (a minute). Up to four processes, of as many processors, read
+Run by name, as root: ``python benchmarks/by_name/several_sessions.py`` (two minutes). Up to four processes, of as many processors, read
 at random and compute for a known time after each read. Side by side each would take its processor time and its service times; on
 two real processors, one of which the mounts' daemon needs, they compute one after the other, and who waits for a read is answered once
 somebody else waits. The ratio is the counted time over the longest of them. It has no bound: it says where times of several sessions may
