@@ -162,8 +162,8 @@ class Load:
     """A running pgbench, from ``with`` to its end; `transactions` (`TRANSACTIONS`) holds what it did afterwards.
 
     `script` is a built-in one, by its name, or a mix, of all accounts of the `scale` or of so many `accounts`; it is started `within` a
-    context. It is ended as its own clock would end it, by the
-    signal of that clock: each client finishes its transaction.
+    context. It is ended as its own clock would end it, by the signal of that clock: each client finishes its transaction; or, asked for
+    a number of `transactions`, by itself.
     """
 
     def __init__(
@@ -177,15 +177,17 @@ class Load:
         accounts: int | None = None,
         logged: bool = True,
         within: AbstractContextManager[None] | None = None,
+        transactions: int | None = None,
     ):
         self._within = within or nullcontext()
         self._script, self._accounts = script, accounts or scale * ROWS_PER_SCALE
         self._options = [
             "--no-vacuum",
             f"--client={clients}",
-            f"--time={LONGEST_S}",
+            f"--transactions={math.ceil(transactions / clients)}" if transactions else f"--time={LONGEST_S}",
             f"--random-seed={seed}",
         ]
+        self._by_clock = transactions is None
         self._cluster = cluster
         self._logged = logged
         self.transactions = pl.DataFrame(schema=TRANSACTIONS)
@@ -204,7 +206,8 @@ class Load:
                 stderr=subprocess.STDOUT,
                 text=True,
             )
-        self._wait_for_its_clock()
+        if self._by_clock:
+            self._wait_for_its_clock()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -237,8 +240,9 @@ class Load:
         return options
 
     def _end(self) -> None:
-        self._process.send_signal(signal.SIGALRM)
-        said, _ = self._process.communicate(timeout=END_S)
+        if self._by_clock:
+            self._process.send_signal(signal.SIGALRM)
+        said, _ = self._process.communicate(timeout=END_S if self._by_clock else LONGEST_S)
         if self._process.returncode:
             raise CommandError(f"pgbench ended with status {self._process.returncode}: {said.strip()}")
         if self._logged:

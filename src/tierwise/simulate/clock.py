@@ -13,17 +13,19 @@ MOST_USES: Final = 5
 
 @compiled
 def shared_buffers(
-    trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: tuple[int, int], pages: int, buffers: int
-) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    trace: NDArray[np.int64], updated: NDArray[np.bool_], clean: int, pages: int, buffers: int
+) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Find which accesses to page numbers below `pages` miss, by PostgreSQL's clock sweep: a buffer is passed by once for each use, five
-    times at most. And which page must be written to make room, or -1: one that was `updated` and not written since; before the accesses
-    with the numbers `clean` all are written."""
+    times at most. And which page must be written to make room, or -1: one that was `updated` and not written since; and the pages, in
+    order, that are all written before the access with the number `clean`."""
     place, held, uses = np.full(pages, -1), np.full(buffers, -1), np.zeros(buffers, np.int64)
     dirty = np.zeros(buffers, np.bool_)
     missed, evicted = np.zeros(len(trace), np.bool_), np.full(len(trace), -1)
+    cleaned = np.zeros(0, np.int64)
     hand = 0
     for at in range(len(trace)):
-        if at in clean:
+        if at == clean:
+            cleaned = np.sort(held[dirty])
             dirty[:] = False
         page = trace[at]
         buffer = place[page]
@@ -41,4 +43,4 @@ def shared_buffers(
                 evicted[at] = held[hand]
         held[hand], place[page], uses[hand], dirty[hand] = page, hand, 1, updated[at]
         hand = (hand + 1) % buffers
-    return missed, evicted
+    return missed, evicted, cleaned

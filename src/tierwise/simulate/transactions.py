@@ -126,8 +126,8 @@ def record(
 ) -> Recorded:
     """Run `transactions` transactions through shared buffers of `memory_pages`, and keep what these do not hold.
 
-    Before them come `lookups` of rows at random, each made twice, then `warm` transactions, then a checkpoint. Another one begins after a
-    quarter of them and writes every page that was changed, in order.
+    Before them come `lookups` of rows at random, each made twice, then `warm` transactions. A checkpoint begins after a quarter of them and
+    writes every page that was changed, by those before them as well, in order.
 
     Raises:
         InputError: no memory, or not a transaction for every client.
@@ -145,40 +145,33 @@ def record(
     writing = (np.arange(len(in_table)) >= 2 * lookups) & (rng.random(len(in_table)) < load.writes)
     touched = touch(rows.rows, rows.index_pages, in_index, in_table, writing, clients=load.clients)
     begun, midst = (int(np.argmax(touched.transactions >= number)) for number in (first, first + transactions // 4))
-    missed, evicted = shared_buffers(touched.pages, touched.changed, (begun, midst), int(touched.pages.max()) + 1, buffers)
+    missed, evicted, dirty = shared_buffers(touched.pages, touched.changed, midst, int(touched.pages.max()) + 1, buffers)
     seen = slice(int(np.argmax(touched.transactions >= lookups)), begun)
     reads = [_place(rows, page) for page in touched.pages[seen][missed[seen]][-SEEN * rows.index_pages :].tolist()]
-    return _recorded(_Window(rows, load, touched, missed, evicted, writing, begun, midst, first), reads)
+    return _recorded(_Window(rows, load, touched, missed, evicted, dirty, writing, midst, first), reads)
 
 
 @dataclass(frozen=True)
 class _Window:
-    """What `record` found out; from line `begun` of what is touched on transactions with number `first` and above run, and the checkpoint
-    begins at line `midst`."""
+    """What `record` found out; transactions with number `first` and above run in the window, and the checkpoint, which writes the pages
+    `dirty`, begins at line `midst` of what is touched."""
 
     rows: Rows
     load: Load
     touched: Touched
     missed: NDArray[np.bool_]
     evicted: Keys
+    dirty: Keys
     writing: NDArray[np.bool_]
-    begun: int
     midst: int
     first: int
-
-    @property
-    def dirty(self) -> list[int]:
-        """Pages that the checkpoint writes."""
-        before = slice(self.begun, self.midst)
-        changed = self.touched.pages[before][self.touched.changed[before]]
-        return [int(page) for page in np.setdiff1d(changed, self.evicted[before])]
 
     @property
     def log_bytes(self) -> Keys:
         """Bytes of the log, by transaction: records, and images of pages that are changed for the first time since a checkpoint."""
         sizes = self.writing * np.int64(UPDATE_BYTES)
         lines = np.arange(len(self.touched.pages))
-        for part in (lines[self.begun : self.midst], lines[self.midst :]):
+        for part in (lines[: self.midst], lines[self.midst :]):
             changed = part[self.touched.changed[part]]
             _, first = np.unique(self.touched.pages[changed], return_index=True)
             np.add.at(sizes, self.touched.transactions[changed[first]], PAGE_BYTES)
@@ -232,7 +225,7 @@ def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
             issue(client, WAL, 0, Operation.FLUSH, 0)
         if number == quarter:
             last |= {CHECKPOINT: last[client]} if client in last else {}
-            for page in window.dirty:
+            for page in window.dirty.tolist():
                 issue(CHECKPOINT, *_place(rows, page), Operation.WRITE)
     pages = {TABLE: max(rows.table_pages, int(window.touched.pages.max()) + 1 - rows.index_pages), INDEX: rows.index_pages, WAL: WAL_PAGES}
     sizes = {name: count * PAGE_BYTES for name, count in pages.items()}

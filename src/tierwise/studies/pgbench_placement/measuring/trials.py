@@ -1,12 +1,11 @@
 """The pgbench study: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
 
 A trial is one window over a running pgbench. Before it the database is put back as it was prepared, its tables, indexes and WAL on
-the trial's tiers; the caches are filled and pages dirtied with the delays off, and a CHECKPOINT writes them down. The window
-holds a whole checkpoint, asked for in its midst.
+the trial's tiers; the caches are filled and pages dirtied with the delays off. The window holds a whole checkpoint, asked for in its midst:
+it begins with as many dirty pages as a server has between two of them.
 """
 
 import json
-import time
 from collections.abc import Iterator
 from itertools import product
 from typing import Annotated, Any, Final, Literal, Self
@@ -61,8 +60,8 @@ SKEWED_WARM: Final = 4
 FILL: Final = 3
 """Lookups for each page of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
 WARM_TPS: Final = 3400
-"""Transactions a second while the delays are off, as the flip map assumes them: between the 1,500 and 7,700 (geometric mean) that nine
-windows on two cores began with, by their share of updates."""
+"""Transactions for each second of writing with the delays off, on every machine alike: between the 1,500 and 7,700 (geometric mean) that
+nine windows on two cores began with, by their share of updates."""
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0}
 """Where the claims are looked up: the source states neither script nor clients."""
 
@@ -227,6 +226,11 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 -
     put_back(lab, cell.database, cell.places, wal=WAL_TIER)
 
 
+def warm_transactions(asked: Grid, skew: float) -> int:
+    """Return how many transactions dirty pages before a window, where keys have this skew."""
+    return round(WARM_TPS * asked.warming_s(skew))
+
+
 def memory_bytes(cell: Cell, lab: Lab) -> int:
     """Return the memory of a window: the source's share of the large set, whichever set is measured, times the cell's factor."""
     scales = grid(lab.profile)
@@ -252,9 +256,17 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
     clock = lab.clock(alone=False)
     with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
         pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
-        with pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed, scale=scale, logged=False):
-            time.sleep(asked.warming_s(cell.skew or 0.0))
-        connection.execute("CHECKPOINT")
+        warming = pgbench.Load(
+            lab.cluster,
+            cell.load(lab.seed),
+            clients=clients,
+            seed=lab.seed,
+            scale=scale,
+            logged=False,
+            transactions=warm_transactions(asked, cell.skew or 0.0),
+        )
+        with warming:
+            pass
         lab.go_by(clock)
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
@@ -294,7 +306,7 @@ def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[s
     rows, memory = Rows(asked.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
 
     def warming(skew: float) -> Warming:
-        return Warming(FILL, round(WARM_TPS * asked.warming_s(skew)))
+        return Warming(FILL, warm_transactions(asked, skew))
 
     found = {}
     if asked.flip_map:
