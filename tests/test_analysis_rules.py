@@ -19,6 +19,7 @@ from tierwise.analysis.rules import (
     combine,
     deciding,
     judge_series,
+    needed_bounds,
     order_series,
 )
 from tierwise.analysis.statistics import holm
@@ -26,6 +27,8 @@ from tierwise.core.words import IoArm, Substrate
 
 CONFIRMED, CONTRADICTED, UNDECIDED = Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.UNDECIDED
 CASE = {"name": "x", "study": "s", "select": {"cache": "cold"}}
+TWO = [CASE, {**CASE, "name": "y"}]
+ORDERS = [{"greater": "x", "than": "y"}]
 
 
 def claim(kind: str = "ratio", **fields: Any) -> Claim:
@@ -246,7 +249,8 @@ def test_true_ratios_are_contradicted_in_at_most_one_claim_of_twenty(cases: int,
     """Each true ratio is the bound itself, the worst that is still true; with one base all of a block share its scatter."""
     draw, claims = random.Random(cases), 1000
     names = [str(number) for number in range(cases)]
-    order = claim("order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}])
+    bounds = {"lower": 1.0, "strict": True}
+    order = claim("order", cases=TWO, orders=ORDERS, bounds=bounds, bounds_how="stated")
     corrected_wrong = plain_wrong = 0
     for _ in range(claims):
         base = [draw.gauss(0.0, 0.1) * shared for _ in range(5)]
@@ -255,6 +259,22 @@ def test_true_ratios_are_contradicted_in_at_most_one_claim_of_twenty(cases: int,
         corrected_wrong += combine(judge_series(order, drawn), expected=cases).verdict is CONTRADICTED
     assert corrected_wrong / claims <= 0.05
     assert plain_wrong / claims > 0.06, "without the correction more of them are"
+
+
+@pytest.mark.parametrize(
+    ("value", "verdict", "cause"),
+    [
+        (1.08, CONFIRMED, None),
+        (1.06, UNDECIDED, Cause.SMALL),  # the interval reaches within a twentieth of 1
+        (1.00, UNDECIDED, Cause.STRADDLES),
+        (0.97, UNDECIDED, Cause.SMALL),
+        (0.92, CONTRADICTED, None),
+    ],
+)
+def test_a_difference_that_may_be_less_than_a_twentieth_is_no_order(value: float, verdict: Verdict, cause: Cause | None) -> None:
+    order = claim("order", cases=TWO, orders=ORDERS)
+    outcome = combine([judged_alone(order, series(around(value)))], 1, needed_bounds(order))
+    assert (outcome.verdict, outcome.cause) == (verdict, cause)
 
 
 # several cases, both arms

@@ -252,12 +252,21 @@ def test_a_tracer_that_was_killed_is_told_and_no_file_is_written(server: Cluster
 
 def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "PATIENCE_S", 0.5)
-    deaf = ["sh", "-c", "trap '' INT; echo ready; while :; do sleep 0.1; done"]
+    monkeypatch.setattr(watching, "AGAIN_S", 0.1)
+    deaf = ["sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"]
     with pytest.raises(EvidenceError, match=r"did not end within 0.5 s of being asked to: what it saw is lost"):  # noqa: PT012, SIM117
         with watching.watching(deaf) as watcher:
             watcher.wait_until_ready(b"ready", watcher.said)
             watcher.last_words()
     assert watcher.ended
+
+
+def test_a_tracer_that_overheard_that_it_is_to_end_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "AGAIN_S", 0.1)
+    inattentive = ["sh", "-c", "trap '' INT; trap 'echo all; exit' TERM; echo ready; while :; do sleep 0.1; done"]
+    with watching.watching(inattentive) as watcher:
+        watcher.wait_until_ready(b"ready", watcher.said)
+        assert watcher.last_words() == b"ready\nall\n"
 
 
 def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:

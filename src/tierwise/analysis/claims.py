@@ -34,6 +34,7 @@ class Bounds(Strict):
     upper: float | None = Field(default=None, gt=0)
     around: float = Field(default=1.0, gt=0, description="the text's own figure, from which the sides keep a distance that is ours")
     strict: bool = Field(default=False, description="the bounds themselves are outside: more than, less than")
+    apart: float = Field(default=1.0, ge=1, description="factor on both sides of a bound within which nothing is told in or out")
 
     @model_validator(mode="after")
     def _ordered(self) -> Self:
@@ -45,13 +46,20 @@ class Bounds(Strict):
 
     def contain(self, low: float, high: float) -> bool:
         """Return whether the whole interval from `low` to `high` lies inside the bounds."""
+        low, high = low / self.apart, high * self.apart
         if self.strict:
             return (self.lower is None or low > self.lower) and (self.upper is None or high < self.upper)
         return (self.lower is None or low >= self.lower) and (self.upper is None or high <= self.upper)
 
     def exclude(self, low: float, high: float) -> bool:
         """Return whether the whole interval from `low` to `high` lies outside the bounds, on one side."""
-        return (self.lower is not None and high < self.lower) or (self.upper is not None and low > self.upper)
+        below, above = self.outer
+        return (below is not None and high < below) or (above is not None and low > above)
+
+    @property
+    def outer(self) -> tuple[float | None, float | None]:
+        """Return what an interval must lie below, or above, to be outside."""
+        return self.lower and self.lower / self.apart, self.upper and self.upper * self.apart
 
     def moved(self, exponent: float) -> Self:
         """Return the bounds, each side's ratio to `around` `exponent` times as far from 1 on the log scale."""

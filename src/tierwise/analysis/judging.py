@@ -293,7 +293,7 @@ def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], thro
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
     cases = rules.judge_series(claim, series, withheld)
-    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases))
+    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases), rules.needed_bounds(claim))
     decider = rules.deciding(cases, rules.needed_bounds(claim))
     return ArmVerdict(
         **dict(ruled(outcome, rows.manifest, claim.cases[0].study, cases)),

@@ -24,6 +24,7 @@ class Cause(StrEnum):
     UNSTEADY = "nothing but processor time, which scatters by more than 5 %"
     FEW_BLOCKS = "the profile repeats too seldom"
     STRADDLES = "the interval holds a bound"
+    SMALL = "it may be a difference of less than 5 %, which is no order"
     CHANCE = "outside by no more than chance does among so many cases"
     FLAT = "the repeats do not differ, so that nothing tells their scatter"
     MISSING = "this profile has no such cells"
@@ -47,7 +48,7 @@ def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # no
             return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
         case Cause.NO_RUN:
             return "make report, or --run reference, the run that ships"
-        case Cause.STRADDLES | Cause.CHANCE:
+        case Cause.STRADDLES | Cause.SMALL | Cause.CHANCE:
             return " or ".join(filter(None, [_larger(manifest, study), "more blocks"]))
         case Cause.PRICES:
             return "prices that are known more closely"

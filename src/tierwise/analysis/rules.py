@@ -19,6 +19,8 @@ from tierwise.core.words import IoArm, Substrate
 
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
+CLEARLY_ABOVE_ONE: Final = ABOVE_ONE.model_copy(update={"apart": 1.05})
+"""The same where a difference of less than a twentieth is no order: counted and waited times of flash may lie so far apart."""
 NOT_ASYNCHRONOUS: Final = "not asynchronous"
 """The condition of a verdict by an asynchronous arm whose devices had fewer than `ASYNCHRONOUS` requests at once."""
 ASYNCHRONOUS: Final = 2.0
@@ -99,7 +101,7 @@ class CaseVerdict(Strict):
 
 def needed_bounds(claim: Claim) -> Bounds | None:
     """Return what every interval of `claim` is held against; none for presence and shapes."""
-    return claim.bounds or ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
+    return claim.bounds or CLEARLY_ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
 
 
 def order_series(greater: Series, than: Series) -> Series:
@@ -196,10 +198,11 @@ def p_beyond(bounds: Bounds, estimate: Estimate) -> float | None:
     """Return the p-value of the true value being the bound that `estimate` lies beyond; 1 inside, `None` without an interval."""
     if estimate.value is None or estimate.interval is None or estimate.flat:
         return None
-    if bounds.lower is not None and estimate.value < bounds.lower:
-        return estimate.p_value(bounds.lower)
-    if bounds.upper is not None and estimate.value > bounds.upper:
-        return estimate.p_value(bounds.upper)
+    below, above = bounds.outer
+    if below is not None and estimate.value < below:
+        return estimate.p_value(below)
+    if above is not None and estimate.value > above:
+        return estimate.p_value(above)
     return 1.0
 
 
@@ -226,8 +229,8 @@ class Outcome:
     reason: str = ""
 
 
-def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
-    """Return the verdict of a claim that speaks of `expected` cases, of which `cases` were measured in one arm."""
+def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> Outcome:
+    """Return the verdict of a claim that speaks of `expected` cases, of which `cases` of one arm were held against `bounds`."""
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
         return Outcome(Verdict.CONTRADICTED)
@@ -239,7 +242,7 @@ def combine(cases: Sequence[CaseVerdict], expected: int) -> Outcome:
     crossing = [case for case in cases if case.verdict is Verdict.UNDECIDED]
     if not crossing:
         return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured")
-    cause = _why(crossing)
+    cause = _why(crossing, bounds)
     named = ", ".join(case.case for case in crossing)
     return Outcome(Verdict.UNDECIDED, cause, f"{cause}: {named}")
 
@@ -255,14 +258,21 @@ def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict
     return max(cases, key=weight)
 
 
-def _why(crossing: Sequence[CaseVerdict]) -> Cause:
+def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
     """Why none of the undecided cases is decided."""
     if all(case.low is None for case in crossing):
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):
         return Cause.FLAT
+    if bounds is not None and bounds.apart > 1 and all(_is_small(case, bounds.model_copy(update={"apart": 1.0})) for case in crossing):
+        return Cause.SMALL
     outside = (case.p_value is not None and case.p_value < 1 - CONFIDENCE for case in crossing)
     return Cause.CHANCE if all(outside) else Cause.STRADDLES
+
+
+def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
+    """Whether an undecided case is in or out of `bounds`, told as they are."""
+    return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
 def _of_few(case: CaseVerdict) -> Outcome:

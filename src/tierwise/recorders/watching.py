@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Final
 
 from tierwise.core.errors import EvidenceError, TierwiseError
@@ -15,6 +15,8 @@ START_S: Final = 60.0
 """A tracing program may take so long to attach: a busy machine took over 20 s to compile one for bpftrace."""
 PATIENCE_S: Final = 60.0
 """How long the program may take to say what it has, in seconds: ending bpftrace took over 10 s on a busy machine."""
+AGAIN_S: Final = 2.0
+"""Seconds after which it is asked again: bpftrace overhears a signal that comes while it is not waiting for events (up to 0.17)."""
 FATAL: Final = {signal.SIGKILL, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGPIPE}
 
 
@@ -54,15 +56,20 @@ class Watcher:
         raise TierwiseError(f"it was not ready after {START_S:.0f} s: {self.complaint}")
 
     def stop(self) -> None:
-        """Have it say the rest and end; `EvidenceError` if it does not."""
-        if not self.ended:
-            self._process.send_signal(signal.SIGINT)
-        try:
-            self._process.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-            raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost") from None
+        """Have it say the rest and end; `EvidenceError` if it does not.
+
+        It is asked again by SIGTERM: while bpftrace prints its maps a second SIGINT would kill it.
+        """
+        asked, deadline_s = signal.SIGINT, time.monotonic() + PATIENCE_S
+        while not self.ended:
+            if time.monotonic() > deadline_s:
+                self._process.kill()
+                self._process.wait()
+                raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost")
+            self._process.send_signal(asked)
+            asked = signal.SIGTERM
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(AGAIN_S)
 
     def last_words(self, most_bytes: int = -1) -> bytes:
         """Return what it said, but no more than `most_bytes` (-1: all); it has been stopped then.

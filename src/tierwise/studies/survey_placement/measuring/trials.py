@@ -68,6 +68,7 @@ class Cell(AnyCell):
     query: str
     ssd: str  # the tier of that side
     arm: IoArm
+    execution: int = 0  # of those that a block has of the query there
 
 
 @dataclass
@@ -94,6 +95,14 @@ class Beside(Strict):
     placements: tuple[str, ...]
 
 
+class Again(Strict):
+    """A query that reads so few pages that one execution tells little: how many of it a block has by the first way of I/O, and where."""
+
+    query: QueryName
+    placements: tuple[str, ...]
+    executions: int = Field(ge=2)
+
+
 class Grid(Strict):
     """The study's table in a profile."""
 
@@ -103,6 +112,7 @@ class Grid(Strict):
     queries: tuple[QueryName, ...] = ("light_curves", "variable_light_curves", "join_single", "join_several")
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
     beside: Beside | None = None
+    again: Again | None = None
     light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
     scales: Scales | None = Field(default=None, description="at which one join is simulated as well, on a pair that is emulated")
@@ -140,13 +150,13 @@ def folder() -> Path:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query on each placement, by each way of I/O; the move to it and back by the first; and what stands beside these. On the
-    pair of today there is the first way alone. Nobody waits for a simulated move."""
+    """Return each query on each placement, by each way of I/O; the move to it and back by the first; and what stands beside these, or is
+    executed more than once. On the pair of today there is the first way alone. Nobody waits for a simulated move."""
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
-    is_today, ways, beside = pair.name == profile.today, arms(profile), grid(profile).beside
+    is_today, ways, beside, again = pair.name == profile.today, arms(profile), grid(profile).beside, grid(profile).again
     asked = [
         (arm, placement, query)
         for arm, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
@@ -155,14 +165,18 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
     if beside is not None and not is_today:
         others = [arm for arm in beside.arms if arm in profile.arms and arm not in ways]
         asked += product(others, beside.placements, [beside.query])
+    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in asked]
+    if again is not None and not is_today:
+        often = product(again.placements, range(1, again.executions))
+        cells += [Cell(placement, again.query, ssd, ways[0], execution) for placement, execution in often]
     return tuple(
         Trial(
-            cell=Cell(placement, query, ssd, arm),
-            arm=arm,
-            tiers=frozenset({"hdd", ssd} if PLACEMENTS[placement] else {"hdd"}),
-            preparation=f"placement={'all_hdd' if query == MOVE else placement}",
+            cell=cell,
+            arm=cell.arm,
+            tiers=frozenset({"hdd", ssd} if PLACEMENTS[cell.placement] else {"hdd"}),
+            preparation=f"placement={'all_hdd' if cell.query == MOVE else cell.placement}",
         )
-        for arm, placement, query in asked
+        for cell in cells
     )
 
 

@@ -1,7 +1,7 @@
 -- The heat of the survey's relations, in two workloads: light curves, and joins of Source and Detection. A job is one of each query that was
--- asked. One row for each query from empty caches and relation that the workload reads; what it never reads is left where it lies. The rows
--- count pages; which of them were asked for together, and follow each other, stands in the trace of the trial, if one was recorded. The
--- source's hybrid has its SSDs as an array: the tier that the cell names stands for ssd.
+-- asked, the first of a block where there are more. One row for each query from empty caches and relation that the workload reads; what it
+-- never reads is left where it lies. The rows count pages; which of them were asked for together, and follow each other, stands in the trace
+-- of the trial, if one was recorded. The source's hybrid has its SSDs as an array: the tier that the cell names stands for ssd.
 create temp view survey_placement_heat as
 with
 queries as (
@@ -13,7 +13,7 @@ queries as (
         list_sum([io.intended_s for io in tier_io]) as devices_s,
         unnest(relation_io) as io
     from timings
-    where study = 'survey_placement' and cell ->> 'query' <> 'move'
+    where study = 'survey_placement' and cell ->> 'query' <> 'move' and coalesce((cell ->> 'execution')::bigint, 0) = 0
 )
 select
     run_id,

@@ -1,9 +1,9 @@
 -- The survey's second question: which files of a survey's database gain most on SSDs?
 -- Reads the view `timings`. Every row is a query from empty caches on one placement.
 
--- One row an observation: its time, and over that of everything on the disks in the same block (`ratio`). Pages and the storage's time by what
--- a placement moves. `substrate` and `flagged` speak of both observations behind the ratio; `outstanding` is the mean number of requests
--- that the device had at once, of the tier that had most.
+-- One row a block, the mean of all executions of a query there: its time, and over that of everything on the disks in the same block
+-- (`ratio`). Pages and the storage's time by what a placement moves. `substrate` and `flagged` speak of all observations behind the ratio;
+-- `outstanding` is the mean number of requests that the device had at once, of the tier that had most.
 create temp view survey_placement as
 with
 observed as (
@@ -14,23 +14,24 @@ observed as (
         cell ->> 'query' as query,
         cell ->> 'placement' as placement,
         block,
-        substrate,
-        elapsed_s,
-        result_rows,
-        list_sum([io.reads for io in relation_io if io.relation_class = 'index'])::bigint as index_reads,
-        list_sum([io.reads for io in relation_io if io.relation = 'source'])::bigint as source_reads,
-        list_sum([io.reads for io in relation_io if io.relation = 'detection'])::bigint as detection_reads,
-        list_sum([io.reads for io in relation_io])::bigint as all_reads,
-        list_sum([io.io_s for io in relation_io if io.relation_class = 'index']) as index_io_s,
-        list_sum([io.io_s for io in relation_io if io.relation = 'source']) as source_io_s,
-        list_sum([io.io_s for io in relation_io if io.relation = 'detection']) as detection_io_s,
-        list_sum([io.io_s for io in relation_io]) as all_io_s,
-        list_max(map_values((proof -> 'outstanding')::map(varchar, double))) as outstanding,
-        flags,
-        trial,
-        sequence
+        if(min(substrate) = max(substrate), min(substrate), 'mixed') as substrate,
+        avg(elapsed_s) as elapsed_s,
+        max(result_rows) as result_rows,
+        max(list_sum([io.reads for io in relation_io if io.relation_class = 'index']))::bigint as index_reads,
+        max(list_sum([io.reads for io in relation_io if io.relation = 'source']))::bigint as source_reads,
+        max(list_sum([io.reads for io in relation_io if io.relation = 'detection']))::bigint as detection_reads,
+        max(list_sum([io.reads for io in relation_io]))::bigint as all_reads,
+        avg(list_sum([io.io_s for io in relation_io if io.relation_class = 'index'])) as index_io_s,
+        avg(list_sum([io.io_s for io in relation_io if io.relation = 'source'])) as source_io_s,
+        avg(list_sum([io.io_s for io in relation_io if io.relation = 'detection'])) as detection_io_s,
+        avg(list_sum([io.io_s for io in relation_io])) as all_io_s,
+        avg(list_max(map_values((proof -> 'outstanding')::map(varchar, double)))) as outstanding,
+        list_sort(list_distinct(flatten(list(flags)))) as flags,
+        min(trial) as trial,
+        min(sequence) as sequence
     from timings
     where study = 'survey_placement' and cell ->> 'query' <> 'move'
+    group by run_id, pair, arm, query, placement, block
 )
 select
     one.* exclude (substrate, flags),
@@ -59,7 +60,7 @@ from timings
 where study = 'survey_placement' and cell ->> 'query' = 'move'
 group by all;
 
--- What two runs are compared by: one row an observation.
+-- What two runs are compared by: one row a block.
 create temp view survey_placement_cells as
 select
     run_id, pair, arm,
