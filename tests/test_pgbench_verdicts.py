@@ -96,6 +96,17 @@ def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
     assert found["V1"].flagged == 5
 
 
+def test_a_clock_that_went_on_for_longer_than_its_requests_took_withholds_what_it_counted(tmp_path: Path) -> None:
+    busy = pgbench_rows(LARGE).with_columns(device_s=pl.lit(1.0))  # the devices were asked for a second
+    assert judged(tmp_path / "busy", busy)["V1"].flagged == 0
+    jumped = busy.with_columns(
+        device_s=pl.when(pl.col("trial").str.contains("all_hdd")).then(1.0 + 0.11 * pl.col("elapsed_s")).otherwise(1.0)
+    )
+    found = judged(tmp_path / "jumped", jumped)["V1"]
+    assert found.flagged == 5
+    assert found.cause is Cause.JUMPED
+
+
 def test_io_is_told_by_relation_and_phase(tmp_path: Path) -> None:
     save_run(tmp_path, pgbench_rows(LARGE, blocks=1))
     with open_views(tmp_path) as connection:

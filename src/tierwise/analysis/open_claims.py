@@ -16,12 +16,16 @@ LARGEST: Final = "full"
 SCATTER: Final = "the scatter of the processors"
 """What a study's view notes beside rows that are flagged for nothing else."""
 
+JUMPS: Final = "jumps of the clock"
+"""What a study's view notes beside rows whose counted clock went on for longer than their requests took."""
+
 
 class Cause(StrEnum):
     """What keeps a claim open, as the tally counts it."""
 
     REJECTED = "observations were rejected"
     UNSTEADY = "nothing but processor time, which scatters by more than 5 %"
+    JUMPED = "the counted clock went on while nobody ran and no device served"
     FEW_BLOCKS = "the profile repeats too seldom"
     STRADDLES = "the interval holds a bound"
     SMALL = "it may be a difference of less than 5 %, which is no order"
@@ -37,13 +41,15 @@ class Cause(StrEnum):
     LEFT_OPEN = "it hangs on what the text leaves open"
 
 
-def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911  one answer a cause
+def cure(cause: Cause, manifest: Manifest | None, study: str = "") -> str:  # noqa: PLR0911, PLR0912  one answer a cause
     """Return what would decide a claim that is open for `cause` in the run of `manifest`, whose cells are those of `study`."""
     match cause:
         case Cause.REJECTED:
             return "a quieter machine" if manifest and manifest.retry is not None else "RETRY=1 or a quieter machine"
         case Cause.UNSTEADY:
             return "processors that keep their pace: a whole machine, its frequency fixed"
+        case Cause.JUMPED:
+            return "windows that are waited for, or past the page cache"
         case Cause.FEW_BLOCKS | Cause.MISSING:
             return _larger(manifest, study) or ("more blocks" if cause is Cause.FEW_BLOCKS else "no profile of this machine")
         case Cause.NO_RUN:

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import Final
 
 from tierwise.analysis.claims import Bounds, Claim, Kind
-from tierwise.analysis.open_claims import SCATTER, Cause
+from tierwise.analysis.open_claims import JUMPS, SCATTER, Cause
 from tierwise.analysis.statistics import CONFIDENCE, MINIMUM_REPEATS, Estimate, enough, geometric_estimate, holm, paired_ratios
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
@@ -280,7 +280,8 @@ def _of_few(case: CaseVerdict) -> Outcome:
     if case.flagged:
         why = f" for {', '.join(case.obstacles)}" if case.obstacles else ""
         told = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
-        rejected = Cause.UNSTEADY if case.obstacles == (SCATTER,) else Cause.REJECTED
+        alone = case.obstacles[0] if len(case.obstacles) == 1 else ""
+        rejected = {SCATTER: Cause.UNSTEADY, JUMPS: Cause.JUMPED}.get(alone, Cause.REJECTED)
         return Outcome(Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_BLOCKS, told)
     return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}")
 

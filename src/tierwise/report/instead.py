@@ -10,7 +10,7 @@ from tierwise.report.formats import count, listed, percent
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 
-FLAGS: Final = {"host": "an unsteady host", "cpu": "busy processors", "stalled": "a stalled server"}
+FLAGS: Final = {"host": "an unsteady host", "cpu": "busy processors", "stalled": "a stalled server", "jumped": "jumps of the clock"}
 """Flags of rows that are no word of the report."""
 
 

@@ -9,6 +9,10 @@
 -- Where the host's parts differ so much between repetitions that their scatter (1.4826 times the median absolute deviation) is more than a
 -- twentieth of the whole (assumed), the median would feign steadiness: then each row has its own host's part, so that intervals carry the
 -- scatter; a hot query, which is nothing else, bears the flag `host` and gives no verdict. Below five repetitions nothing is judged anyway.
+--
+-- A phase of a window bears the flag `jumped` where its clock went on, while nobody ran, for longer than all its requests took together, by
+-- more than a tenth of its time: its sessions waited for what no device serves, such as the kernel's own writing back, and the clock went on
+-- to the window's end at once. (The log's windows have no phases: their sessions sleep before a commit, which the clock counts.)
 create temp table timings as
 with
 usual as (
@@ -43,7 +47,16 @@ host as (
 )
 select raw_timings.* replace (
     coalesce(device_s + if(unsteady, own_s, host_s), raw_timings.elapsed_s) as elapsed_s,
-    if(unsteady and cache = 'hot', list_append(raw_timings.flags, 'host'), raw_timings.flags) as flags
+    list_concat(
+        raw_timings.flags,
+        if(unsteady and cache = 'hot', ['host'], []),
+        if(
+            cell ->> 'phase' is not null
+            and device_s > list_sum([io.intended_s for io in tier_io]) + 0.1 * raw_timings.elapsed_s,
+            ['jumped'],
+            []
+        )
+    ) as flags
 )
 from raw_timings
 left join own using (run_id, study, pair, trial, step, block)

@@ -124,6 +124,7 @@ select
     len(one.flags) > 0 or coalesce(len(base.flags) > 0, false) as flagged,
     case
         when list_contains(one.flags || coalesce(base.flags, []), 'cpu') then 'CPU'
+        when list_contains(one.flags || coalesce(base.flags, []), 'jumped') then 'jumps of the clock'
         when len(one.flags || coalesce(base.flags, [])) > 0 then 'overshoot'
         when one.slowdown <> 1 then format('tiers slowed {:g}-fold', one.slowdown)
         else ''
