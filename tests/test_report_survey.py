@@ -92,6 +92,26 @@ def test_the_opposite_order_contradicts(tmp_path: Path) -> None:
     assert verdict(run, "H9") is Verdict.UNDECIDED
 
 
+def test_a_block_s_time_is_the_mean_of_its_executions_and_one_that_is_flagged_flags_it(tmp_path: Path) -> None:
+    once = placement_rows({"join_several": {"all_hdd": 30.0, "index_ssd": 15.0}})
+    again = once.with_columns(
+        trial=pl.col("trial") + "/execution=1",
+        cell=pl.col("cell").str.replace(r"\}$", ', "execution": 1}'),
+        sequence=pl.col("sequence") + 1000,
+        elapsed_s=2 * pl.col("elapsed_s"),
+        flags=pl.when(pl.col("block") == 4).then(pl.lit(["overshoot"])).otherwise(pl.col("flags")),
+    )
+    save_run(tmp_path, pl.concat([once, again]))
+    run = open_run(RUN_ID, tmp_path)
+    found = run.query("select block, placement, elapsed_s, ratio, flagged from survey_placement order by block, placement")
+    assert found.height == 2 * 5
+    assert found["flagged"].to_list() == [False] * 8 + [True] * 2
+    first = once.filter(pl.col("cell").str.contains("all_hdd")).sort("block")["elapsed_s"]
+    assert found.filter(placement="all_hdd")["elapsed_s"].to_list() == pytest.approx((1.5 * first).to_list())
+    heat = run.query("select count(distinct trial) as trials from survey_placement_heat where block = 0")
+    assert heat["trials"].to_list() == [2], "a job asks once"
+
+
 def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     assert re.search(
         r"on non-indexed columns 10\.\d times as fast on one SSD and 11\.\d times as fast on 6 SSDs", survey_arrays.answer(run, PAIR).text

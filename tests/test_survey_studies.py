@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tierwise.core import paths
 from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
+from tierwise.core.words import IoArm
 from tierwise.datasets import survey
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.settings import Connection
@@ -137,6 +139,15 @@ def test_a_simulated_pair_has_no_moves_to_wait_for() -> None:
     profile, pair = load_profile("smoke"), load_pair("source-h")
     of = {trial.cell.query for trial in survey_placement.trials(profile, pair)}
     assert of - {trial.cell.query for trial in survey_placement.trials(profile, pair.simulated())} == {survey_placement.MOVE}
+
+
+def test_a_join_of_few_pages_is_executed_more_than_once_where_an_order_is_judged_by_it() -> None:
+    profile = load_profile("quick")
+    trials = survey_placement.trials(profile, load_pair("source-h"))
+    direct = [trial.cell for trial in trials if trial.arm is IoArm.DIRECT and trial.cell.query == "join_several"]
+    executions = Counter(cell.placement for cell in direct)
+    assert executions == {"all_hdd": 6, "index_ssd": 6, "source_ssd": 1, "detection_ssd": 1}
+    assert len({trial.key for trial in trials}) == len(trials)
 
 
 def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:
