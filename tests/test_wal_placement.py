@@ -25,7 +25,7 @@ from wal_rows import wal_rows
 PAIR = "wal-placement"
 TINY = {
     "blocks": 1,
-    "window_s": {"hdd": 2.0, "cached": 0.2, "ssd": 0.2},
+    "window_s": {"hdd": 6.0, "cached": 0.2, "ssd": 0.2},
     "warm_s": 0.2,
     "settle_s": 0.1,
     "slowdown": 8.0,
@@ -67,7 +67,7 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
     assert all(flushes[place, 1, False] == pytest.approx(1.0, abs=0.15) for place in ("hdd", "cached", "ssd"))
     assert flushes["hdd", 8, False] < 0.5, "commits that come together share a flush"
     assert flushes["hdd", 8, True] < flushes["hdd", 8, False], "and more of them do where they wait for each other"
-    assert rate["hdd", 8, True] > 1.05 * rate["hdd", 8, False], "1.36 to 1.63 times in three windows on a quiet machine"
+    assert rate["hdd", 8, True] > 1.2 * rate["hdd", 8, False]
     assert rate["ssd", 1, False] > 5 * rate["hdd", 1, False]
     assert rate["cached", 1, False] > 5 * rate["hdd", 1, False]
 

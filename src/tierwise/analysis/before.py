@@ -21,7 +21,7 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: J
     if found.open_map is not None:
         return found.open_map.at_one
     before = claim.before
-    bounds = (before and before.bounds) or claim.bounds or (rules.ABOVE_ONE if claim.kind is Kind.ORDER else None)
+    bounds = (before and before.bounds) or rules.needed_bounds(claim, rules.ABOVE_ONE)
     if bounds is None or claim.kind is Kind.PRESENCE or (claim.kind is Kind.COST and before is None):
         return None
     cases: Sequence[CaseVerdict] = _published(found)

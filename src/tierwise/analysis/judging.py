@@ -292,9 +292,9 @@ def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], thro
     """What `series` say of the claim together."""
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
-    cases = rules.judge_series(claim, series, withheld)
-    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases), rules.needed_bounds(claim))
-    decider = rules.deciding(cases, rules.needed_bounds(claim))
+    cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
+    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
+    decider = rules.deciding(cases, bounds)
     return ArmVerdict(
         **dict(ruled(outcome, rows.manifest, claim.cases[0].study, cases)),
         cases=cases,

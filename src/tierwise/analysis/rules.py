@@ -20,7 +20,7 @@ from tierwise.core.words import IoArm, Substrate
 ABOVE_ONE: Final = Bounds(lower=1.0, strict=True)
 """The side on which every ratio of an order must lie that has no bounds of its own."""
 CLEARLY_ABOVE_ONE: Final = ABOVE_ONE.model_copy(update={"apart": 1.05})
-"""The same where a difference of less than a twentieth is no order: counted and waited times of flash may lie so far apart."""
+"""The same where a difference of less than a twentieth is no order: counted and waited times of flash may lie so far apart (assumed)."""
 NOT_ASYNCHRONOUS: Final = "not asynchronous"
 """The condition of a verdict by an asynchronous arm whose devices had fewer than `ASYNCHRONOUS` requests at once."""
 ASYNCHRONOUS: Final = 2.0
@@ -99,9 +99,9 @@ class CaseVerdict(Strict):
         return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 
-def needed_bounds(claim: Claim) -> Bounds | None:
-    """Return what every interval of `claim` is held against; none for presence and shapes."""
-    return claim.bounds or CLEARLY_ABOVE_ONE if claim.kind is Kind.ORDER else claim.bounds
+def needed_bounds(claim: Claim, order: Bounds = CLEARLY_ABOVE_ONE) -> Bounds | None:
+    """Return what every interval of `claim` is held against, an `order` without bounds against these; none for presence and shapes."""
+    return claim.bounds or order if claim.kind is Kind.ORDER else claim.bounds
 
 
 def order_series(greater: Series, than: Series) -> Series:
