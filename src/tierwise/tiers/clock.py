@@ -1,7 +1,7 @@
 """The time that the devices of a daemon go by: one `now()`, and three ways to have it.
 
-A *waited* clock is real time. A *counted* one stands still while nobody computes, and jumps to the devices' next event once nobody who
-could run is left: what the host takes away of the daemon's or the server's time is then in no result.
+A *waited* clock is real time. A *counted* one stands still while nobody computes, and jumps to the next event of a device, or to the end of
+a session's sleep, once nobody who could run is left: what the host takes away of the daemon's or the server's time is then in no result.
 """
 
 import time
@@ -16,7 +16,7 @@ from tierwise.tiers.sessions import Sessions, processor_clock
 HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
 """Real seconds after which a clock that was to stand goes on, no quicker than real time: whoever had it stand may himself wait for a page,
-or for a lock of somebody who waits for one."""
+or for a lock of somebody who waits for one; and whoever waits for what no device serves may wait for long."""
 
 Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
@@ -111,6 +111,18 @@ class CountedOne:
         }
 
 
+class Standing:
+    """A clock that stands from now on for `HELD_MOST_S`, and then goes no quicker than real time; `gained_s`: how far it went since."""
+
+    def __init__(self) -> None:
+        self._since_s = time.monotonic()
+        self.gained_s = 0.0
+
+    def behind_s(self) -> float:
+        """Return how far it may go now; negative or 0 while it is to stand."""
+        return time.monotonic() - self._since_s - HELD_MOST_S - self.gained_s
+
+
 class CountedSeveral:
     """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
 
@@ -126,8 +138,8 @@ class CountedSeveral:
         self._used_s = sessions.used_s()
         self._running = 1
         self._computed_s = self._jumped_s = 0.0
-        self._held_since_s: float | None = None  # real time
-        self._jumped_held_s = 0.0
+        self._held: Standing | None = None
+        self._idle: Standing | None = None
         self.history = array("d")  # CLOCK_MONOTONIC and this clock in turn, about five times a real millisecond
 
     def now(self) -> float:
@@ -150,7 +162,7 @@ class CountedSeveral:
 
     def hold(self, held: bool) -> None:
         """Do not jump, while somebody reads figures that belong to one moment, unless he takes more than `HELD_MOST_S` of real time."""
-        self._held_since_s, self._jumped_held_s = time.monotonic() if held else None, 0.0
+        self._held, self._idle = Standing() if held else None, None
 
     def glance(self) -> None:
         """Take note of how many run from now on: who was answered does, and nobody may ask for anything for a while."""
@@ -162,24 +174,40 @@ class CountedSeveral:
         try:
             self.now()  # by those who were running until here
             self._running = self._sessions.running(thoroughly=False)
-            if self._stands() or self._running or not drain():
-                return False
-            return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s and drain()
-        except OSError:
-            return drain()
+            stands = self._held is not None and self._held.behind_s() <= 0
+            blocked = not stands and not self._running and drain() and self._all_blocked() and drain()
+        except OSError:  # the group is gone
+            blocked = drain()
+        if not blocked:
+            self._idle = None
+        return blocked
 
-    def _stands(self) -> bool:
-        if self._held_since_s is None:
-            return False
-        return time.monotonic() - self._held_since_s < HELD_MOST_S + self._jumped_held_s
+    def _all_blocked(self) -> bool:
+        return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s
+
+    def idle(self, to_s: float) -> None:
+        """Stand, and after `HELD_MOST_S` of real time go on with it, up to `to_s`: all are blocked, by nothing that this clock counts.
+
+        What they wait for, such as a page that the kernel holds until its own thread has a processor, ends in real time, and most often at
+        once; nobody who watches them has then slept on meanwhile.
+        """
+        self._idle = self._idle or Standing()
+        behind_s = min(self._idle.behind_s(), to_s - self._now_s)
+        if behind_s > 0:
+            self._idle.gained_s += behind_s
+            self._gain(behind_s)
 
     def jump(self, to_s: float) -> None:
+        self._idle = None
+        self._gain(max(0.0, to_s - self._now_s))
+
+    def _gain(self, gained_s: float) -> None:
         real_s = time.monotonic()
         if not self.history or real_s - self.history[-2] > HISTORY_S:
             self.history.extend((real_s, self._now_s))
-        gained_s = max(0.0, to_s - self._now_s)
         self._jumped_s += gained_s
-        self._jumped_held_s += gained_s
+        if self._held:
+            self._held.gained_s += gained_s
         self._now_s += gained_s
 
     def parts(self) -> dict[str, float]:

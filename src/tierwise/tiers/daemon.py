@@ -130,7 +130,10 @@ class Daemon:
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
-        """Let its clock, which counts several, go, until it has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let its clock, which counts several, go, until it has gained so many seconds.
+
+        `hold`: who sleeps watches the sessions; the clock does not jump for him, and then stands until it is let go.
+        """
         with Sleeper(self.folder) as sleeper:
             sleeper.sleep(seconds, hold=hold)
 
@@ -192,5 +195,5 @@ class Sleeper:
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:
-        """Let the clock go and return when it has gained so many seconds; `hold`: it then stands until it is let go."""
+        """Let the clock go and return when it has gained so many seconds; `hold` as in `Daemon.sleep`."""
         self._control.call("sleep", seconds=seconds, hold=hold)

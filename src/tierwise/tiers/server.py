@@ -137,6 +137,10 @@ class Server:
             if not self._clock.blocked(self._drained):
                 self._advance()
                 break
+            if isinstance(self._clock, CountedSeveral) and not self._wakes():
+                self._clock.idle(self._due_s())
+                self._advance()
+                break
             self._clock.jump(self._due_s())
             self._advance()
         if isinstance(self._clock, CountedSeveral) and not self._awaited():
@@ -145,6 +149,10 @@ class Server:
     def _awaited(self) -> bool:
         """Whether anybody waits for the clock."""
         return bool(self._sleepers) or any(volume.transfers.outstanding for volume in self._volumes.values())
+
+    def _wakes(self) -> bool:
+        """Whether a session is woken when the clock goes on: by a device, or from a sleep of its own; who holds the clock is none."""
+        return any(volume.transfers.outstanding for volume in self._volumes.values()) or not all(hold for _, _, hold, _ in self._sleepers)
 
     def _due_s(self) -> float:
         """When something happens next."""
