@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
 from tierwise.report.chapters import answer
-from tierwise.report.chapters.answer import CHART, DISKS, EVERYTHING, INDEXES, MOST_WORDS, Compared, Gain, compared, finding
+from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, Gain, compared, finding
 from tierwise.report.chapters.conclusion_evidence import gather, name_of
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.run import Run, open_run
@@ -53,11 +54,11 @@ def words_of(text: str) -> int:
 @pytest.mark.parametrize(
     ("shares", "verdict"),
     [
-        ({INDEXES: 0.9, "tables ssd": 0.4}, Verdict.CONFIRMED),
-        ({INDEXES: 0.4, "tables ssd": 0.9}, Verdict.CONTRADICTED),
+        ({INDEXES: 0.9, TABLES: 0.4}, Verdict.CONFIRMED),
+        ({INDEXES: 0.4, TABLES: 0.9}, Verdict.CONTRADICTED),
         ({INDEXES: 0.9, "Source ssd": 1.0, "Detection ssd": 0.4}, Verdict.CONFIRMED),  # the better of its tables
         ({INDEXES: 0.9, EVERYTHING: 0.1}, Verdict.NOT_MEASURED),  # everything there is neither
-        ({"tables ssd": 0.4}, Verdict.NOT_MEASURED),
+        ({TABLES: 0.4}, Verdict.NOT_MEASURED),
     ],
 )
 def test_tables_come_first_where_the_interval_of_table_over_indexes_lies_below_one(shares: Mapping[str, float], verdict: Verdict) -> None:
@@ -65,11 +66,11 @@ def test_tables_come_first_where_the_interval_of_table_over_indexes_lies_below_o
 
 
 def test_an_interval_that_holds_one_decides_nothing() -> None:
-    assert case({INDEXES: 0.9, "tables ssd": 0.9}, scatter=0.2).tables_first is Verdict.UNDECIDED
+    assert case({INDEXES: 0.9, TABLES: 0.9}, scatter=0.2).tables_first is Verdict.UNDECIDED
 
 
 def test_the_finding_counts_the_workloads_of_each_outcome() -> None:
-    first, last = case({INDEXES: 0.9, "tables ssd": 0.4}), case({INDEXES: 0.4, "tables ssd": 0.9})
+    first, last = case({INDEXES: 0.9, TABLES: 0.4}), case({INDEXES: 0.4, TABLES: 0.9})
     assert finding([first]) == "On the SSD, tables come first in 1 of 1 workload"
     assert finding([first, last, first]) == "On the SSD, tables come first in 2 of 3 workloads and indexes in 1"
     assert finding([]) == finding([case({EVERYTHING: 0.4})]) == "Tables first or indexes first: no answer yet"
@@ -86,8 +87,8 @@ def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Ru
 
 
 def test_there_is_room_for_every_outcome_at_once(reference: Run) -> None:
-    tables, indexes = case({INDEXES: 0.9, "tables ssd": 0.4}), case({INDEXES: 0.4, "tables ssd": 0.9})
-    neither, everything = case({INDEXES: 1.2, "tables ssd": 1.2}), case({INDEXES: 0.9, "tables ssd": 0.9, EVERYTHING: 0.4})
+    tables, indexes = case({INDEXES: 0.9, TABLES: 0.4}), case({INDEXES: 0.4, TABLES: 0.9})
+    neither, everything = case({INDEXES: 1.2, TABLES: 1.2}), case({INDEXES: 0.9, TABLES: 0.9, EVERYTHING: 0.4})
     every, ours = [tables, indexes, neither, everything], compared(gather(reference))
     ours_words, most_words = (words_of(f"{answer._first(reference, some)} {answer._advice(some)}") for some in (ours, every))
     assert words_of(answer.answer(reference).text) - ours_words + most_words <= MOST_WORDS
@@ -124,17 +125,24 @@ def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], b
 
 
 def test_what_a_side_leaves_is_told_of_the_workloads_in_which_one_comes_first(reference: Run) -> None:
-    first, neither = case({INDEXES: 0.9, "tables ssd": 0.4}, scatter=0.0), case({INDEXES: 0.9, "tables ssd": 0.9}, scatter=0.2)
+    first, neither = case({INDEXES: 0.9, TABLES: 0.4}, scatter=0.0), case({INDEXES: 0.9, TABLES: 0.9}, scatter=0.2)
     leaves = " table leaves 40.0\N{NO-BREAK SPACE}% of a job's time, indexes 90.0\N{NO-BREAK SPACE}% (emulated)."
     assert answer._first(reference, [first]) == f"On the SSD, tables come first in 1 of 1 workload. A{leaves}"
     both = "On the SSD, tables come first in 1 of 2 workloads and neither in 1. Where decided, a"
     assert answer._first(reference, [first, neither]) == f"{both}{leaves}"
 
 
-def test_where_a_workload_gains_nothing_the_chart_that_names_it_is_linked() -> None:
-    nothing, gaining = case({INDEXES: 1.2, "tables ssd": 1.1}), case({INDEXES: 0.9, "tables ssd": 0.4})
-    assert answer._advice([gaining, nothing]) == f"Move a table in 1 workload, nothing in 1 ({CHART})."
-    assert CHART not in answer._advice([gaining])
+def test_the_advice_names_what_to_move_in_which_workload() -> None:
+    nothing, table = case({INDEXES: 1.2, TABLES: 1.1}), case({INDEXES: 0.9, "Source ssd": 0.4})
+    everything = [replace(case({INDEXES: 0.9, EVERYTHING: 0.4}), workload=name) for name in ("The large set", "The small set")]
+    assert answer._advice([nothing, table, *everything]) == (
+        "Move `Source` (a workload), everything (large set and small set), nothing (a workload)."
+    )
+
+
+def test_everything_is_advised_only_where_no_part_is_as_quick() -> None:
+    assert answer._advice([case({TABLES: 0.41, EVERYTHING: 0.40})]) == "Move all tables (a workload)."
+    assert answer._advice([case({TABLES: 0.45, EVERYTHING: 0.40})]) == "Move everything (a workload)."
 
 
 def test_the_chart_is_of_the_rows_that_it_gets(reference: Run) -> None:

@@ -14,7 +14,7 @@ import polars as pl
 
 from tierwise.analysis import heat
 from tierwise.analysis.rejections import rejections
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.rules import CLEARLY_ABOVE_ONE, Verdict
 from tierwise.analysis.statistics import MINIMUM_REPEATS, Estimate, geometric_estimate, paired_ratios
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core import studies
@@ -31,15 +31,15 @@ from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 
 MOST_WORDS: Final = 150
-DISKS, INDEXES, EVERYTHING = "all hdd", "indexes ssd", "all ssd"
+DISKS, INDEXES, TABLES, EVERYTHING = "all hdd", "indexes ssd", "tables ssd", "all ssd"
+NOTHING: Final = "nothing"
+"""What is moved where no placement saves time."""
 HEAT: Final = "reading/heat.sql"
 """The query of a room that says what is asked of each relation, and in what time."""
 APART: Final = ": "
 """What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
-CHART: Final = "@fig-answer"
-"""Where the workloads that gain nothing are seen by name: their names would take the words that the first screen has."""
 WAL: Final = "WAL"
 """The topic of a room's `answer` on where the log belongs."""
 
@@ -236,17 +236,25 @@ def _topics(run: Run) -> list[str]:
 
 
 def _advice(every: Sequence[Compared]) -> str:
-    """What to move first: what the quickest placement has on the SSD of those that save time, their whole interval below 1."""
+    """What to move, and in which workloads."""
     if not every:
         return "No advice yet: @sec-conclusion says what is missing."
-    sides = {INDEXES: "all indexes", EVERYTHING: "everything"}
-    saving = ([gain for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1] for one in every)
-    quickest = (min(gains, key=lambda gain: gain.estimate.value or 1.0).placement if gains else "" for gains in saving)
-    best = Counter(sides.get(placement, "a table") if placement else "nothing" for placement in quickest)
-    (side, times), *others = sorted(best.most_common(), key=lambda item: item[0] == "nothing")
-    told = [f"{side} in {_workloads(times)}", *(f"{other} in {count(number)}" for other, number in others)]
-    which = f" ({CHART})" if best["nothing"] else ""
-    return f"Move {', '.join(told)}{which}."
+    moved: dict[str, list[str]] = {}
+    for one in every:
+        moved.setdefault(_moved(one), []).append(one.workload.removeprefix("The "))
+    there = sorted(moved.items(), key=lambda item: item[0] == NOTHING)
+    return f"Move {', '.join(f'{what} ({listed(workloads)})' for what, workloads in there)}."
+
+
+def _moved(one: Compared) -> str:
+    """What to have on the SSD: the quickest placement that saves time, its whole interval below 1; but everything only where no part is as
+    quick, but for what no order is told of."""
+    saving = {gain.placement: gain.estimate.value for gain in one.gains if gain.estimate.value and (gain.estimate.high or 1.0) < 1}
+    most = CLEARLY_ABOVE_ONE.apart * min(saving.values(), default=1.0)
+    enough = [name for name, value in saving.items() if value <= most]
+    least = min(enough, key=lambda name: (name == EVERYTHING, saving[name]), default=NOTHING)
+    among = {INDEXES: "all indexes", TABLES: "all tables", EVERYTHING: "everything", NOTHING: NOTHING}
+    return among.get(least, f"`{least.removesuffix(' ssd')}`")
 
 
 def _cheapest(found: Found) -> str:
