@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -70,17 +70,18 @@ def judge(
     judges: Mapping[Kind, Judge],
     todays: Mapping[str, Own] = NONE_OWN,
     reference: Path | None = None,
+    views: duckdb.DuckDBPyConnection | None = None,
 ) -> list[ClaimVerdict]:
     """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
     `todays`: what rooms tell of the pair of today themselves, by claim.
 
     Where the run in the folder `reference` is judged by the arms nearest to the sources, and this one is not, a verdict that it contradicts
-    says so.
+    says so. `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
     """
     published = load_claims()
-    with _rows(raw, newest_run(raw) if run_id is None else run_id) as rows:
+    with _rows(raw, newest_run(raw) if run_id is None else run_id, views=views) as rows:
         own = {claim.id: _own(published, claim, rows, judges) for claim in published.claims}
         beside = reference is not None and rows is not None and not decides_nearest(rows.manifest)
         theirs = _nearest_of(published, own, reference, judges) if reference is not None and beside else {}
@@ -157,14 +158,19 @@ def _contradiction(own: Judgement, theirs: Judgement | None) -> tuple[str, ...]:
 
 
 @contextmanager
-def _rows(raw: Path, run_id: str | None, change: Callable[[duckdb.DuckDBPyConnection], None] | None = None) -> Iterator[Rows | None]:
+def _rows(
+    raw: Path,
+    run_id: str | None,
+    change: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    views: duckdb.DuckDBPyConnection | None = None,
+) -> Iterator[Rows | None]:
     if run_id is None:
         yield None
         return
-    with open_views(raw, run_id, change) as connection:
-        views = relations(connection)
+    with nullcontext(views) if views else open_views(raw, run_id, change) as connection:
+        there = relations(connection)
         for name in (f"{study}{what}" for study in studies.having(ROWS) for what in ("", THROUGH)):
-            if name in views:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
+            if name in there:  # a view is reckoned anew for each state of each claim that is judged on it, a table once
                 connection.execute(f"create temp table judged as from {name}; drop view {name}; alter table judged rename to {name}")
         yield Rows(connection, load_manifest(raw / run_id))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import duckdb
 from pydantic import ValidationError
 
 from tierwise.analysis.verdicts import ClaimVerdict
@@ -20,9 +21,9 @@ class Kept(Strict):
     verdicts: tuple[ClaimVerdict, ...]
 
 
-def judged(run: Path) -> tuple[ClaimVerdict, ...]:
-    """Return the verdicts of `rooms.judge_all` on the run in folder `run`, judged once."""
-    return judged_once(run, lambda: judge_all(run.parent, run.name))
+def judged(run: Path, views: duckdb.DuckDBPyConnection | None = None) -> tuple[ClaimVerdict, ...]:
+    """Return the verdicts of `rooms.judge_all` on the run in folder `run`, judged once; on its `views`, where they are open."""
+    return judged_once(run, lambda: judge_all(run.parent, run.name, views))
 
 
 def judged_once(run: Path, judge: Callable[[], Sequence[ClaimVerdict]]) -> tuple[ClaimVerdict, ...]:

@@ -162,7 +162,7 @@ def open_run(run_id: str = "", raw: Path | None = None, *, prices: Mapping[str, 
         raise NoRowsError("rows", why=f"no complete run lies in {paths.short(raw)}", remedy="make report measures and shows one")
     folder = find_run(chosen, raw)
     connection = open_views(folder.parent, folder.name)
-    return Run(load_manifest(folder), connection, judged(folder), given)
+    return Run(load_manifest(folder), connection, judged(folder, connection), given)
 
 
 def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
