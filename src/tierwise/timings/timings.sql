@@ -11,8 +11,9 @@
 -- scatter; a hot query, which is nothing else, bears the flag `host` and gives no verdict. Below five repetitions nothing is judged anyway.
 --
 -- A phase of a window bears the flag `jumped` where its clock went on, while nobody ran, for longer than all its requests took together, by
--- more than a tenth of its time (assumed): its sessions waited for what no device serves, such as the kernel's own writing back, and the clock went on
--- to the window's end at once. (The log's windows have no phases: their sessions sleep before a commit, which the clock counts.)
+-- more than a tenth of its time (assumed): its sessions waited for what no device serves, such as the kernel's own writing back. The clock
+-- stands then, and after a second goes by real time; in runs of versions before 0.2.0 it went on to the window's end at once. (The log's
+-- windows have no phases: their sessions sleep before a commit, which the clock counts.)
 create temp table timings as
 with
 usual as (
