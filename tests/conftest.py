@@ -19,6 +19,8 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
 from tierwise.postgres.settings import Connection, loading_settings
 from tierwise.postgres.workspace import open_workspace, server_account
+from tierwise.report.reference import open_reference
+from tierwise.report.run import Run
 
 __all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smoke_home"]
 
@@ -95,6 +97,14 @@ class UnitByUnit(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> UnitByUnit:
     config.option.loadscopereorder = False
     return UnitByUnit(config, log)
+
+
+@pytest.fixture(scope="session")
+def reference() -> Run:
+    """The run that ships, which one process opens once."""
+    found = open_reference()
+    assert found is not None
+    return found
 
 
 @pytest.fixture(scope="session")

@@ -127,8 +127,8 @@ def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_si
     )
 
 
-def test_the_front_page_tells_where_the_raw_rows_lie(run: Run) -> None:
-    ours, shipped = run.facts()["raw"], open_run(raw=paths.reference()).facts()["raw"]
+def test_the_front_page_tells_where_the_raw_rows_lie(run: Run, reference: Run) -> None:
+    ours, shipped = run.facts()["raw"], reference.facts()["raw"]
     assert f"`data/raw/{run.run_id}`" in ours
     (folder,) = re.findall(r"`(data/reference/[^`]+)`", shipped)
     assert (paths.home() / folder / "manifest.json").is_file()

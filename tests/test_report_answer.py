@@ -11,7 +11,6 @@ import pytest
 from rejected_run import RUN_ID, rejected_run
 from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
-from tierwise.core import paths
 from tierwise.report.chapters import answer
 from tierwise.report.chapters.answer import DISKS, EVERYTHING, INDEXES, MOST_WORDS, TABLES, Compared, Gain, compared, finding
 from tierwise.report.chapters.conclusion_evidence import gather, name_of
@@ -20,11 +19,6 @@ from tierwise.report.run import Run, open_run
 
 BLOCKS = range(5)
 HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
-
-
-@pytest.fixture(scope="module")
-def reference() -> Run:
-    return open_run(raw=paths.reference())
 
 
 def shares(run: Run) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from tierwise.analysis.views import open_views
 from tierwise.cli import app
 from tierwise.core import paths
 from tierwise.report.reference import compare
-from tierwise.report.run import open_run
+from tierwise.report.run import Run
 from tierwise.timings.manifest import load_manifest
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
@@ -55,7 +55,7 @@ def test_the_report_and_the_command_tell_it(built: Built) -> None:
     assert [row.select("td")[0].get_text() for row in section.select("#tbl-beside-claims tbody tr")] == other != []
 
 
-def test_the_reference_is_not_held_against_itself() -> None:
-    assert open_run(raw=paths.reference()).is_reference
+def test_the_reference_is_not_held_against_itself(reference: Run) -> None:
+    assert reference.is_reference
     said = CliRunner().invoke(app, ["diff", "reference", FOLDER.name])
     assert "is the reference run itself" in str(said.exception)

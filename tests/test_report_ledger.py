@@ -12,7 +12,6 @@ from tierwise.report import words
 from tierwise.report.chapters import ledger, summary
 from tierwise.report.display import Table
 from tierwise.report.figures import verdicts
-from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 from tierwise.report.words import estimated
 
@@ -21,10 +20,8 @@ LONGEST_WORD = 25
 
 
 @pytest.fixture(scope="module")
-def run() -> Run:
-    found = open_reference()
-    assert found, "a reference run ships"
-    return found
+def run(reference: Run) -> Run:
+    return reference
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,6 @@ from rejected_run import rejected_run
 from report_built import Built, bare, page_images, pdf_text
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core import paths
 from tierwise.core.words import Substrate
 from tierwise.report import notebooks
 from tierwise.report.chapters import volumes
@@ -49,11 +48,6 @@ BODY_PT, LEAST_PT = 10.0, 6.0
 """Sizes of letters: of the text, and the smallest in a chart, whose labels shrink with it."""
 ZOOM: Final = 1.5
 """Pixels that pdftohtml counts for a point."""
-
-
-@pytest.fixture(scope="module")
-def reference() -> Run:
-    return open_run(raw=paths.reference())
 
 
 @pytest.fixture(scope="module")
