@@ -134,6 +134,14 @@ def test_the_advice_names_what_to_move_in_which_workload() -> None:
     )
 
 
+def test_a_workload_that_takes_the_same_on_slowed_tiers_is_named_once() -> None:
+    small, slowed = (replace(case({INDEXES: 0.9, TABLES: 0.4}), workload=f"The small set{pace}") for pace in ("", heat.SLOWED))
+    other = replace(case({INDEXES: 0.4, TABLES: 0.9}), workload=slowed.workload)
+    assert answer._advice([small, slowed]) == "Move all tables (small set)."
+    assert answer._advice([slowed]) == "Move all tables (small set, slowed)."
+    assert answer._advice([small, other]) == "Move all tables (small set), all indexes (small set, slowed)."
+
+
 def test_everything_is_advised_only_where_no_part_is_as_quick() -> None:
     assert answer._advice([case({TABLES: 0.41, EVERYTHING: 0.40})]) == "Move all tables (a workload)."
     assert answer._advice([case({TABLES: 0.45, EVERYTHING: 0.40})]) == "Move everything (a workload)."

@@ -236,14 +236,18 @@ def _topics(run: Run) -> list[str]:
 
 
 def _advice(every: Sequence[Compared]) -> str:
-    """What to move, and in which workloads."""
+    """What to move, and in which workloads; one that takes the same as it does without its tiers being slowed is named once."""
     if not every:
         return "No advice yet: @sec-conclusion says what is missing."
     moved: dict[str, list[str]] = {}
     for one in every:
         moved.setdefault(_moved(one), []).append(one.workload.removeprefix("The "))
     there = sorted(moved.items(), key=lambda item: item[0] == NOTHING)
-    return f"Move {', '.join(f'{what} ({listed(workloads)})' for what, workloads in there)}."
+    told = {
+        what: [name for name in names if not (name.endswith(heat.SLOWED) and name.removesuffix(heat.SLOWED) in names)]
+        for what, names in there
+    }
+    return f"Move {', '.join(f'{what} ({listed(names)})' for what, names in told.items())}."
 
 
 def _moved(one: Compared) -> str:
@@ -262,7 +266,7 @@ def _cheapest(found: Found) -> str:
     flash, every = cheapest_with_flash(found)
     if not every:
         return "What a job costs has no answer yet."
-    return f"An SSD is cheapest in {count(flash)} of {count(every)} workloads (@sec-cost)."
+    return f"Cheapest with an SSD: {count(flash)} of {count(every)} workloads (@sec-cost)."
 
 
 def _cloud(run: Run) -> str:
