@@ -14,7 +14,7 @@ from tierwise.bench.book import record_stage
 from tierwise.bench.order import interleave
 from tierwise.bench.retry import begin_retry, plan_retry
 from tierwise.bench.study import Cell, Trial
-from tierwise.core.quiet import Noise, Pace, Processor, Quiet, listen, noise_of, piece_s, processor, took_s
+from tierwise.core.quiet import QUICKER, Noise, Pace, Processor, Quiet, listen, noise_of, piece_s, processor, took_s
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import RETRIED, Stage, load_manifest
 from tierwise.timings.parts import read_rows
@@ -72,6 +72,7 @@ def test_one_late_sleeper_in_many_is_no_noise() -> None:
 def test_the_forecast_scales_work_by_pace_and_steal_and_leaves_waiting() -> None:
     assert took_s(100.0, 50.0, pace=1.0, steal=0.0) == 150
     assert took_s(100.0, 50.0, pace=2.0, steal=0.0) == 250
+    assert took_s(100.0, 50.0, pace=0.5, steal=0.0) == pytest.approx(50 + 100 * 0.5**QUICKER), "waking others takes as long"
     assert took_s(100.0, 50.0, pace=1.0, steal=0.25) == pytest.approx(50 + 100 / 0.75)
     assert took_s(1.0, 0.0, pace=1.0, steal=1.0) < 100
 
