@@ -212,4 +212,5 @@ def took_s(host_s: float, device_s: float, *, pace: float, steal: float) -> floa
         pace: how many times as long as there the fixed piece of work takes, beside whatever else runs (`piece_s`).
         steal: share of the wanted processor time that is not given, below 1.
     """
-    return host_s * max(pace, min(1.0, pace**QUICKER)) / (1 - min(steal, MOST_STEAL)) + device_s
+    longer = pace if pace > 1 else math.pow(pace, QUICKER)
+    return host_s * longer / (1 - min(steal, MOST_STEAL)) + device_s
