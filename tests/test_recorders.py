@@ -213,7 +213,7 @@ def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
 
 
 def test_killed_at_any_moment_nothing_is_left_and_the_server_goes_on(server: Cluster, recorder: str, tmp_path: Path) -> None:
-    """A recorder ends with whoever started it; bpftrace up to 0.17 overhears that where it is not waiting for events, and then ends at its time."""
+    """A recorder ends with whoever started it; bpftrace up to 0.17 may overhear that, and then ends at its time."""
     at_once = []
     for wait_s in (0.2, 2.0):
         out = tmp_path / "reads.parquet"
