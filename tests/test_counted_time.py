@@ -31,6 +31,8 @@ from tierwise.tiers.sessions import GroupedByHand, LookedAt, grouped, processor_
 
 FILE_BYTES = 64 * MIB
 READS = 200
+OTHERS_S = 1e-3
+"""Another thread of a test's process may compute while this one waits for a request, and is counted too."""
 READER = """
 import mmap, os, random, sys
 path, seed, count, rounds = sys.argv[1], *map(int, sys.argv[2:])
@@ -104,10 +106,10 @@ def test_one_session_takes_its_processor_time_and_the_service_times_of_its_reque
         ended, computed_s = tier.daemon.time(), time.clock_gettime(processor_clock(os.getpid())) - used_s
         io = tier.io()["data"]
     assert ended.strangers == 0
-    assert ended.jumped_s - begun.jumped_s == pytest.approx(io.intended_s, rel=1e-6)
-    assert io.actual_s == pytest.approx(io.intended_s, rel=1e-6)
+    assert ended.jumped_s - begun.jumped_s == pytest.approx(io.intended_s, abs=OTHERS_S)
+    assert io.actual_s == pytest.approx(io.intended_s, abs=OTHERS_S)
     assert ended.computed_s - begun.computed_s == pytest.approx(computed_s, abs=2e-3)
-    assert ended.now_s - begun.now_s == pytest.approx(ended.computed_s - begun.computed_s + io.intended_s, rel=1e-6)
+    assert ended.now_s - begun.now_s == pytest.approx(ended.computed_s - begun.computed_s + io.intended_s, abs=OTHERS_S)
 
 
 def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_it_is_counted_no_more(tmp_path: Path) -> None:
