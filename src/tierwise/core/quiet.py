@@ -39,7 +39,7 @@ long as those of the recorded constants (2026-11-25; pieces took 0.96, 2.36, 4.1
 minutes)."""
 
 QUICKER: Final = 0.2
-"""The power by which a quicker processor makes a run shorter: in a `quick` more than half of two processors were idle, which it does not shorten.
+"""The power by which a quicker processor makes a run shorter: in a `quick` more than half of two processors were idle.
 Fitted through the recorded pace on three runs of one machine whose processors took the piece 0.54 to 0.59 times as long (2026-11-25): a
 `quick` of 10.9 minutes, forecast 9.9 at the recorded pace, and two `full` of 75.4 and 73.7, forecast 92.6 and 92.4. A slower one is taken
 to make all of it longer (assumed: no run on one was seen)."""
