@@ -272,7 +272,7 @@ def kept_drawn(kept: Run) -> Callable[[str], Drawn]:
 def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
     """Return label -> what each chart draws whose notebook opens `run`."""
     shown = cells.drawn(chapter, run, **parameters)
-    return {label: drawn_points(figure.bundle()[VEGA_MIME]) for label, figure in shown.items() if isinstance(figure, Figure)}
+    return {label: drawn_points(figure.spec()) for label, figure in shown.items() if isinstance(figure, Figure)}
 
 
 @pytest.mark.soak

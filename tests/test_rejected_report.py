@@ -85,7 +85,7 @@ def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> Non
     shown = {"fig-times", "fig-wal-rates", "fig-pgbench-rates", "fig-survey-arrays-times", "fig-survey-placement-times"}
     assert {_label(key) for key in differing} == shown
     for key in differing:
-        chart = drawn[key].bundle()["application/vnd.vegalite.v5+json"]
+        chart = drawn[key].spec()
         marks = re.findall(r'"mark": ({[^}]*})', json.dumps(chart))
         assert marks
         assert not [mark for mark in marks if json.loads(mark)["type"] in {"tick", "rule", "text"}], key

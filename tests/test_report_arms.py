@@ -57,7 +57,7 @@ def advised(run: Run) -> str:
 def points(figure: object) -> list[dict[str, Any]]:
     """Every row of data that a chart shows."""
     assert isinstance(figure, Figure)
-    return [row for rows in figure.bundle()["application/vnd.vegalite.v5+json"]["datasets"].values() for row in rows]
+    return [row for rows in figure.spec()["datasets"].values() for row in rows]
 
 
 # ways of I/O

@@ -13,7 +13,7 @@ from browsing import DRAWN, TOO_WIDE, browsing, hosting
 from report_run import RUN_ID, rich_run
 from tierwise.core import paths
 from tierwise.costs.answer import device_names
-from tierwise.report.display import VEGA_MIME, Figure
+from tierwise.report.display import Figure
 from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
@@ -46,9 +46,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
 def delivered(run: Run) -> dict[str, Any]:
     drawn = cells.drawn("cost", run, "fig-cost-delivered")["fig-cost-delivered"]
     assert isinstance(drawn, Figure)
-    bundle = drawn.bundle()
-    spec: dict[str, Any] = bundle[VEGA_MIME]
-    return spec
+    return drawn.spec()
 
 
 def points(spec: dict[str, Any]) -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ def query_of(run: Run, sql: str, parameters: Sequence[Any] = ()) -> Query:
 
 def csv(figure: Figure) -> pl.DataFrame:
     """The rows that a reader downloads, but for their order and a number's last digits: threads add in any order."""
-    rows = pl.read_csv(figure.bundle()["text/csv"].encode())
+    rows = pl.read_csv(figure.csv().encode())
     return rows.sort(rows.columns)
 
 
@@ -184,7 +184,7 @@ def with_rows(published: Path, by_chapter: Callable[[str], dict[str, Figure]]) -
     """The published folder with the rows of every figure."""
     for chapter in DRAWN:
         for label, figure in by_chapter(chapter).items():
-            (published / "rows" / f"{label}.csv").write_text(figure.bundle()["text/csv"], encoding="utf-8")
+            (published / "rows" / f"{label}.csv").write_text(figure.csv(), encoding="utf-8")
     return published
 
 

@@ -60,7 +60,7 @@ def table(what: Table | Sentence) -> list[list[str]]:
 def test_every_tablespace_has_a_panel_with_ours_and_the_published_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (figure,) = cells.drawn("read_latency", shown(tmp_path, monkeypatch)).values()
     assert isinstance(figure, Figure)
-    spec = figure.bundle()["application/vnd.vegalite.v5+json"]
+    spec = figure.spec()
     assert [panel["title"] for panel in spec["vconcat"]] == list(figures.SPACES.values())
     assert figure.rows.filter(how="published")["reads"].sum() == 2 * 14_534  # all, and by tablespace
     assert set(figure.rows["how"]) == {"here", "published"}

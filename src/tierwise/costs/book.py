@@ -3,6 +3,7 @@
 import datetime as dt
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import inf
 from pathlib import Path
 from typing import Final
@@ -111,9 +112,16 @@ class Book:
             InputError: no such item, or a price in another currency without an exchange rate of its time.
             MissingError: the item has no price of that day or earlier.
         """
-        price = self.price(item)
-        rate = None if price.currency == self.currency else self._rate(price)
-        return Quote(price, rate, price.each * (rate.each if rate else 1.0), (self.on - price.day).days)
+        if item not in self._quoted:
+            price = self.price(item)
+            rate = None if price.currency == self.currency else self._rate(price)
+            self._quoted[item] = Quote(price, rate, price.each * (rate.each if rate else 1.0), (self.on - price.day).days)
+        return self._quoted[item]
+
+    @cached_property
+    def _quoted(self) -> dict[str, Quote]:
+        """What was asked for before: a sweep over prices asks tens of thousands of times."""
+        return {}
 
     def price(self, item: str) -> Price:
         """Return the row that `quote` goes by."""

@@ -66,14 +66,22 @@ class Figure:
     chrome_px: int
     rows: pl.DataFrame
 
+    def spec(self) -> dict[str, Any]:
+        """Return the chart in Vega-Lite, as JupyterLab and the web page draw it."""
+        return {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
+
+    def csv(self) -> str:
+        """Return its rows as a reader downloads them."""
+        return self.rows.select(~cs.nested()).write_csv()
+
     def bundle(self) -> dict[str, Any]:
         """Return the chart for JupyterLab and the web page, for print, and as text; its rows."""
-        spec = {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
+        spec = self.spec()
         return {
             VEGA_MIME: spec,
             "image/svg+xml": vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE).replace(">", f">{LEGIBLE}", 1),
             "text/plain": spec["description"],
-            ROWS_MIME: self.rows.select(~cs.nested()).write_csv(),
+            ROWS_MIME: self.csv(),
         }
 
     def _ipython_display_(self) -> None:
