@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -83,6 +83,19 @@ def readers(path: Path, count: int, *, reads: int = READS, rounds: int = 0) -> I
             process.communicate("\n")
 
 
+@contextmanager
+def counted_readers(
+    work: Path, device: str, count: int, *, reads: int = READS, rounds: int = 0, origin_s: float = 0.0
+) -> Iterator[tuple[Emulated, list[subprocess.Popen[str]]]]:
+    """Readers by whose clock the tier goes, which has its delays; who tests them is counted nowhere."""
+    with filled(work, device) as (tier, path), session_group.session_group() as group, ExitStack() as ends:
+        with group.entered():
+            processes = ends.enter_context(readers(path, count, reads=reads, rounds=rounds))
+        tier.daemon.count_several(group.folders, processors=2, origin_s=origin_s)
+        tier.delays(True)
+        yield tier, processes
+
+
 def run(processes: list[subprocess.Popen[str]]) -> None:
     for process in processes:
         assert process.stdin is not None
@@ -125,16 +138,10 @@ def test_the_one_session_and_the_daemon_take_turns_on_one_processor_until_it_is_
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "mtron-3025"])
 @need_groups
 def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completions(tmp_path: Path, device: str) -> None:
-    with filled(tmp_path, device) as (tier, path), session_group.session_group() as group:
-        with group.entered():
-            several = readers(path, 4, reads=60)
-            processes = several.__enter__()
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
-        tier.delays(True)
+    with counted_readers(tmp_path, device, 4, reads=60) as (tier, processes):
         tier.reset_io()
         run(processes)
         log = tier.requests()
-        several.__exit__(None, None, None)
     assert len(log) == 4 * 60
     model = build(load_device(device), seed=1)
     done_s: dict[int, float] = {}
@@ -174,10 +181,9 @@ def test_outstanding_requests_are_counted_as_the_log_tells_them(tmp_path: Path) 
 @need_groups
 def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not_jump(tmp_path: Path) -> None:
     """A disk's answer, several milliseconds away, comes when so much was computed, and not before."""
-    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
+    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group, ExitStack() as ends:
         with group.entered():
-            several = readers(path, 1, reads=20)
-            processes = several.__enter__()
+            processes = ends.enter_context(readers(path, 1, reads=20))
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             time.sleep(0.5)
@@ -190,7 +196,6 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
         finally:
             busy.kill()
             busy.wait()
-            several.__exit__(None, None, None)
     gained_s = ended.now_s - begun.now_s
     assert ended.jumped_s - begun.jumped_s < 0.05 * gained_s
     assert gained_s > 0.95 * asked_s
@@ -201,28 +206,17 @@ def test_while_somebody_computes_the_clock_gains_his_processor_time_and_does_not
 @pytest.mark.alone  # one of the two waits where others take both processors, and the clock goes by the other
 def test_while_two_compute_the_clock_gains_half_of_what_they_use_whoever_was_answered_last(tmp_path: Path) -> None:
     """Who is answered by a flash drive computes from then on, and nobody asks for anything for a while."""
-    with filled(tmp_path, "mtron-3025") as (tier, path), session_group.session_group() as group:
-        with group.entered():
-            several = readers(path, 2, reads=800, rounds=2_000)
-            processes = several.__enter__()
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
-        tier.delays(True)
+    with counted_readers(tmp_path, "mtron-3025", 2, reads=800, rounds=2_000) as (tier, processes):
         begun = tier.daemon.time()
         run(processes)
         ended = tier.daemon.time()
-        several.__exit__(None, None, None)
     computed_s, used_s = ended.computed_s - begun.computed_s, ended.used_s - begun.used_s
     assert 0.5 * used_s <= computed_s < 0.75 * used_s, "now and then one computes while the other waits"
 
 
 @need_groups
 def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path: Path) -> None:
-    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
-        with group.entered():
-            several = readers(path, 1, reads=4)
-            processes = several.__enter__()
-        tier.daemon.count_several(group.folders, processors=2, origin_s=5.0)
-        tier.delays(True)
+    with counted_readers(tmp_path, "sata-7k2", 1, reads=4, origin_s=5.0) as (tier, processes):
         begun_s = tier.daemon.time().now_s
         tier.daemon.hold(True)
         tier.daemon.sleep(100.0, hold=False)  # a session's own: it goes for whoever sleeps; nobody computes, and nobody reads: it jumps
@@ -239,18 +233,12 @@ def test_a_held_clock_stands_and_whoever_sleeps_by_it_wakes_at_its_time(tmp_path
         history = tier.daemon.history()
         assert (history[1:] >= history[:-1]).all()
         assert history[-1, 1] > woken_s
-        several.__exit__(None, None, None)
 
 
 @need_groups
 def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves(tmp_path: Path) -> None:
     """Sessions were all blocked by a page that the kernel's own thread held, and the clock went on to the window's end at once."""
-    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
-        with group.entered():
-            several = readers(path, 1, reads=100)
-            processes = several.__enter__()
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
-        tier.delays(True)
+    with counted_readers(tmp_path, "sata-7k2", 1, reads=100) as (tier, processes):
         tier.reset_io()
         begun_s = time.monotonic()
         with ThreadPoolExecutor(1) as pool:
@@ -263,25 +251,18 @@ def test_a_window_does_not_end_while_its_sessions_wait_for_what_no_device_serves
             window.result()
         left_s = 2.0 - read.intended_s
         assert time.monotonic() - begun_s > HELD_MOST_S + left_s, "with nothing left to read it stands, and then goes by real time"
-        several.__exit__(None, None, None)
 
 
 @need_groups
 def test_who_has_the_clock_stand_can_wait_for_a_read_and_nobody_waits_for_ever(tmp_path: Path) -> None:
     """pgbench reads the catalogues before its clients connect; where these were not cached any more, a whole run hung on that."""
-    with filled(tmp_path, "sata-7k2") as (tier, path), session_group.session_group() as group:
-        with group.entered():
-            several = readers(path, 1, reads=20)
-            processes = several.__enter__()
-        tier.daemon.count_several(group.folders, processors=2, origin_s=0.0)
-        tier.delays(True)
+    with counted_readers(tmp_path, "sata-7k2", 1, reads=20) as (tier, processes):
         tier.daemon.hold(True)
         begun_s = time.monotonic()
         run(processes)
         taken_s, jumped_s = time.monotonic() - begun_s, tier.daemon.time().jumped_s
         assert jumped_s == pytest.approx(tier.io()["data"].intended_s, rel=0.05), "the reads that were asked for, and no more"
         assert taken_s > HELD_MOST_S + 0.8 * jumped_s, "it stands at first, and then goes no quicker than real time"
-        several.__exit__(None, None, None)
 
 
 def test_what_one_sessions_clock_cannot_count_is_told_or_refused(tmp_path: Path) -> None:
@@ -369,10 +350,9 @@ def test_counted_sessions_go_before_what_else_runs() -> None:
 def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(bytes(FILE_BYTES))
-    with session_group.session_group() as group:
+    with session_group.session_group() as group, ExitStack() as ends:
         with group.entered():
-            several = readers(path, 3)
-            several.__enter__()
+            ends.enter_context(readers(path, 3))
             busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
         try:
             time.sleep(0.5)
@@ -391,7 +371,6 @@ def test_the_kernels_count_of_tasks_by_state_is_that_of_looking_at_each(tmp_path
         finally:
             busy.kill()
             busy.wait()
-            several.__exit__(None, None, None)
 
 
 def test_files_of_control_groups_are_read_as_the_kernel_writes_them() -> None:
