@@ -31,6 +31,7 @@ class Clock:
         self.now_s = self.waited_s = 0.0
         """`waited_s` is what of the time everybody waits for the device."""
         self._device = device
+        self._event_s = device.next_event_s()  # it changes by what is submitted and by going on alone
         self._ready: list[tuple[float, int, Process]] = []  # a heap; each of them has a processor
         self._in_line: deque[Process] = deque()
         self._free = processors
@@ -50,6 +51,7 @@ class Clock:
         tag = next(self._number)
         self._reads[tag] = done
         self._device.submit(self.now_s, tag, Operation.READ, address_bytes + run.first * PAGE_BYTES, run.length * PAGE_BYTES)
+        self._event_s = self._device.next_event_s()
 
     def happen(self, event: Event) -> None:
         """Wake whoever waits for `event`."""
@@ -61,28 +63,32 @@ class Clock:
     def run(self, until: Event) -> float:
         """Go on until the event has happened, and return when that was."""
         while not until.happened:
-            device_s = self._device.next_event_s()
-            if self._ready and self._ready[0][0] <= device_s:
+            if self._ready and self._ready[0][0] <= self._event_s:
                 self.now_s, _, process = heappop(self._ready)
-                self._step(process)
+                self._step(process, until)
             else:
-                assert device_s < math.inf, "everybody waits for nothing"
-                for tag, done_s in self._device.advance(device_s):
+                assert self._event_s < math.inf, "everybody waits for nothing"
+                done = self._device.advance(self._event_s)
+                self._event_s = self._device.next_event_s()
+                for tag, done_s in done:
                     self.waited_s += 0.0 if self._ready else done_s - self.now_s
                     self.now_s = done_s
                     self.happen(self._reads.pop(tag))
         return self.now_s
 
-    def _step(self, process: Process) -> None:
-        """Go on as far as it goes without waiting."""
+    def _step(self, process: Process, until: Event) -> None:
+        """Go on as far as it goes without waiting, and without anybody else's turn coming."""
         for wanted in process:
             if isinstance(wanted, Event):
                 if not wanted.happened:
                     wanted.waiting.append(process)
                     break
             elif wanted > 0:
-                heappush(self._ready, (self.now_s + wanted, next(self._number), process))
-                return
+                due_s = self.now_s + wanted
+                if due_s > self._event_s or until.happened or (self._ready and self._ready[0][0] <= due_s):
+                    heappush(self._ready, (due_s, next(self._number), process))
+                    return
+                self.now_s = due_s
         self._free += 1
         if self._in_line:
             self.start(self._in_line.popleft())

@@ -35,9 +35,9 @@ class Relation:
         """Yield one call that reads `run` and returns when all of it is there; whether its check sums are seen to at once."""
         page_s = self.costs.copy_s + (self.costs.check_s if checked else 0.0)
         yield self.costs.call_s
-        owed_s = 0.0
-        for page in range(run.first, sum(run)):
-            left = sum(run) - page
+        owed_s, end = 0.0, sum(run)
+        for page in range(run.first, end):
+            left = end - page
             wanted = by.touched(page, left) if page in self.file.cached else by.missed(page, left)
             if wanted:
                 yield owed_s
@@ -49,7 +49,7 @@ class Relation:
                 owed_s = 0.0
                 yield arriving
             owed_s += page_s
-        by.end = sum(run)
+        by.end = end
         yield owed_s
 
     def submit(self, by: OpenFile, run: Run) -> Process:

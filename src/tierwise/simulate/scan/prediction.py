@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -100,9 +101,11 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cold_scale = touched / (part.pages if sequential else touched_pages(part))
         warm_scale = cold_scale if sequential else whole.matched / part.matched
 
+    drawn = cache(lambda seed: pages_in_order(part, np.random.default_rng(seed)))
+
     def takes_s(seed: int, pace: float, speed: float) -> tuple[float, float]:
         able = replace(server, processor=server.processor.at(speed))
-        pages = pages_in_order(part, np.random.default_rng(seed))
+        pages = drawn(seed)
         if scan.cache is Buffers.WARM:
             return started_s / speed + warm_s(part, scan.method, able, pages) * warm_scale, 0.0
         device = Slowed(build(spec, seed=seed, stretch=_stretch(whole, part)))
@@ -124,7 +127,7 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
         cache=scan.cache,
         io_method=scan.io_method,
         device_s=float(np.mean(waits_s)),
-        cpu_s=started_s + warm_s(part, scan.method, server, pages_in_order(part, np.random.default_rng(SEEDS[0]))) * warm_scale,
+        cpu_s=started_s + warm_s(part, scan.method, server, drawn(SEEDS[0])) * warm_scale,
         cpu_us_per_row=row.base / processor.speed.value * 1e6,
         cpu_source=f"{row.source}; {processor.speed.value:g} times as quick: {processor.speed.source}",
         fitted={name: one.fitted_on for name, one in sourced(spec) if one.fitted_on},
