@@ -1,6 +1,8 @@
 """``tierwise advise``: from the rows of a run to a placement, held against the fixed ones and against every other."""
 
+import datetime as dt
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,13 @@ from typer.testing import CliRunner
 from advice_run import SIZES, WAL_BYTES, change_manifest, counts_run, record_counts, survey_run, transactions_run
 from tierwise.advisor.advice import times
 from tierwise.advisor.service import Counted
+from tierwise.advisor.strategies import strategies_of
 from tierwise.advisor.workload import Workload, read_workload
+from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.cli import app
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.units import GIB, MIB
+from tierwise.costs.book import load_book
 from tierwise.devices.model import build
 from tierwise.devices.spec import load_device
 
@@ -329,3 +334,11 @@ def test_a_device_without_a_price_counts_no_money_unless_money_is_asked_for(coun
     assert "no money is counted: price of aws-io2-size on 2026-07-01 is missing" in found["warnings"][0]
     with pytest.raises(MissingError, match="price of aws-io2-size"):
         run(*DAY, "--ssd-gib", "1", "--ssd", "aws-io2", "--budget", "5")
+
+
+def test_a_placement_of_too_few_repeats_is_no_strategy(counts: Path) -> None:
+    workload = workload_of(counts)
+    name, measured = next(iter(workload.measured.items()))
+    few = replace(measured, job_s=dict(list(measured.job_s.items())[: MINIMUM_REPEATS - 1]))
+    found = strategies_of(replace(workload, measured={**workload.measured, name: few}), load_book(dt.date(2026, 7, 1)))
+    assert {one.name for one in found} == set(workload.measured) - {name}

@@ -22,7 +22,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.trials import banks
-from tierwise.timings.manifest import DatasetRecord, Manifest
+from tierwise.timings.manifest import DatasetRecord, Manifest, Sample
 
 ROOMS = ["census", "pgbench", "sky", "survey"]
 
@@ -117,6 +117,12 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
     assert isinstance(provenance.data(with_records(run)), Sentence)
+
+
+def test_a_table_that_ships_as_a_sample_says_so(run: Run) -> None:
+    sampled = run.manifest.model_copy(update={"samples": {"page_requests": Sample(rows=1_000, of=20_000, seed=1)}})
+    (told,) = (text for label, text in shown(provenance.run_table(replace(run, manifest=sampled))) if "page_requests" in label)
+    assert told == "1,000 of 20,000 rows ship with this run, drawn with seed 1; they give no verdict"
 
 
 def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:

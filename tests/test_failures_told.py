@@ -88,20 +88,31 @@ def test_the_command_line_tells_what_the_machine_refuses(monkeypatch: pytest.Mon
     assert "Remedy: " in said
 
 
-def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process ends as it does where memory is short."""
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    cell = nbformat.v4.new_code_cell(f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(notebook, tmp_path / "killed.ipynb")
+def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str]:
+    """What `pipeline.execute` says of a new notebook with one cell, in a process of its own."""
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
+    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(made, notebook)
     program = (
         "import sys; from pathlib import Path; from tierwise.core.errors import TierwiseError; from tierwise.pipeline import execute\n"
         "try: execute(Path(sys.argv[1]), 'run', {})\n"
         "except TierwiseError as error: print(error)"
     )
-    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path / "killed.ipynb")]
-    done = subprocess.run(command, cwd=paths.home(), capture_output=True, text=True, check=False)
+    command = [sys.executable, "-W", "ignore", "-c", program, str(notebook)]
+    return subprocess.run(command, cwd=paths.home(), capture_output=True, text=True, check=False)
+
+
+def test_a_cell_that_fails_is_told_and_its_notebook_kept_as_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    done = executed_alone(tmp_path / "wrong.ipynb", "1 / 0")
+    assert "wrong (ZeroDivisionError; the executed copy is" in done.stdout, done.stderr
+    assert [path.name for path in (tmp_path / "raw" / "run" / "notebooks").iterdir()] == ["failed-wrong.ipynb"]
+
+
+def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process ends as it does where memory is short."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    done = executed_alone(tmp_path / "killed.ipynb", f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")
     assert done.returncode == 0, done.stderr
     assert "killed: its kernel ended" in done.stdout
     assert f"Remedy: {GO_ON}" in done.stdout

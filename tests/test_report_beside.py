@@ -11,8 +11,10 @@ from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
 from tierwise.cli import app
 from tierwise.core import paths
+from tierwise.report.chapters import reference as chapter
+from tierwise.report.display import Sentence
 from tierwise.report.reference import compare
-from tierwise.report.run import Run
+from tierwise.report.run import Run, open_run
 from tierwise.timings.manifest import load_manifest
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
@@ -39,6 +41,13 @@ def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
             ).fetchone()
         assert behind == (median, n)
     assert row["ratio"] == row["median"] / row["median_reference"]
+
+
+def test_where_no_run_ships_one_sentence_says_so(built: Built) -> None:
+    with placed(built.root, built.root / "_site"):
+        run = open_run(RUN_ID)
+    assert chapter.told(run, None).text == "No reference run ships with this checkout, so there is nothing to compare with."
+    assert chapter.cells(None) == chapter.verdicts(None) == Sentence("")
 
 
 def test_the_report_and_the_command_tell_it(built: Built) -> None:

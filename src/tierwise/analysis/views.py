@@ -15,11 +15,6 @@ ROWS: Final = "reading/rows.sql"
 """The query of a study's room over the raw rows."""
 
 
-def sql_of(study: str) -> str:
-    """Return the text of the study's `ROWS`, which a figure shows beside its numbers."""
-    return studies.text(study, ROWS)
-
-
 def open_views(
     raw: Path, run_id: str | None = None, change: Callable[[duckdb.DuckDBPyConnection], None] | None = None
 ) -> duckdb.DuckDBPyConnection:

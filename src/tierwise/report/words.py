@@ -144,11 +144,6 @@ def flipped(claim: ClaimVerdict) -> str:
     return f"flips: {'; '.join(f'{moved.verdict} by {moved.bounds_text}' for moved in others)}" if others else "stays"
 
 
-def repeats(what: Judgement | CaseVerdict) -> str:
-    """Return how many repeats an estimate rests on, or a dash."""
-    return count(what.pairs) if what.pairs else DASH
-
-
 def unit_of(leaf: Mapping[str, Any]) -> str:
     """Return the unit of a parameter as read from TOML, which is plain ASCII."""
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
