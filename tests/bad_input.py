@@ -7,6 +7,7 @@ import io
 import os
 import resource
 import signal
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -26,6 +27,8 @@ from tierwise.plan.forecast import load_host
 PROCESSOR_S: Final = 5.0 * max(1.0, min(piece_of_work()[1] for _ in range(3)) / load_host().pace_s)
 """Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and more where a processor
 needs more for the same work; what others make it wait is no processor time."""
+COMMAND_S: Final = 2 * PROCESSOR_S
+"""The same for a command in a process of its own, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
 RESIDENT_BYTES: Final = 1 * GIB
 """Most memory that a process may hold at any moment of a case."""
 LINE: Final = 2000
@@ -52,12 +55,12 @@ class Outcome:
     processor_s: float = 0.0
     resident_bytes: int = 0
 
-    def check(self) -> None:
-        """Fail unless it is a right answer or one clear line, in the time and the memory that it may take."""
+    def check(self, processor_s: float = PROCESSOR_S) -> None:
+        """Fail unless it is a right answer or one clear line, in `processor_s` seconds and the memory that it may take."""
         assert not self.fault, self.fault
         assert "\n" not in self.line.strip(), f"more than one line: {self.line}"
         assert len(self.line) <= LINE, f"{len(self.line)} characters: {self.line[:LINE]}"
-        assert self.processor_s <= PROCESSOR_S, f"{self.processor_s:.1f} s of processor time"
+        assert self.processor_s <= processor_s, f"{self.processor_s:.1f} s of processor time"
         assert self.resident_bytes <= RESIDENT_BYTES, f"{self.resident_bytes / GIB:.2f} GiB resident"
 
 
@@ -158,3 +161,33 @@ def _processor_s() -> float:
 def _peak_bytes() -> int:
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
+
+
+def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
+    """What the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
+    place, before = home / case.file, b""
+    if case.file:
+        before = place.read_bytes()
+        place.write_bytes(case.content)
+    try:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],
+            env={**os.environ, "TIERWISE_HOME": str(home), **{name: value[:60_000] for name, value in case.environment.items()}},
+            cwd=home,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        resource.prlimit(process.pid, resource.RLIMIT_CPU, (int(processor_s), int(processor_s)))
+        assert process.stderr is not None
+        with process.stderr:
+            said = process.stderr.read()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = code = os.waitstatus_to_exitcode(status)
+    finally:
+        if case.file:
+            place.write_bytes(before)
+    line = said if code == 2 else ""
+    fault = "" if code in {0, 2} and "Traceback" not in said else f"exit code {code}: {said}"
+    return Outcome(line, fault, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
