@@ -259,7 +259,7 @@ def test_without_pages_everything_misses() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "field"),
-    [((10, 5, "fifo"), "policy"), ((0, 5), "file_pages"), ((10, -1), "pages")],
+    [((10, 5, "fifo"), "policy"), ((0, 5), "file_pages"), ((10, -1), "pages"), ((2**29, 2**28, "two-list"), "pages")],
 )
 def test_a_cache_that_cannot_be_is_refused(arguments: tuple[int, int], field: str) -> None:
     with pytest.raises(InputError, match=field):

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -30,7 +30,12 @@ PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_by
 MOST_COUNTS: Final = 1 << 16
 """Pairs of a file and a power of two; each takes eight bytes for every processor."""
 
+ENOUGH_READS: Final = 1000
+"""Of more reads than so many in a tenth of a second who only counts looks at some, because to look at one costs the server about as much as
+to read a page from memory."""
+
 PROGRAM: Final = """
+%(begin)s
 %(enter)s
 %(exits)s
 {
@@ -45,12 +50,38 @@ PROGRAM: Final = """
 }
 interval:s:%(seconds)d { exit(); }
 %(ready)s
-END { clear(@call); }
+END { clear(@call); %(forget)s }
 """
 """What is kept stays in a map of the kernel until the end, which prints it: to hand each read over at once would cost ten times as much."""
-ENTER: Final = """tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}"""
-KEEP_READ: Final = "@read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);"
-KEEP_COUNT: Final = "@read[(uint64)$inode->i_sb->s_dev, $inode->i_ino] = hist(nsecs - $call.0);"
+
+
+class Way(NamedTuple):
+    """What is done as a read begins (of each of `CALLS`) and as it ends, and what needs to be begun and forgotten for that."""
+
+    enter: str
+    keep: str
+    begin: str = ""
+    forget: str = ""
+
+
+SINGLE: Final = Way(
+    enter="tracepoint:syscalls:sys_enter_{call} /{ours}/ {{ @call[tid] = (nsecs, (uint64)args->fd, (uint64)args->{place}); }}",
+    keep="@read[nsecs, pid] = (nsecs - $call.0, (uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2, (uint64)args->ret);",
+)
+COUNTS_ALONE: Final = Way(
+    enter="""tracepoint:syscalls:sys_enter_{call} {{
+    $mask = @mask;
+    if (((uint64)rand & $mask) == 0 && ({ours})) {{ @call[tid] = (nsecs, (uint64)args->fd, $mask); @seen++; }}
+}}""",
+    keep="@read[(uint64)$inode->i_sb->s_dev, $inode->i_ino, $call.2] = hist(nsecs - $call.0);",
+    begin=f"""BEGIN {{ @mask = (uint64)0; @seen = (uint64)0; }}
+interval:ms:100 {{
+    if (@seen > {ENOUGH_READS}) {{ @mask = @mask * 2 + 1; }} else if (@seen < {ENOUGH_READS // 4}) {{ @mask = @mask / 2; }}
+    @seen = 0;
+}}""",
+    forget="clear(@mask); clear(@seen);",
+)
+"""A read is looked at where chance gives zeros for every bit of the mask, one more of which is set as long as reads come too quickly."""
 RIGHTS: Final = ("sys_admin", "sys_resource")
 """What bpftrace needs of root's rights: the first looks at the kernel and mounts debugfs, the second locks memory before Linux 5.11."""
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
@@ -93,17 +124,19 @@ def _refusal() -> str | None:
         return str(error)
 
 
-def program(server: Server, seconds: float, keep: str) -> str:
-    """Return what bpftrace is to do for `server`, of each read: `keep`. It ends after `seconds`, whoever lives then."""
+def program(server: Server, seconds: float, way: Way) -> str:
+    """Return what bpftrace is to do for `server` and its reads. It ends after `seconds`, whoever lives then."""
     children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
     ours = children if server.only is None else f"pid == {server.only}"
     places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}
     return PROGRAM % {
-        "enter": "\n".join(ENTER.format(call=call, place=place, ours=ours) for call, place in places.items()),
+        "begin": way.begin,
+        "enter": "\n".join(way.enter.format(call=call, place=place, ours=ours) for call, place in places.items()),
         "exits": ",\n".join(f"tracepoint:syscalls:sys_exit_{call}" for call in CALLS) + " /@call[tid].0/",
-        "keep": keep,
+        "keep": way.keep,
         "ready": SAYS_READY,
         "seconds": ceil(seconds),
+        "forget": way.forget,
     }
 
 
@@ -116,7 +149,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     """
     before = data_files(server.data)
     epoch_s = time.time() - time.monotonic()
-    with _started(program(server, seconds, KEEP_READ), most=MOST_READS) as watcher:
+    with _started(program(server, seconds, SINGLE), most=MOST_READS) as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
         seen = _parsed(watcher.last_words())
@@ -127,15 +160,20 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 @contextmanager
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Count every read of `server` in the kernel, while open, by file and power of two, however many reads there are: `counts` alone is
-    filled."""
+    """Count the reads of `server` in the kernel, while open, by file and power of two, however many there are: `counts` alone is filled.
+
+    Of more than `ENOUGH_READS` in a tenth of a second some are looked at, by chance, and each counts for as many as `most_for_one` says at
+    the most.
+    """
     before = data_files(server.data)
-    with _started(program(server, seconds, KEEP_COUNT), most=MOST_COUNTS, form="json") as watcher:
+    with _started(program(server, seconds, COUNTS_ALONE), most=MOST_COUNTS, form="json") as watcher:
         recording = Recording(lambda: watcher.ended)
         yield recording
         seen = _parsed_counts(watcher.last_words())
         recording.full = len(seen) >= MOST_COUNTS
-        recording.counts = placed(seen, pl.concat([before, data_files(server.data)]))
+        weighed = seen.with_columns(pl.col("reads") * pl.col("each"))
+        recording.counts = placed(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
+        recording.most_for_one = int(seen.select(pl.col("each").max().fill_null(1)).item())
 
 
 @contextmanager
@@ -158,16 +196,17 @@ def _parsed(said: bytes) -> pl.DataFrame:
 
 
 def _parsed_counts(said: bytes) -> pl.DataFrame:
-    """A line like ``{"type": "hist", "data": {"@read": {"device,inode": [{"min": 16384, "max": 32767, "count": 3}]}}}``."""
+    """A line like ``{"type": "hist", "data": {"@read": {"device,inode,mask": [{"min": 16384, "max": 32767, "count": 3}]}}}``, as `COUNTED`
+    and for how many reads each one stands (`each`)."""
     rows = [
-        (*map(int, file.split(",")), max(1, bar["min"]).bit_length() - 1, bar["count"])
+        (int(device), int(inode), max(1, bar["min"]).bit_length() - 1, bar["count"], int(mask) + 1)
         for line in said.splitlines()
         if line.startswith(b'{"type": "hist"')
-        for file, bars in json.loads(line)["data"]["@read"].items()
+        for (device, inode, mask), bars in ((file.split(","), bars) for file, bars in json.loads(line)["data"]["@read"].items())
         for bar in bars
         if bar["count"]
     ]
-    return pl.DataFrame(rows, schema=COUNTED, orient="row").with_columns(_device())
+    return pl.DataFrame(rows, schema={**COUNTED, "each": pl.Int64}, orient="row").with_columns(_device())
 
 
 def _device() -> pl.Expr:

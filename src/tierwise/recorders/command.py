@@ -44,7 +44,10 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
         with replacing(out) as part:
             recording.reads.with_columns(places).write_parquet(part)
         say(f"{recording.reads.height:,} reads: {out}")
-    return as_text(recording.counts.with_columns(places)) + ("\nthere were more: only the first ones were kept" if recording.full else "")
+    told = as_text(recording.counts.with_columns(places))
+    if recording.most_for_one > 1:
+        told += f"\nso many that some were looked at, by chance: each counts for up to {recording.most_for_one}"
+    return told + ("\nthere were more: only the first ones were kept" if recording.full else "")
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:

@@ -51,11 +51,13 @@ FILES: Final[dict[str, Any]] = {
 class Recording:
     """What is being recorded. Once it is closed there are `counts` and, where single ones were kept, `reads` (`READS`, by time).
 
-    `ended`: it ended of itself. `full`: there were more than it may keep.
+    `ended`: it ended of itself. `full`: there were more than it may keep. `most_for_one`: for how many reads one that was looked at stands,
+    at the most.
     """
 
     ended: Callable[[], bool]
     full: bool = False
+    most_for_one: int = 1
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
     counts: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=COUNTS))
 

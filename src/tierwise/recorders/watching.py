@@ -92,7 +92,8 @@ class Watcher:
 
 @contextmanager
 def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tuple[int, int] | None = None) -> Iterator[Watcher]:
-    """Run `command`, which gets SIGTERM when this process dies, however that comes about, and SIGINT at the end of the block.
+    """Run `command`, which gets SIGKILL when this process dies, however that comes about (bpftrace overhears other signals), and SIGINT at
+    the end of the block.
 
     Started by root it keeps of root's rights only the capabilities `rights` (as setpriv calls them), and runs as `account` (uid, gid)
     where one is named. Nothing that it starts can gain others.
@@ -101,7 +102,7 @@ def watching(command: Sequence[str], *, rights: Sequence[str] = (), account: tup
         if account is not None and os.geteuid() == 0:
             os.fchown(said.fileno(), *account)  # /dev/stdout is opened anew
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "TERM", "--no-new-privs", *(() if os.geteuid() else _kept(rights, account)), *command],
+            ["setpriv", "--pdeathsig", "KILL", "--no-new-privs", *(() if os.geteuid() else _kept(rights, account)), *command],
             stdin=subprocess.DEVNULL,
             stdout=said,
             stderr=complained,

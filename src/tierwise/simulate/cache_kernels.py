@@ -27,7 +27,9 @@ def is_resident(table: Table, page: int) -> bool:
     policy = table[POLICY]
     if policy == LRU:
         return lru_kernels.is_resident(table, page)
-    return bool(table[HEAD + 2 * page if policy == TWO_LIST else HEAD + page])
+    if policy == TWO_LIST:
+        return two_list_kernels.is_resident(table, page)
+    return bool(table[HEAD + page])
 
 
 @inlined
@@ -96,7 +98,7 @@ def _insert(table: Table, page: int, state: int) -> None:
 @inlined
 def fetch(table: Table, page: int) -> None:
     """Begin to load what an access to `page` will need."""
-    prefetch(table, HEAD + (2 * page if table[POLICY] == TWO_LIST else page))
+    prefetch(table, HEAD + page)
 
 
 @compiled

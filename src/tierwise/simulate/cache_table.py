@@ -1,6 +1,6 @@
 """The numbers that a page cache is kept in: one array, which costs compiled code no counting of references.
 
-A head of `HEAD` numbers, then what is kept of each page (one number, of ``two-list`` two), then the policy's own: bits or queues.
+A head of `HEAD` numbers, then what is kept of each page (one number), then the policy's own: bits or queues.
 """
 
 import numpy as np

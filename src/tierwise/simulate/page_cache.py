@@ -1,7 +1,7 @@
 """Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, for read and for mapped pages, with or without read-around.
 
-None keeps a linked list: of each page that can be asked for there is one number (of ``two-list`` two), and beside these half a byte a page
-(LRU) or queues as long as the cache. An access touches a few cache lines however large the cache is.
+None keeps a linked list: of each page that can be asked for there is one number, and beside these half a byte a page (LRU) or queues as
+long as the cache. An access touches a few cache lines however large the cache is.
 
 Sources: the comments in the kernel's mm/workingset.c (two lists, promotion at the second use, refault distance); Rik van Riel on the ratio
 of the lists (linux-mm, 19 December 2007): the active one may be sqrt(10 x GiB) times the inactive one, and as long below 1 GiB. That was
@@ -30,6 +30,8 @@ POLICIES: Final = {
 }
 MOST_PAGES: Final = 2**30
 """The most pages of a file."""
+MOST_LISTED: Final = 2**28 - 1
+"""The most pages of a cache of ``two-list``, whose places have 29 bits: 2 TiB of 8 KiB."""
 DENSE_PAGES: Final = 2**26
 """The most pages of a table that has room for those never asked for, too: quicker than to look their numbers up in another one."""
 
@@ -54,17 +56,19 @@ class PageCache:
             raise InputError("page cache", field="file_pages", value=file_pages, rule=f"must be from 1 to {MOST_PAGES}")
         if pages < 0:
             raise InputError("page cache", field="pages", value=pages, rule="must be zero or more")
+        if policy == "two-list" and min(file_pages, pages) > MOST_LISTED:
+            raise InputError("page cache", field="pages", value=pages, rule=f"must be at most {MOST_LISTED} for two-list")
         if read_around < 1 or (read_around > max(1, pages)):
             raise InputError("page cache", field="read_around", value=read_around, rule="must be from 1 to the pages of the cache")
         self.file_pages, self.pages, self.read_around = file_pages, pages, read_around
         most = min(file_pages, pages)
-        each, slots, queues = {
-            "lru": (1, min(4 * file_pages + 2**16, 2**31 - BITS) // BITS, 1),
-            "clock": (1, most, 1),
-            "two-list": (2, 2 * most + 1, 2),
-            "mapped": (1, most + 1, 2),
+        slots, queues = {
+            "lru": (min(4 * file_pages + 2**16, 2**31 - BITS) // BITS, 1),
+            "clock": (most, 1),
+            "two-list": (2 * most + 1, 2),
+            "mapped": (most + 1, 2),
         }[policy]
-        self.table = np.zeros(cache_table.HEAD + each * file_pages + queues * slots, np.int32)
+        self.table = np.zeros(cache_table.HEAD + file_pages + queues * slots, np.int32)
         self.table[[cache_table.POLICY, cache_table.FILE_PAGES, cache_table.CAPACITY]] = (
             POLICIES[policy],
             file_pages,

@@ -1,7 +1,7 @@
 """Linux's inactive and active list with refault distances, for read pages.
 
-Of each page its state is kept, and beside that a number: of an inactive one its place in its queue, where -1 is left behind when it is
-activated; of one that was evicted the complement of the cache's age then.
+Of each page one number is kept. Its two lowest bits are the page's state; the others are of an inactive page its place in its queue, where
+-1 is left behind when it is activated, and of one that was evicted the complement of the cache's age then.
 """
 
 import numpy as np
@@ -27,20 +27,26 @@ from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch, uncoun
 
 ABSENT, UNUSED, USED, IS_ACTIVE = 0, 1, 2, 3
 _LEFT = -1
-_AGES = 2**31 - 1
+_STATE, _BITS = 3, 2
+_AGES = 2**29 - 1
 _LINUX_PAGES_PER_GIB = 2**18
 
 
 @inlined
 def use(table: Table, page: int) -> None:
     """Note that `page` is used: the second use on the inactive list activates, further ones change nothing."""
-    state = HEAD + 2 * page
-    if table[state] == UNUSED:
-        table[state] = USED
-    elif table[state] == USED:
-        table[_inactive(table) + table[state + 1]] = _LEFT
+    known = table[HEAD + page]
+    if known & _STATE == UNUSED:
+        table[HEAD + page] = known - UNUSED + USED
+    elif known & _STATE == USED:
+        table[_inactive(table) + (known >> _BITS)] = _LEFT
         _activate(table, page)
         _grow_older(table)
+
+
+@inlined
+def is_resident(table: Table, page: int) -> bool:
+    return bool(table[HEAD + page] & _STATE)
 
 
 @inlined
@@ -49,8 +55,8 @@ def insert(table: Table, page: int, state: int) -> None:
     if table[RESIDENT] == table[CAPACITY]:
         _evict(table)
     table[RESIDENT] += 1
-    gone = table[HEAD + 2 * page + 1]
-    if gone < 0 and (table[AGE] - ~gone) & _AGES <= table[ACTIVE]:
+    gone = table[HEAD + page]
+    if gone < 0 and (table[AGE] - ~(gone >> _BITS)) & _AGES <= table[ACTIVE]:
         _activate(table, page)
     else:
         _deactivate(table, page, state)
@@ -61,9 +67,9 @@ def replay(table: Table, trace: Ints) -> int:
     """Use the pages of `trace`, taking in those that are absent; returns how many were."""
     table, trace, misses = uncounted(table), uncounted(trace), 0
     for at in range(len(trace)):
-        prefetch(table, HEAD + 2 * trace[min(at + AHEAD, len(trace) - 1)])
+        prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
         page = trace[at]
-        if table[HEAD + 2 * page]:
+        if is_resident(table, page):
             use(table, page)
         else:
             misses += 1
@@ -76,11 +82,19 @@ def _evict(table: Table) -> None:
     _shrink_active(table)
     page = _LEFT
     while page == _LEFT:
-        page = take(table, INACTIVE_QUEUE, _inactive(table))
-    table[HEAD + 2 * page] = ABSENT
-    table[HEAD + 2 * page + 1] = ~table[AGE]
+        page = _take(table, INACTIVE_QUEUE, _inactive(table))
+    table[HEAD + page] = ~table[AGE] << _BITS | ABSENT
     table[RESIDENT] -= 1
     _grow_older(table)
+
+
+@inlined
+def _take(table: Table, queue: int, begin: int) -> int:
+    """Take the oldest entry from a queue, and begin to load what is known of one that comes soon."""
+    soon = table[FIRST + 2 * queue] + AHEAD
+    if soon < table[SLOTS]:
+        prefetch(table, HEAD + table[begin + soon])
+    return take(table, queue, begin)
 
 
 @inlined
@@ -91,12 +105,12 @@ def _shrink_active(table: Table) -> None:
     ratio = int(np.sqrt(10 * gib)) if gib else 1
     while (resident - table[ACTIVE]) * ratio < table[ACTIVE]:
         table[ACTIVE] -= 1
-        _deactivate(table, take(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS]), UNUSED)
+        _deactivate(table, _take(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS]), UNUSED)
 
 
 @inlined
 def _activate(table: Table, page: int) -> None:
-    table[HEAD + 2 * page] = IS_ACTIVE
+    table[HEAD + page] = IS_ACTIVE
     table[ACTIVE] += 1
     append(table, ACTIVE_QUEUE, _inactive(table) + table[SLOTS], page)
 
@@ -104,8 +118,7 @@ def _activate(table: Table, page: int) -> None:
 @inlined
 def _deactivate(table: Table, page: int, state: int) -> None:
     """Put `page` at the new end of the inactive list."""
-    table[HEAD + 2 * page] = state
-    table[HEAD + 2 * page + 1] = append(table, INACTIVE_QUEUE, _inactive(table), page)
+    table[HEAD + page] = append(table, INACTIVE_QUEUE, _inactive(table), page) << _BITS | state
     if table[FIRST] == table[END]:
         _close_ranks(table)
 
@@ -119,7 +132,7 @@ def _close_ranks(table: Table) -> None:
         page = table[begin + at]
         if page != _LEFT:
             table[begin + to] = page
-            table[HEAD + 2 * page + 1] = to
+            table[HEAD + page] = to << _BITS | (table[HEAD + page] & _STATE)
             to = to + 1 if to + 1 < slots else 0
         at = at + 1 if at + 1 < slots else 0
     table[END] = to
@@ -134,4 +147,4 @@ def _grow_older(table: Table) -> None:
 @inlined
 def _inactive(table: Table) -> int:
     """Where the inactive queue begins; the active one follows."""
-    return int(HEAD + 2 * table[FILE_PAGES])
+    return int(HEAD + table[FILE_PAGES])
