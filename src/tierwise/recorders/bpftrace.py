@@ -31,8 +31,8 @@ MOST_COUNTS: Final = 1 << 16
 """Pairs of a file and a power of two; each takes eight bytes for every processor."""
 
 ENOUGH_READS: Final = 1000
-"""Of more reads than so many in a tenth of a second who only counts looks at some, because to look at one costs the server about as much as
-to read a page from memory."""
+"""Reads in a tenth of a second: where there are more, who only counts looks at some, because to look at one costs the server about as much
+as to read a page from memory."""
 
 PROGRAM: Final = """
 %(begin)s
@@ -81,7 +81,7 @@ interval:ms:100 {{
 }}""",
     forget="clear(@mask); clear(@seen);",
 )
-"""A read is looked at where chance gives zeros for every bit of the mask, one more of which is set as long as reads come too quickly."""
+"""Counts a read only where chance gives a zero for each bit of the mask, which gets a bit more as long as reads come too quickly."""
 RIGHTS: Final = ("sys_admin", "sys_resource")
 """What bpftrace needs of root's rights: the first looks at the kernel and mounts debugfs, the second locks memory before Linux 5.11."""
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
