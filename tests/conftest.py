@@ -11,9 +11,10 @@ import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
+import tierwise.report  # noqa: F401 - before whatever imports jsonschema: it spares each process a second
 from browsing import chromium
 from report_built import built, by_quarto, in_place
-from smoke_run import killed, smoke, smoke_home
+from smoke_run import completed, killed, killed_home, smoke, smoke_home
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
@@ -22,28 +23,30 @@ from tierwise.postgres.workspace import open_workspace, server_account
 from tierwise.report.reference import open_reference
 from tierwise.report.run import Run
 
-__all__ = ["built", "by_quarto", "chromium", "in_place", "killed", "smoke", "smoke_home"]
+__all__ = ["built", "by_quarto", "chromium", "completed", "in_place", "killed", "killed_home", "smoke", "smoke_home"]
 
 
 TOGETHER: Final = {"smoke": "smoke_home: Home", "report": ": Built"}
 """What takes long and is used in several files -> what a test's file has in it that uses it: one process makes it, and runs them all."""
 PASSED: Final = "tierwise/passed"
 LONGEST: Final = (
-    "smoke",
     "report",
     *(
         f"tests/test_{file}.py"
         for file in (
+            "bad_input",
             "notebooks",
-            "toy_study",
             "scan_prediction",
-            "rejected_report",
-            "index_placement",
-            "run_study",
-            "simulate_zipf",
-            "without_fuse",
-            "wheel",
             "survey_studies",
+            "simulate_zipf",
+            "analysis_verdicts",
+            "toy_study",
+            "run_study",
+            "recorders",
+            "rejected_report",
+            "bench_runs",
+            "index_placement",
+            "wheel",
         )
     ),
 )

@@ -28,10 +28,10 @@ WARMING_S = 120.0
 COMMANDS = [target for target in TARGETS if target.command and (target.file or target.read is None)]
 
 
-def cases(count: int, targets: int, *, derandomize: bool = True) -> settings:
-    """The same cases each time, as many for each of so many `targets` that they are `count` at least; nothing is remembered."""
+def cases(count: int, targets: int, target: Target, *, derandomize: bool = True) -> settings:
+    """The same cases of `target` each time, as many for each of so many `targets` that they are `count`; nothing is remembered."""
     return settings(
-        max_examples=-(-count // targets),
+        max_examples=-(-count // (3 * targets if target.dear else targets)),
         derandomize=derandomize,
         database=None,
         deadline=None,
@@ -90,13 +90,13 @@ def hold(child: Child, target: Target, chosen: settings) -> None:
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
-    hold(child, target, cases(IN_PROCESS, len(TARGETS)))
+    hold(child, target, cases(IN_PROCESS, len(TARGETS), target))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
 def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
-    hold(child, target, cases(SOAKED, len(TARGETS), derandomize=False))
+    hold(child, target, cases(SOAKED, len(TARGETS), target, derandomize=False))
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +108,7 @@ def starter() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.mark.parametrize("target", COMMANDS, ids=lambda target: target.name)
 def test_bad_input_is_told_by_the_command_line_with_exit_code_2(home: Path, starter: ProcessPoolExecutor, target: Target) -> None:
-    @cases(BY_COMMAND, len(COMMANDS))
+    @cases(BY_COMMAND, len(COMMANDS), target)
     @given(spoilt(target))
     def check(case: Case) -> None:
         told = starter.submit(by_command, home, case, WARMING_S).result()

@@ -54,6 +54,7 @@ def test_a_running_load_is_told_and_not_judged(tmp_path: Path, capsys: pytest.Ca
     assert "not judged" in capsys.readouterr().out
 
 
+@pytest.mark.soak
 def test_of_models_alone_every_number_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = (tmp_path / name / zipf_run(tmp_path / name, monkeypatch, blocks=1) for name in ("first", "second"))
     assert compare(first, second) == 0

@@ -9,6 +9,8 @@ import pytest
 from faults.campaign import Campaign, Fault, next_chain, whole
 from faults.place import ANY, MEASURED, ONCE, PHASES, Place
 
+pytestmark = pytest.mark.soak  # as the campaign is
+
 COMMAND = '''
 """Goes on where it stopped, as a report does: what was done has a file, and one that stops half-way leaves its part."""
 import os, shutil, subprocess, time

@@ -153,6 +153,7 @@ def test_exploring_shows_a_real_run_with_other_devices_where_they_are_asked_for(
     assert any("simulated" in point for point in charts["replayed"])
 
 
+@pytest.mark.soak
 def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with_cold_ones(kept: Run) -> None:
     names: dict[str, Any] = {}
     for cell in cells.code_of("explore"):
@@ -211,6 +212,11 @@ CHANGES: Final[tuple[tuple[str, dict[str, Any], set[str]], ...]] = (
     ("provenance", {"PAIR": "source-m"}, {"fig-clocks"}),
 )
 """A chapter, parameters with other values, and the figures that then draw something else."""
+FIRST_AND_OTHERS: Final = [
+    pytest.param(*change, marks=pytest.mark.soak) if change[0] in {name for name, *_ in CHANGES[:number]} else change
+    for number, change in enumerate(CHANGES)
+]
+"""`make test` changes the first parameter of each chapter."""
 Drawn = dict[str, list[str]]
 """Label -> what a chart draws."""
 OTHER_LOADS: Final = frozenset({"CLIENTS", "MEMORY", "SCRIPT"})
@@ -249,7 +255,7 @@ def charted(chapter: str, parameters: dict[str, Any], kept: Run, tmp_path: Path,
     return open_run(folder.name)
 
 
-@pytest.mark.parametrize(("chapter", "parameters", "changing"), CHANGES)
+@pytest.mark.parametrize(("chapter", "parameters", "changing"), FIRST_AND_OTHERS)
 def test_a_changed_parameter_changes_the_chart(
     chapter: str, parameters: dict[str, Any], changing: set[str], charted: Run, before: Drawn
 ) -> None:
@@ -294,6 +300,7 @@ def test_what_measures_lists_its_trials_and_ends_with_the_rows(path: Path) -> No
     assert f"where study = '{path.stem.removeprefix('run-')}'" in last
 
 
+@pytest.mark.soak  # by the command they are, in `make test`
 def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newest(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,17 +31,23 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def rows(smoke_home: Home, smoke: Manifest) -> pl.DataFrame:
+    return census_rows(smoke_home, smoke)
+
+
+def census_rows(home: Home, run: Manifest) -> pl.DataFrame:
     """Return the rows of the census study, the one that is measured."""
-    return without_checks(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement")
+    return without_checks(read_rows(home.folder / "raw" / run.run_id)).filter(study="index_placement")
 
 
-def test_a_killed_run_kept_what_it_had_measured(smoke_home: Home, killed: str) -> None:
-    assert len(done_parts(smoke_home.folder / "raw" / killed)) >= MEASURED
+@pytest.mark.soak
+def test_a_killed_run_kept_what_it_had_measured(killed_home: Home, killed: str) -> None:
+    assert len(done_parts(killed_home.folder / "raw" / killed)) >= MEASURED
 
 
-def test_the_same_command_completes_the_killed_run_and_starts_no_other(smoke_home: Home, killed: str, smoke: Manifest) -> None:
-    assert list(smoke_home.runs()) == [killed]
-    assert smoke.status == "complete"
+@pytest.mark.soak
+def test_the_same_command_completes_the_killed_run_and_starts_no_other(killed_home: Home, killed: str, completed: Manifest) -> None:
+    assert list(killed_home.runs()) == [killed]
+    assert completed.status == "complete"
 
 
 def test_every_trial_is_there_once_in_every_block(smoke: Manifest, rows: pl.DataFrame) -> None:
@@ -166,29 +172,33 @@ def test_its_time_is_told_by_part(smoke: Manifest) -> None:
     assert sum(inside_s.values()) < sum(stage.took_s for stage in smoke.stages), "the rest is kernels and imports"
 
 
-def test_the_report_has_its_page_and_its_pdf(smoke_home: Home, smoke: Manifest) -> None:
-    latest = smoke_home.folder / "site" / "latest"
+@pytest.mark.soak
+def test_the_report_has_its_page_and_its_pdf(killed_home: Home, completed: Manifest) -> None:
+    latest = killed_home.folder / "site" / "latest"
     page = BeautifulSoup((latest / "index.html").read_bytes(), "html.parser")
-    assert smoke.run_id in page.get_text()
+    assert completed.run_id in page.get_text()
     assert [cell.get_text() for cell in page.select("td, th") if "|" in cell.get_text()] == []  # a table that came apart
     assert all((latest / name).read_bytes().startswith(b"%PDF") for name in PDFS.values())
 
 
-def test_called_again_it_measures_nothing_and_renders(smoke_home: Home, smoke: Manifest, rows: pl.DataFrame) -> None:
-    again = smoke_home.command("report")
+@pytest.mark.soak
+def test_called_again_it_measures_nothing_and_renders(killed_home: Home, completed: Manifest) -> None:
+    rows = census_rows(killed_home, completed)
+    again = killed_home.command("report")
     assert again.returncode == 0, again.stderr
     assert "is complete" in again.stderr
-    assert list(smoke_home.runs()) == [smoke.run_id]
-    assert without_checks(read_rows(smoke_home.folder / "raw" / smoke.run_id)).filter(study="index_placement").equals(rows)
+    assert list(killed_home.runs()) == [completed.run_id]
+    assert census_rows(killed_home, completed).equals(rows)
 
 
-def test_nothing_is_left_behind(smoke_home: Home, smoke: Manifest) -> None:
-    assert smoke_home.processes() == []
-    assert smoke_home.mounts() == []
-    assert not list((smoke_home.folder / "raw").rglob("*.part"))
-    assert list((smoke_home.folder / "tmp").iterdir()) == []
+@pytest.mark.soak
+def test_nothing_is_left_behind(killed_home: Home, completed: Manifest) -> None:
+    assert killed_home.processes() == []
+    assert killed_home.mounts() == []
+    assert not list((killed_home.folder / "raw").rglob("*.part"))
+    assert list((killed_home.folder / "tmp").iterdir()) == []
     sockets = re.findall(r"\S*/tierwise-\S*", Path("/proc/net/unix").read_text(encoding="utf-8"))
-    assert [path for path in sockets if str(smoke_home.folder) in path] == []
+    assert [path for path in sockets if str(killed_home.folder) in path] == []
 
 
 def test_the_manifest_names_no_folder_of_the_readers(smoke_home: Home, smoke: Manifest) -> None:
@@ -205,10 +215,10 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(smoke_home: Home, 
 
 
 @pytest.mark.soak
-def test_the_real_sample_runs_through_the_whole_report(smoke_home: Home) -> None:
+def test_the_real_sample_runs_through_the_whole_report(killed_home: Home, completed: Manifest) -> None:
     sample = shared("realdata", "census1990", "hUSCensus1990raw50K.csv.bz2")
-    report = smoke_home.command("report", CENSUS=f"file:{sample}")
+    report = killed_home.command("report", CENSUS=f"file:{sample}")
     assert report.returncode == 0, report.stderr
-    run = max(smoke_home.runs().values(), key=lambda manifest: manifest.started_at)
+    run = max(killed_home.runs().values(), key=lambda manifest: manifest.started_at)
     assert ("census", 50_000) in [(data.name, data.rows) for data in run.datasets]
-    assert str(sample.parent) not in (smoke_home.folder / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")
+    assert str(sample.parent) not in (killed_home.folder / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")

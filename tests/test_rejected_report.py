@@ -71,6 +71,7 @@ def text_of(value: Sentence | Table | Figure) -> str:
     return f"{value.markdown()}\n{value.caption}" if isinstance(value, Table) else value.caption
 
 
+@pytest.mark.soak  # for the second report
 def test_no_number_that_is_told_hangs_on_the_few_clean_times(report: Shown, other: Shown) -> None:
     """Sentences and tables are the same whatever the clean times are: so none of them is an estimate of these."""
     assert report.keys() == other.keys()
@@ -81,6 +82,7 @@ def test_no_number_that_is_told_hangs_on_the_few_clean_times(report: Shown, othe
             assert said == own or said.startswith(f"{own}\n\nThe reference run `"), key
 
 
+@pytest.mark.soak
 def test_no_figure_draws_an_estimate_of_them(report: Shown, other: Shown) -> None:
     """A chart of live rows shows every observation, ringed where it is rejected, and neither a median nor a mean with its interval."""
     drawn = {key: value for key, value in report.items() if isinstance(value, Figure) and value.rows.height}

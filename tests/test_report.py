@@ -225,6 +225,7 @@ def test_the_pdf_says_what_the_page_says(built: Built) -> None:
         assert bare(text) in pdf, text
 
 
+@pytest.mark.soak
 def test_a_second_build_is_the_same_and_takes_the_first_one_s_place(in_place: Built) -> None:
     before = {path.relative_to(in_place.site): path.read_bytes() for path in in_place.site.rglob("*") if path.is_file()}
     again = render(run_id=RUN_ID, executed=in_place.executed, engine="plain")

@@ -311,7 +311,10 @@ def test_io_uring_leaves_to_threads_what_is_begun_while_it_has_not_looked_at_fou
 
 @pytest.mark.parametrize("method", ScanMethod)
 @pytest.mark.parametrize("device", ["local-nvme", "hdd-1tb"])
-@pytest.mark.parametrize(("correlation", "selectivity"), [(0.95, 0.2), (0.99999, 1.0), (-0.999999, 1.0)])
+@pytest.mark.parametrize(
+    ("correlation", "selectivity"),
+    [(0.95, 0.2), *(pytest.param(correlation, 1.0, marks=pytest.mark.soak) for correlation in (0.99999, -0.999999))],
+)
 def test_a_part_stands_for_the_whole(
     monkeypatch: pytest.MonkeyPatch, method: ScanMethod, device: str, correlation: float, selectivity: float
 ) -> None:

@@ -208,7 +208,7 @@ def misses_of_textbook_mapped(trace: NDArray[np.int64], capacity: int) -> int:
     return misses
 
 
-@pytest.mark.parametrize("capacity", [pytest.param(2, marks=pytest.mark.soak), 17, 100])
+@pytest.mark.parametrize("capacity", [pytest.param(2, marks=pytest.mark.soak), pytest.param(17, marks=pytest.mark.soak), 100])
 def test_mapped_pages_are_kept_as_told_with_queues(capacity: int) -> None:
     trace = (150 * np.random.default_rng(2).random(5000) ** 3).astype(np.int64)
     assert replay(trace, capacity, "mapped").misses == misses_of_textbook_mapped(trace, capacity)

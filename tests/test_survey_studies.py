@@ -119,7 +119,7 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
         assert row["operation"].count("ALTER") == len(survey_placement.PLACEMENTS[cell["placement"]])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
 def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, tmp_path: Path, seed: int) -> None:
     profile = load_profile("quick")
     asked, tables = survey_placement.grid(profile), survey.load_tables()

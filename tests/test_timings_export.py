@@ -74,6 +74,7 @@ def test_of_a_full_run_every_raw_row_ships_and_every_verdict_is_the_same(tmp_pat
     assert 3 * (made / "timings.parquet").stat().st_size < FILE_BYTES, "so would three in one"
 
 
+@pytest.mark.soak
 def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 100)
     needed = behind_advice(FOLDER)

@@ -26,7 +26,8 @@ class Target:
     """One thing that is mutated: `file`, below the home, which `read` reads; or `options` of a command (those behind a name, and what
     follows `=`); or variables of the `environment`, under which it is called. `read` is called in the child; without it the command is.
 
-    `command` reads the file too; without it the command line is not tried with it.
+    `command` reads the file too; without it the command line is not tried with it. Of what is `dear`, where a case takes seconds, a third
+    of the cases are tried.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Target:
     read: Callable[[], object] | None = None
     command: tuple[str, ...] = ()
     environment: tuple[tuple[str, str], ...] = ()
+    dear: bool = False
 
     @property
     def sample(self) -> bytes:
@@ -343,11 +345,11 @@ TARGETS: Final = (
     Target("page sequence", first("traces"), partial(recorded, first("traces"))),
     Target("transactions", first("transactions"), partial(transacted, first("transactions"))),
     Target("parameters of a notebook that measures", read=asked_trials, command=TRIALS),
-    Target("parameters of a chapter", read=asked_devices, command=DEVICES),
+    Target("parameters of a chapter", read=asked_devices, command=DEVICES, dear=True),
     Target("parameters of the chapter on cost", read=asked_prices, command=('PRICES={"ram": 20}',)),
     Target("older rows", "mine/runs/older/timings.parquet", partial(stored, "mine/runs", "older")),
     Target("older manifest", "mine/runs/older/manifest.json", partial(stored, "mine/runs", "older")),
-    Target("variables of plan", command=("plan",), environment=VARIABLES),
+    Target("variables of plan", command=("plan",), environment=VARIABLES, dear=True),
     Target("options of cost", command=COST),
     Target("options of predict-scan", command=SCAN),
     Target("options of volumes", command=VOLUMES),
