@@ -127,21 +127,31 @@ def _told(load: Callable[[Case], None], case: Case, said: io.StringIO) -> tuple[
 @contextmanager
 def _mutated(home: Path, case: Case) -> Iterator[None]:
     """The file, the options and the variables as `case` has them; at the end all is as it was."""
-    place, before, argv = home / case.file, b"", sys.argv
-    if case.file:
-        before = place.read_bytes()
-        place.write_bytes(case.content)
-    variables = dict(os.environ)
-    os.environ.update(case.environment)
-    sys.argv = ["tierwise", *case.options]
+    argv, variables = sys.argv, dict(os.environ)
+    with _spoilt(home, case):
+        os.environ.update(case.environment)
+        sys.argv = ["tierwise", *case.options]
+        try:
+            yield
+        finally:
+            sys.argv = argv
+            os.environ.clear()
+            os.environ.update(variables)
+
+
+@contextmanager
+def _spoilt(home: Path, case: Case) -> Iterator[None]:
+    """The file as `case` has it, if it has one; at the end it is as it was."""
+    if not case.file:
+        yield
+        return
+    place = home / case.file
+    before = place.read_bytes()
     try:
+        place.write_bytes(case.content)
         yield
     finally:
-        if case.file:
-            place.write_bytes(before)
-        sys.argv = argv
-        os.environ.clear()
-        os.environ.update(variables)
+        place.write_bytes(before)
 
 
 def _forget() -> None:
@@ -165,11 +175,7 @@ def _peak_bytes() -> int:
 
 def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
     """What the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
-    place, before = home / case.file, b""
-    if case.file:
-        before = place.read_bytes()
-        place.write_bytes(case.content)
-    try:
+    with _spoilt(home, case):
         process = subprocess.Popen(
             [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],
             env={**os.environ, "TIERWISE_HOME": str(home), **{name: value[:60_000] for name, value in case.environment.items()}},
@@ -185,9 +191,6 @@ def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
             said = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = code = os.waitstatus_to_exitcode(status)
-    finally:
-        if case.file:
-            place.write_bytes(before)
     line = said if code == 2 else ""
     fault = "" if code in {0, 2} and "Traceback" not in said else f"exit code {code}: {said}"
     return Outcome(line, fault, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)

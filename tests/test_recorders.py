@@ -17,6 +17,7 @@ import pytest
 
 from tierwise.core.errors import EvidenceError, InputError, MissingError
 from tierwise.postgres.cluster import Cluster
+from tierwise.postgres.settings import Connection
 from tierwise.recorders import bpftrace, strace_reads, watching
 from tierwise.recorders.choice import RECORDERS, choose
 from tierwise.recorders.command import as_text, trace
@@ -124,18 +125,13 @@ def test_reads_that_are_only_counted_are_all_of_them(server: Cluster) -> None:
     if why := bpftrace.obstacle():
         pytest.skip(why)
     with server.connect() as connection:
-
-        def total() -> int:
-            connection.execute("SELECT pg_stat_force_next_flush()")
-            return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
-
         connection.execute(LOAD)
-        total()
+        relation_reads(connection)
         with bpftrace.counting(find_server(cluster=server.data), seconds=60) as recording:
             held_bytes = sum(map(kernel_bytes, tracers()))
-            begun = total()
+            begun = relation_reads(connection)
             connection.execute(LOAD)
-            reads = total() - begun
+            reads = relation_reads(connection) - begun
     assert reads > 100
     assert recording.counts["reads"].sum() == pytest.approx(reads, rel=0.01)
     assert dict(recording.counts.schema) == COUNTS
@@ -149,19 +145,20 @@ def test_of_reads_that_come_too_quickly_some_are_looked_at_and_each_counts_for_m
         pytest.skip(why)
     with server.connect() as connection:
         connection.execute("SET max_parallel_workers_per_gather = 0")
-
-        def total() -> int:
-            connection.execute("SELECT pg_stat_force_next_flush()")
-            return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
-
         with bpftrace.counting(find_server(cluster=server.data), seconds=60) as recording:
-            begun, until_s = total(), time.monotonic() + 3
+            begun, until_s = relation_reads(connection), time.monotonic() + 3
             while time.monotonic() < until_s:
                 connection.execute(BY_ADDRESS)
-            reads = total() - begun
+            reads = relation_reads(connection) - begun
     assert reads > 3 * 10 * bpftrace.ENOUGH_READS, "too slow a server for this test"
     assert recording.most_for_one > 1
     assert recording.counts["reads"].sum() == pytest.approx(reads, rel=0.1)
+
+
+def relation_reads(connection: Connection) -> int:
+    """The reads of relations that the server has counted."""
+    connection.execute("SELECT pg_stat_force_next_flush()")
+    return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
 
 
 def kernel_bytes(pid: int) -> int:

@@ -33,7 +33,7 @@ RECORDERS: Final = {
         bpftrace.recorded,
         bpftrace.counting,
         "0.5 to 4 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks at most 1.02 times; a table "
-        "read whole from memory 1.4 times, 1.2 where it only counts; up to 200 MB of memory",
+        "read whole from memory 1.3 times, 1.1 where it only counts; up to 200 MB of memory",
     ),
     strace_reads.NAME: ReadRecorder(
         strace_reads.obstacle,
