@@ -1,6 +1,7 @@
 """What the emulator counts: requests by file, and a log of the latest ones."""
 
 import mmap
+from array import array
 from pathlib import Path
 from struct import Struct
 from typing import Final
@@ -64,25 +65,26 @@ class Counters:
 
 
 class RequestLog:
-    """The latest `LOG_REQUESTS` requests, in a ring of bounded memory."""
+    """The latest `LOG_REQUESTS` requests, in the `ring`, of bounded memory; `logged`: how many there were."""
 
     def __init__(self) -> None:
-        self._ring = mmap.mmap(-1, LOG_REQUESTS * RECORD.size)
-        self._logged = 0
+        self.ring = mmap.mmap(-1, LOG_REQUESTS * RECORD.size)
+        self.logged = array("q", [0])
 
     def append(self, record: tuple[float, int, int, int, int, float, float, int]) -> None:
-        RECORD.pack_into(self._ring, self._logged % LOG_REQUESTS * RECORD.size, *record)
-        self._logged += 1
+        RECORD.pack_into(self.ring, self.logged[0] % LOG_REQUESTS * RECORD.size, *record)
+        self.logged[0] += 1
 
     def clear(self) -> None:
-        self._logged = 0
+        self.logged[0] = 0
 
     def write(self, path: Path) -> int:
         """Write the records, oldest first, as they are; return how many older ones were lost."""
-        lost = max(0, self._logged - LOG_REQUESTS)
-        edge = self._logged % LOG_REQUESTS * RECORD.size if lost else 0
-        end = min(self._logged, LOG_REQUESTS) * RECORD.size
+        logged = self.logged[0]
+        lost = max(0, logged - LOG_REQUESTS)
+        edge = logged % LOG_REQUESTS * RECORD.size if lost else 0
+        end = min(logged, LOG_REQUESTS) * RECORD.size
         with path.open("wb") as out:
-            out.write(self._ring[edge:end])
-            out.write(self._ring[:edge])
+            out.write(self.ring[edge:end])
+            out.write(self.ring[:edge])
         return lost

@@ -17,7 +17,7 @@ from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.clock import AnyClock
+from tierwise.tiers.clock import AnyClock, Waited
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
 
@@ -109,9 +109,20 @@ class Transfers:
         self._path_s = self._way_s = 0.0
         self._reached_s = -math.inf  # the device's last event or arrival
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
-        self._log = RequestLog()
+        self.requests = RequestLog()
         self._busy_s = self._busy_since_s = 0.0
-        self._page = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
+        self.page = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))[mmap.PAGESIZE - abi.OUT_HEADER.size :]
+        self._data = self.page[abi.OUT_HEADER.size :]
+
+    @property
+    def waits(self) -> bool:
+        """Return whether a read may have to wait for a device, or for a clock that is not real time."""
+        return self.delayed or not isinstance(self._clock, Waited)
+
+    @property
+    def path_s(self) -> tuple[float, float]:
+        """Return what a request needs beyond the device: in all, and before the loop reads it and after the answer."""
+        return self._path_s, self._way_s
 
     @property
     def outstanding(self) -> int:
@@ -130,7 +141,7 @@ class Transfers:
         read_s = self._clock.now()
         handle, offset, size, _, _, _, _ = abi.READ_IN.unpack_from(body)
         request = Request(unique, read_s, self._nodes.by_id[number], Operation.READ, offset, size)
-        page = self._page[:size]
+        page = self._data[:size]
         try:
             got = os.preadv(handle, (page,), offset, os.RWF_NOWAIT)
             whole = got == size or offset + got >= os.fstat(handle).st_size
@@ -226,7 +237,7 @@ class Transfers:
         intended_s, actual_s = due_s - request.came_s, now_s - request.read_s + self._way_s
         request.node.io.count(request.operation, request.size, intended_s, actual_s)
         place = (request.offset, request.address, request.node.id, request.size)
-        self._log.append((request.came_s, *place, intended_s, actual_s, request.operation))
+        self.requests.append((request.came_s, *place, intended_s, actual_s, request.operation))
 
     # What the control channel asks
 
@@ -252,7 +263,7 @@ class Transfers:
 
     def reset(self) -> None:
         """Count from zero, with an empty log."""
-        self._log.clear()
+        self.requests.clear()
         self._busy_s, self._busy_since_s = 0.0, self._clock.now()
         self._nodes.reset_io()
 
@@ -269,7 +280,7 @@ class Transfers:
 
     def log(self, *, path: str) -> dict[str, Any]:
         """Write the log to `path` as it is; says how many requests were too old for it, and which files its numbers mean."""
-        return {"lost": self._log.write(Path(path)), "files": {str(number): name for number, name, _ in self._nodes.used()}}
+        return {"lost": self.requests.write(Path(path)), "files": {str(number): name for number, name, _ in self._nodes.used()}}
 
 
 def attempt(job: Job) -> bytes | int:

@@ -3,9 +3,10 @@
 import errno
 import mmap
 import os
+import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.model import build
@@ -20,8 +21,14 @@ from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
 from tierwise.tiers.unkind import POWER_CUT, Flushed, capabilities
 
+if TYPE_CHECKING:
+    from tierwise.tiers.quick_reads import QuickReads
+
 READ_AHEAD_BYTES: Final = 128 * KIB
 """The kernel's read-ahead where its page cache is used: Linux's default."""
+
+SLOW_READS: Final = 50_000
+"""Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""
 
 _START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
 """Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
@@ -65,6 +72,8 @@ class Volume:
             Opcode.WRITE: self.transfers.write,
             Opcode.FSYNC: self.transfers.flush,
         }
+        self._quick: QuickReads | None = None
+        self._slow_reads = 0  # that waited for no device
         self._flushed = None
         if POWER_CUT in unkind:
             self._flushed = Flushed(self._nodes, backing, backing.with_name(f"{backing.name}.flushed"))
@@ -98,22 +107,17 @@ class Volume:
         Raises:
             Unmounted: there will be none any more.
         """
-        try:
-            length = os.readv(self.descriptor, self._message)
-        except BlockingIOError:
-            return False
-        except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
-                return True
-            if error.errno == errno.ENODEV:
-                raise Unmounted from error
-            raise
+        length = self._receive()
+        if not length:
+            return length is not None
         _, opcode, unique, number, uid, gid, pid, _, _ = abi.IN_HEADER.unpack_from(self._buffer, _START)
         body = self._buffer[_START + abi.IN_HEADER.size : _START + length]
         match opcode:
             case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
                 self._clock.meet(pid)
                 self._transfer[opcode](unique, number, body)
+                if opcode == Opcode.READ and not self.transfers.waits:
+                    self._hasten(number, body)
             case Opcode.FORGET:
                 self._nodes.forget(number, *abi.FORGET_IN.unpack(body))
             case Opcode.BATCH_FORGET:
@@ -126,6 +130,35 @@ class Volume:
             case _:
                 self._reply(unique, self._done(opcode, number, body, (uid, gid)))
         return True
+
+    def _receive(self) -> int | None:
+        """Have the next message in the buffer, and return its length; 0 where it is seen to already, None where there is none."""
+        length = 0 if self._quick is None or self.transfers.waits else self._quick.take(*self.transfers.path_s)
+        try:
+            return max(0, length or os.readv(self.descriptor, self._message))
+        except BlockingIOError:
+            return None
+        except OSError as error:
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
+                return 0
+            if error.errno == errno.ENODEV:
+                raise Unmounted from error
+            raise
+
+    def _hasten(self, number: int, body: memoryview) -> None:
+        """Have further reads where this slow one was, of the node `number`, be quick ones; at first, once there were many."""
+        self._slow_reads += 1
+        if self._slow_reads == SLOW_READS:
+            try:
+                from tierwise.tiers.quick_reads import QuickReads  # noqa: PLC0415 - takes half a second, and few mounts need it
+
+                self._quick = QuickReads(self.descriptor, self._message[0], self.transfers.page, self.transfers.requests, self._nodes)
+            except (ImportError, OSError, RuntimeError) as error:  # a mount goes on without
+                print(f"{self.mountpoint}: reads stay slow, because {error}", file=sys.stderr, flush=True)
+        if self._quick is not None:
+            _, offset, _, _, _, _, _ = abi.READ_IN.unpack_from(body)
+            with suppress(OSError):  # the device is full
+                self._quick.learn(number, offset, self._extents.address(self._nodes.by_id[number].inode, offset))
 
     def _flush(self, unique: int, number: int, body: memoryview) -> None:
         assert self._flushed is not None
