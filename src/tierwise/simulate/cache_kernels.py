@@ -79,7 +79,7 @@ def read_ahead(table: Table, page: int, window: int) -> tuple[int, int]:
     return first, end
 
 
-@inlined
+@compiled
 def _insert(table: Table, page: int, state: int) -> None:
     """Take in `page`, with two lists as `state` says."""
     policy = table[POLICY]

@@ -72,7 +72,7 @@ class QuickReads:
         return answered(self._places, *self._tables, path_s, way_s)
 
     def learn(self, node: int, offset_bytes: int, address_bytes: int) -> None:
-        """Know from now on where the extent of the node's file lies in which `offset_bytes` lies: at `address_bytes`, for good, as no
+        """Remember where the extent of the node's file lies in which `offset_bytes` lies: at `address_bytes`, for good, as no
         extent moves and no node's number is used again."""
         number, rest = divmod(offset_bytes, EXTENT_BYTES)
         at = _place(node, number)
