@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,7 @@ from typing import Any, Final
 import polars as pl
 import psutil
 
+from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core import paths
 from tierwise.core.errors import TierwiseError
 from tierwise.core.files import write_whole
@@ -45,6 +46,7 @@ FILE_BYTES, FLASH_FILE_BYTES = 2 * GIB, 64 * MIB
 DISK_LIMIT, FLASH_LIMIT = 0.03, 0.08
 FILLING_SECONDS: Final = 12
 FLASH_IOPS, MOUNT_IOPS = 20_000, 60_000
+ROUNDS, BESIDE_BOUND = 8, 0.5
 RESULT: Final = paths.data() / "validation" / "emulator.json"
 
 FLASH: Final = "flash-250us"
@@ -206,11 +208,28 @@ class Row:
         return {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in every.items()}
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Reads a second of the mount without delays over those of the empty server, of rounds in which both are asked, first in turn."""
+
+    ratio: float
+    low: float | None
+    high: float | None
+    rounds: int
+    bound: float = BESIDE_BOUND
+
+    def __str__(self) -> str:
+        interval = "" if self.low is None else f", 95 % interval {self.low:.3f} to {self.high:.3f}"
+        verdict = "met" if self.ratio >= self.bound else "MISSED"
+        return f"mount over empty server: {self.ratio:.3f}{interval} of {self.rounds} rounds (bound: at least {self.bound}) {verdict}"
+
+
 class Table:
     """Rows, printed as they come."""
 
     def __init__(self) -> None:
         self.rows: list[Row] = []
+        self.beside: Beside | None = None
         print(f"{'':53} {'measured':>14} {'expected':>14} {'ratio':>6} {'target':15} daemon a request, others", flush=True)
 
     def add(self, row: Row) -> None:
@@ -286,13 +305,14 @@ def limits(table: Table, folder: Path) -> None:
     plain.write_bytes(bytes(FLASH_FILE_BYTES))
     subprocess.run(["sync", plain], check=True)
     _limit(table, "plain directory", plain)
-    try:
-        with empty_server(folder) as (path, server):
-            _limit(table, "empty server in C", path, server)
-    except (FileNotFoundError, subprocess.CalledProcessError) as absent:
-        print(f"empty server in C: left out, because it could not be built: {absent}")
     with mounted(folder, FLASH, FLASH_FILE_BYTES) as (tier, path, daemon):
-        _limit(table, "mount, no delays", path, daemon, least=MOUNT_IOPS)
+        run(path, ALONE, daemon)  # the mount has loaded what answers many reads
+        load = _limit(table, "mount, no delays", path, daemon, least=MOUNT_IOPS)
+        try:
+            with empty_server(folder) as (other, server):
+                _beside(table, (path, daemon, load), (other, server, _limit(table, "empty server in C", other, server)))
+        except (FileNotFoundError, subprocess.CalledProcessError) as absent:
+            print(f"empty server in C: left out, because it could not be built: {absent}")
         wakefulness.release()
         tier.delays(True)
         for load in (Load("randread"), Load("randwrite")):
@@ -302,10 +322,24 @@ def limits(table: Table, folder: Path) -> None:
         tier.delays(False)
 
 
-def _limit(table: Table, subject: str, path: Path, server: psutil.Process | None = None, *, least: float | None = None) -> None:
+def _limit(table: Table, subject: str, path: Path, server: psutil.Process | None = None, *, least: float | None = None) -> Load:
+    """Add how long one read takes, and how many are answered at the most; returns the load with which."""
     alone, most = run(path, ALONE, server), max((run(path, load, server) for load in MOST), key=lambda ran: ran.iops)
     table.add(Row("limits", subject, alone, "s", alone.mean_s))
     table.add(Row("limits", subject, most, "IOPS", most.iops, limit=least))
+    return most.load
+
+
+def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
+    """Ask the mount and the empty server in turn, each with the load of which it takes most."""
+    ratios = []
+    for number in range(ROUNDS):
+        asked = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
+        ratios.append(asked[0] / asked[1])
+    found = geometric_estimate(ratios)
+    ends = [None if end is None else round(end, 3) for end in (found.low, found.high)]
+    table.beside = Beside(round(found.value, 3), *ends, ROUNDS)
+    print(table.beside, flush=True)
 
 
 @contextmanager
@@ -349,11 +383,11 @@ def main() -> int:
     judged = [row.met for row in table.rows if row.met is not None]
     print(f"{sum(judged)} of {len(judged)} targets met, in {time.monotonic() - begun_s:.0f} s; load average {load_before[0]:.1f} before")
     if not wanted:
-        keep(table.rows, load_before)
+        keep(table, load_before)
     return 0
 
 
-def keep(rows: list[Row], load_before: tuple[float, float, float]) -> None:
+def keep(table: Table, load_before: tuple[float, float, float]) -> None:
     """Write the figures where the report's appendix finds them."""
     kept = {
         "made_by": "benchmarks/emulator.py",
@@ -362,7 +396,8 @@ def keep(rows: list[Row], load_before: tuple[float, float, float]) -> None:
         "fio": subprocess.run(["fio", "--version"], check=True, capture_output=True, text=True).stdout.strip(),
         "processors_awake": os.access(WAKING, os.W_OK),
         "load_average_before": load_before[0],
-        "rows": [row.as_dict() for row in rows],
+        "mount_over_empty_server": asdict(table.beside) if table.beside else None,
+        "rows": [row.as_dict() for row in table.rows],
     }
     write_whole(RESULT, json.dumps(kept, indent=1) + "\n")
     print(f"kept in data/validation/{RESULT.name}")

@@ -49,15 +49,18 @@ def scale() -> Table:
 
 def limits() -> Table:
     """Return how quick the emulator itself can be, beside an empty server and a plain directory."""
+    found = load()
+    beside = found["mount_over_empty_server"]
+    told = f" Of reads at the most over those of the empty server, in turn: {_ratio(beside)}." if beside else ""
     return Table(
         ["Server", "Outstanding", "Measured", "Its processor time a request"],
         [
             [line["subject"], count(line["depth"] * line["jobs"]), _value(line, "measured"), f"{line['daemon_s'] * 1e6:.0f}{NBSP}µs"]
-            for line in load()["rows"]
+            for line in found["rows"]
             if line["part"] == "limits"
         ],
         f"8 KiB random reads without delays (**measured**, processors kept awake, the best of three): limits of the emulator beside those "
-        f"of an empty server. Input: `{PLACE}`.",
+        f"of an empty server.{told} Input: `{PLACE}`.",
         align="lrrr",
     )
 
@@ -72,6 +75,11 @@ def conditions() -> Sentence:
         f"{met} of {len(held)} figures are within their bounds. Taken {found['measured_at'][:10]} with {found['fio']} on {host['cores']} "
         f"cores ({host['cpu']}, {'virtual' if host['virtualized'] else 'real'}), load {found['load_average_before']:.1f} before."
     )
+
+
+def _ratio(beside: Line) -> str:
+    interval = "" if beside["low"] is None else f" ({beside['low']:.2f} to {beside['high']:.2f}; {beside['rounds']} rounds)"
+    return f"{beside['ratio']:.2f}{interval}"
 
 
 def _held(line: Line) -> list[str]:
