@@ -11,6 +11,7 @@ import json
 import math
 import os
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -337,8 +338,7 @@ def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
         asked = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
         ratios.append(asked[0] / asked[1])
     found = geometric_estimate(ratios)
-    ends = [None if end is None else round(end, 3) for end in (found.low, found.high)]
-    table.beside = Beside(round(found.value, 3), *ends, ROUNDS)
+    table.beside = Beside(statistics.geometric_mean(ratios), found.low, found.high, ROUNDS)
     print(table.beside, flush=True)
 
 

@@ -130,7 +130,7 @@ def test_the_advice_names_what_to_move_in_which_workload() -> None:
     nothing, table = case({INDEXES: 1.2, TABLES: 1.1}), case({INDEXES: 0.9, "Source ssd": 0.4})
     everything = [replace(case({INDEXES: 0.9, EVERYTHING: 0.4}), workload=name) for name in ("The large set", "The small set")]
     assert answer._advice([nothing, table, *everything]) == (
-        "Move `Source` (a workload), everything (large set and small set), nothing (a workload)."
+        "Move `Source` (a workload), everything (large set; small set), nothing (a workload)."
     )
 
 

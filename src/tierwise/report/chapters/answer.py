@@ -241,13 +241,13 @@ def _advice(every: Sequence[Compared]) -> str:
         return "No advice yet: @sec-conclusion says what is missing."
     moved: dict[str, list[str]] = {}
     for one in every:
-        moved.setdefault(_moved(one), []).append(one.workload.removeprefix("The "))
+        moved.setdefault(_moved(one), []).append(one.workload.removeprefix("The ").replace(" study's ", "'s "))
     there = sorted(moved.items(), key=lambda item: item[0] == NOTHING)
     told = {
-        what: [name for name in names if not (name.endswith(heat.SLOWED) and name.removesuffix(heat.SLOWED) in names)]
+        what: "; ".join(name for name in names if not (name.endswith(heat.SLOWED) and name.removesuffix(heat.SLOWED) in names))
         for what, names in there
     }
-    return f"Move {', '.join(f'{what} ({listed(names)})' for what, names in told.items())}."
+    return f"Move {', '.join(f'{what} ({names})' for what, names in told.items())}."
 
 
 def _moved(one: Compared) -> str:
