@@ -1,6 +1,6 @@
 """How true the emulated mount is to its device models, and how much it can take: a table, and data/validation/emulator.json.
 
-Run: ``make bench``, or ``python benchmarks/emulator.py [PART...]``; about four minutes, fio needed. Direct I/O on files in the page cache
+Run: ``make bench``, or ``python benchmarks/emulator.py [PART...]``; about five minutes, fio needed. Direct I/O on files in the page cache
 below the mount. The mount logs a device's requests, and the log is replayed through the same model, new: what fio saw is held against
 that. Of random writes those count that come after a filling, twice what the device's caches hold but no longer than `FILLING_SECONDS`;
 whether that is a steady state is not tested. The limits are measured beside the plain directory and an empty server in C.
