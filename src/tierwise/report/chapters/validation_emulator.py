@@ -50,7 +50,7 @@ def scale() -> Table:
 def limits() -> Table:
     """Return how quick the emulator itself can be, beside an empty server and a plain directory."""
     found = load()
-    beside = found.get("mount_over_empty_server")
+    beside = found["mount_over_empty_server"]  # none where the server could not be built
     told = f" Of reads at the most over those of the empty server, in turn: {_ratio(beside)}." if beside else ""
     return Table(
         ["Server", "Outstanding", "Measured", "Its processor time a request"],
