@@ -20,9 +20,9 @@ import polars as pl
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core import paths
+from tierwise.core.compiled import Ints, compiled
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import GIB, KIB
-from tierwise.simulate.compiled import Ints, compiled
 from tierwise.simulate.page_cache import replay
 from tierwise.simulate.page_trace import read_page_trace
 from tierwise.simulate.zipfian import zipfian_pages

@@ -168,6 +168,7 @@ def test_its_time_is_told_by_part(smoke: Manifest) -> None:
         Part.LOADING: True,
         Part.SERVERS: True,
         Part.RECORDS: True,
+        Part.PREDICTIONS: True,
     }
     assert sum(inside_s.values()) < sum(stage.took_s for stage in smoke.stages), "the rest is kernels and imports"
 

@@ -124,14 +124,15 @@ def _took(run: Manifest, took_s: float) -> str:
 
 
 def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
-    """Return where the time of the run and of its report went, by part, and the share of it that is not measuring."""
+    """Return where the time of the run and of its report went, by part, and the share of it that brought no figure."""
     driving_s = sum(stage.took_s for stage in run.stages if ACQUIRING not in stage.name)
     acquired_s = sum(stage.took_s for stage in run.stages) - driving_s
     spent_s = {Part(name): seconds for name, seconds in run.spent_s.items()} | dict(shown_s)
     spent_s[Part.KERNELS] = max(0.0, driving_s - sum(run.spent_s.values()))  # what JupyterLab measured is of no stage
     spent_s[Part.LOADING] = spent_s.get(Part.LOADING, 0.0) + acquired_s
     told = ", ".join(f"{part} {seconds / 60:.1f}" for part, seconds in sorted(spent_s.items(), key=lambda item: -item[1]))
-    return f"minutes by part: {told}; {1 - spent_s.get(Part.MEASURING, 0.0) / sum(spent_s.values()):.0%} of them not measuring"
+    figures_s = sum(spent_s.get(part, 0.0) for part in (Part.MEASURING, Part.PREDICTIONS))
+    return f"minutes by part: {told}; {1 - figures_s / sum(spent_s.values()):.0%} of them neither measuring nor predicting"
 
 
 def make_reference(asked: Asked, *, run_id: str = "") -> Path:

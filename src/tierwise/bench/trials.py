@@ -93,12 +93,14 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
             rows = without_checks(rows_so_far(book.folder, study.name))
             if block == turns[-1].lab:
                 study.check(rows.filter(pair=pair.name))  # a pair of today has the data of the first block alone
+            with spending(Part.PREDICTIONS):
+                facts = observer.facts(rows, known.facts if known else None)
             book.record(
                 study.name,
                 pair.name,
                 turns,
                 labs=max(labs, known.blocks if known else 0),
-                facts=observer.facts(rows, known.facts if known else None),
+                facts=facts,
                 settings=observer.settings,
                 server_version=observer.server_version,
                 datasets=observer.datasets,

@@ -1,8 +1,8 @@
 """What a page cache does on an access, compiled: what `page_cache` tells of it, whatever the policy."""
 
+from tierwise.core.compiled import Ints, compiled, inlined, prefetch
 from tierwise.simulate import clock_kernels, lru_kernels, mapped_kernels, two_list_kernels
 from tierwise.simulate.cache_table import AHEAD, CAPACITY, CLOCK, FILE_PAGES, HEAD, HIT, LRU, MAPPED, MISS, POLICY, TWO_LIST, Table
-from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch
 
 
 @inlined

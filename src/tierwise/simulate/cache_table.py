@@ -6,7 +6,7 @@ A head of `HEAD` numbers, then what is kept of each page (one number), then the 
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.simulate.compiled import inlined
+from tierwise.core.compiled import inlined
 
 Table = NDArray[np.int32]
 

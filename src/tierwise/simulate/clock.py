@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.simulate.compiled import compiled
+from tierwise.core.compiled import compiled
 
 MOST_USES: Final = 5
 """The most uses that a buffer counts: BM_MAX_USAGE_COUNT of PostgreSQL's buf_internals.h."""

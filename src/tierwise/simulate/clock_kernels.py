@@ -1,7 +1,7 @@
 """First in, first out, with a second chance: a ring of frames, and of each page whether it is resident and was used since."""
 
+from tierwise.core.compiled import Ints, compiled, inlined, prefetch, uncounted
 from tierwise.simulate.cache_table import AHEAD, CAPACITY, FILE_PAGES, FIRST, HEAD, RESIDENT, Table
-from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch, uncounted
 
 ABSENT, TAKEN_IN, USED = 0, 1, 2
 

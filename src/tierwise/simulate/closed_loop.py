@@ -11,12 +11,12 @@ from typing import Final
 
 import numpy as np
 
+from tierwise.core.compiled import Floats, Ints
 from tierwise.core.errors import InputError
 from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import SsdSpec
 from tierwise.simulate import loop_kernels
-from tierwise.simulate.compiled import Floats, Ints
 from tierwise.simulate.page_cache import PageCache
 
 _NO_PAGES: Final = np.empty(0, np.int64)

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.simulate.compiled import compiled
+from tierwise.core.compiled import compiled
 
 ROWS_PER_PAGE: Final = 61
 """The rows in a page of pgbench_accounts: 8,168 bytes over 132, of a row of 121 bytes, aligned to 8, and its line pointer."""

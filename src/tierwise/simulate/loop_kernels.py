@@ -3,9 +3,9 @@
 import math
 from typing import NamedTuple
 
+from tierwise.core.compiled import Floats, Ints, compiled, inlined, uncounted
 from tierwise.simulate.cache_kernels import fault, fetch, read_ahead, touch
 from tierwise.simulate.cache_table import AHEAD, MARKED_HIT, Table
-from tierwise.simulate.compiled import Floats, Ints, compiled, inlined, uncounted
 
 TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when the read that it asked for is done
 FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last asked the device for, the thread whose read it waits for, and a

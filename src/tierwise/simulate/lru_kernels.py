@@ -7,8 +7,8 @@ up before. When the positions are used up, all are counted anew.
 
 import numpy as np
 
+from tierwise.core.compiled import Ints, bits_set, compiled, inlined, prefetch, uncounted
 from tierwise.simulate.cache_table import AHEAD, CAPACITY, FILE_PAGES, HEAD, NOW, OLDEST, RESIDENT, SLOTS, Table
-from tierwise.simulate.compiled import Ints, bits_set, compiled, inlined, prefetch, uncounted
 
 BITS = 32
 """The bits of a number. Position 0 is that of pages never used; its number of bits is not used."""

@@ -3,6 +3,7 @@
 A page moves only from one end of a list to another, so the lists are queues.
 """
 
+from tierwise.core.compiled import inlined
 from tierwise.simulate.cache_table import (
     ACTIVE,
     ACTIVE_QUEUE,
@@ -18,7 +19,6 @@ from tierwise.simulate.cache_table import (
     append,
     take,
 )
-from tierwise.simulate.compiled import inlined
 
 ABSENT, PRESENT, REFERENCED = 0, 1, 2  # REFERENCED and what follows are bits beside PRESENT
 YOUNG, MARKED = 4, 8  # the accessed bit; the first use starts a read-ahead

@@ -16,9 +16,9 @@ from typing import Final
 
 import numpy as np
 
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.simulate import cache_kernels, cache_table
-from tierwise.simulate.compiled import Ints
 from tierwise.simulate.lru_kernels import BITS
 from tierwise.simulate.page_numbers import PageNumbers
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tierwise.simulate.compiled import Ints, compiled
+from tierwise.core.compiled import Ints, compiled
 
 _FREE = -(2**63)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, which strews neighbours

@@ -13,10 +13,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tierwise.core.compiled import Ints, compiled
 from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.units import MIB
-from tierwise.simulate.compiled import Ints, compiled
 from tierwise.simulate.page_cache import POLICIES, replay_stream
 
 _CODECS: Final = {".zst": "zstd", ".gz": "gzip", ".bz2": "bz2"}

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from tierwise.simulate.compiled import compiled
+from tierwise.core.compiled import compiled
 from tierwise.simulate.zipfian import chance_below, fnv_of
 
 Floats = NDArray[np.float64]

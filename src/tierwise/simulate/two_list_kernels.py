@@ -6,6 +6,7 @@ Of each page one number is kept. Its two lowest bits are the page's state; the o
 
 import numpy as np
 
+from tierwise.core.compiled import Ints, compiled, inlined, prefetch, uncounted
 from tierwise.simulate.cache_table import (
     ACTIVE,
     ACTIVE_QUEUE,
@@ -23,7 +24,6 @@ from tierwise.simulate.cache_table import (
     append,
     take,
 )
-from tierwise.simulate.compiled import Ints, compiled, inlined, prefetch, uncounted
 
 ABSENT, UNUSED, USED, IS_ACTIVE = 0, 1, 2, 3
 _LEFT = -1

@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tierwise.core.compiled import compiled
 from tierwise.core.errors import InputError
-from tierwise.simulate.compiled import compiled
 
 THETA: Final = 0.99
 RANKS: Final = 10_000_000_000

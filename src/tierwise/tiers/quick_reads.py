@@ -12,8 +12,8 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from tierwise.core.compiled import Ints, compiled
 from tierwise.devices.protocol import Operation
-from tierwise.simulate.compiled import Ints, compiled
 from tierwise.tiers import fuse_abi as abi
 from tierwise.tiers.extents import EXTENT_BYTES
 from tierwise.tiers.fuse_abi import Opcode

@@ -17,8 +17,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from tierwise.core.compiled import released
 from tierwise.core.units import KIB
-from tierwise.simulate.compiled import released
 from tierwise.simulate.zipfian import item_of, mix_of, rank_of
 
 ITEM_BYTES: Final = KIB

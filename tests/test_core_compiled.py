@@ -5,10 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-INNER = "from tierwise.simulate.compiled import inlined\n\n@inlined\ndef inner(value: int) -> int:\n    return value + {0}\n"
+INNER = "from tierwise.core.compiled import inlined\n\n@inlined\ndef inner(value: int) -> int:\n    return value + {0}\n"
 OUTER = """
 from inner import inner
-from tierwise.simulate.compiled import compiled
+from tierwise.core.compiled import compiled
 
 @compiled
 def outer(value: int) -> int:
