@@ -1,6 +1,7 @@
 """The runner of studies on a live server: one study on one pair, each block in a lab of its own, resumable after any kill."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from tierwise.bench.order import Turn, also_waited, block_seed, interleave
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
 from tierwise.core.session_group import session_group
+from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
@@ -37,9 +39,12 @@ def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, 
     work.mkdir(parents=True, exist_ok=True)
     cluster = Cluster(work / "cluster", find_binaries(), account)
     lab = Lab(inputs.profile, pair, seed, work, cluster, sources=inputs.sources)
-    memo = study.begin(lab)
-    lab.stretch = 1.0 / study.published_share(lab, memo)
     with ExitStack() as stack:
+        makers = stack.enter_context(ThreadPoolExecutor(max_workers=1))  # to copy a thousand files is to wait for the disk
+        made = None if cluster.exists else makers.submit(lab.make_cluster, cluster)
+        with spending(Part.LOADING):
+            memo = study.begin(lab)
+        lab.stretch = 1.0 / study.published_share(lab, memo)
         tiers = {}
         if pair.substrate is Substrate.EMULATED:
             lab.daemon = Daemon(work / "daemon")
@@ -52,8 +57,8 @@ def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, 
             tiers[name] = tier
         lab.tiers = tiers
         stack.callback(cluster.stop)
-        if not cluster.exists:
-            lab.make_cluster(cluster)
+        if made is not None:
+            made.result()
         yield lab, memo
 
 
