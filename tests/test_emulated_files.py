@@ -349,10 +349,10 @@ def test_a_read_is_answered_and_counted_by_compiled_code_as_by_python(tmp_path: 
         quick = seen(tier)
         times = ["time_s", "actual_s"]
         assert quick[0].drop(times).equals(slow[0].drop(times))
-        for was, now in zip(slow[1:], quick[1:], strict=True):
+        for file, was, now in zip(("large", "small"), slow[1:], quick[1:], strict=True):
             assert now.reads == was.reads > 0
             assert now.read_bytes == was.read_bytes
-            assert now.actual_s == pytest.approx(quick[0].filter(file="large" if was is slow[1] else "small")["actual_s"].sum(), rel=1e-4)
+            assert now.actual_s == pytest.approx(quick[0].filter(file=file)["actual_s"].sum(), rel=1e-4)
         assert quick[0]["time_s"].is_sorted()
         assert 0 < quick[1].overshoot_max_s <= quick[1].actual_s
         tier.reset_io()

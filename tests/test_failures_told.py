@@ -109,6 +109,17 @@ def test_a_cell_that_fails_is_told_and_its_notebook_kept_as_failed(tmp_path: Pat
     assert [path.name for path in (tmp_path / "raw" / "run" / "notebooks").iterdir()] == ["failed-wrong.ipynb"]
 
 
+@pytest.mark.parametrize(("name", "asked"), [("run-study", True), ("show-chapter", False)])
+def test_a_kernel_that_measures_is_asked_to_end_and_others_are_ended(
+    name: str, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    put_away = tmp_path / "put-away"
+    done = executed_alone(tmp_path / f"{name}.ipynb", f"import atexit, pathlib; atexit.register(pathlib.Path({str(put_away)!r}).touch)")
+    assert done.returncode == 0, done.stderr
+    assert put_away.exists() == asked
+
+
 def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process ends as it does where memory is short."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))

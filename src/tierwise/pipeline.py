@@ -72,6 +72,8 @@ PART: Final = ".part-"
 """How the name of a notebook begins that is being executed; the id of the process that does so follows."""
 ACQUIRING: Final = "acquire-"
 """How the name of a notebook begins that acquires a data set."""
+DRIVING: Final = "run-"
+"""How the name of a notebook begins that measures: its kernel has servers and mounts to put away when it is told to end, others nothing."""
 
 KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
@@ -261,7 +263,7 @@ def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
 
 def _driving(names: Sequence[str]) -> list[Path]:
     """The notebooks that measure the studies `names`."""
-    return [paths.home() / "notebooks" / f"run-{name}.ipynb" for name in names]
+    return [paths.home() / "notebooks" / f"{DRIVING}{name}.ipynb" for name in names]
 
 
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
@@ -333,6 +335,7 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
                 cwd=paths.home(),
                 config=Config({"KernelManager": {"transport": "ipc", "connection_file": f"{private}/kernel.json"}}),
                 extra_arguments=["--log-level=CRITICAL"],
+                shutdown_kernel="graceful" if notebook.stem.startswith(DRIVING) else "immediate",
             )
     except PapermillExecutionError as error:
         failed = kept.with_name(f"failed-{notebook.name}")

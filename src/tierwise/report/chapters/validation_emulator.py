@@ -78,8 +78,7 @@ def conditions() -> Sentence:
 
 
 def _ratio(beside: Line) -> str:
-    interval = "" if beside["low"] is None else f" ({beside['low']:.2f} to {beside['high']:.2f}; {beside['rounds']} rounds)"
-    return f"{beside['ratio']:.2f}{interval}"
+    return f"{beside['ratio']:.2f} ({beside['low']:.2f} to {beside['high']:.2f}; {beside['rounds']} rounds)"
 
 
 def _held(line: Line) -> list[str]:
