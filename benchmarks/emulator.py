@@ -337,7 +337,9 @@ def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
         asked = {at: run(path, load, server).iops for at, (path, server, load) in list(enumerate(both))[:: -1 if number % 2 else 1]}
         ratios.append(asked[0] / asked[1])
     found = geometric_estimate(ratios)
-    assert found.value is not None and found.low is not None and found.high is not None  # of so many rounds
+    assert found.value is not None
+    assert found.low is not None
+    assert found.high is not None  # of so many rounds all is known
     table.beside = Beside(found.value, found.low, found.high, ROUNDS)
     print(table.beside, flush=True)
 

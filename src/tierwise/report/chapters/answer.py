@@ -284,7 +284,7 @@ def _trust(run: Run) -> str:
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
     return (
-        f"{count(len(decided))} of {count(len(run.verdicts))} published statements are decided (@sec-summary), {count(models)} on models "
+        f"{count(len(decided))} of {count(len(run.verdicts))} published statements decided (@sec-summary), {count(models)} on models "
         f"alone. One run, one machine.{smoke}"
     )
 
