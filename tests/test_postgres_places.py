@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tierwise.core.errors import InputError
+from tierwise.core.errors import InputError, MissingError
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
@@ -50,6 +50,15 @@ def test_the_server_never_runs_as_root() -> None:
     assert account.uid != 0
     assert int(account.run(["id", "-u"], folder=Path("/"))) == account.uid
     assert account.name in ({"postgres", "nobody"} if os.geteuid() == 0 else {getpass.getuser()})
+
+
+@needs_root
+def test_root_is_told_what_lets_it_start_servers_as_another_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = server_account()
+    assert account.run(["id", "--groups"], folder=Path("/")).split() == [str(account.gid)], "no group of root's"
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MissingError, match=r"setpriv.*apt-get install util-linux"):
+        account.can_enter(Path("/"))
 
 
 def test_a_command_that_fails_says_what_it_said() -> None:
