@@ -236,7 +236,7 @@ def today(run: Run) -> str:
 def finding(run: Run) -> str:
     """Return the same as a chapter's title."""
     _, now = _then_and_now(run, _beyond_memory(run)[0])
-    return f"without SSD reads cost {number(now.least)} times as much today ({_substrate(run)})"
+    return f"without SSD, reads cost {number(now.least)} times as much today ({_substrate(run)})"
 
 
 def _beyond_memory(run: Run) -> Sequence[Case]:
