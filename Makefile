@@ -39,14 +39,13 @@ test: $(ENV)/.ready
 	failed=0; $(BIN)/python -m pytest -m "not alone and not soak" --numprocesses=3 --dist=loadfile --durations=40 --durations-min=5 || failed=1; \
 	$(BIN)/python -m pytest -m "alone and not soak" $(shell grep -l mark.alone tests/*.py) && exit $$failed
 
-# Check format, lint, types, imports between packages, that the instrument names no study, docstrings, stripped notebooks
+# Check format, lint and docstrings, types, imports between packages, that the instrument names no study, stripped notebooks
 check: $(ENV)/.ready
 	$(BIN)/ruff format --quiet --check .
 	$(BIN)/ruff check --quiet .
 	$(BIN)/mypy --strict --no-error-summary $(wildcard src tests benchmarks scripts)
 	said=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$said"; exit 1; }
 	said=$$($(BIN)/python -m pytest --quiet tests/test_instrument.py tests/test_commands.py::test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_makes_of_it) || { echo "$$said"; exit 1; }
-	$(BIN)/python scripts/check_docstrings.py
 	$(BIN)/nbstripout --keep-id --verify $(wildcard notebooks/*.ipynb)
 
 # Open the notebooks in JupyterLab, first explore.ipynb, which starts from the newest run

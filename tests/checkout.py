@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal, get_args
 
 import polars as pl
 import psutil
@@ -21,10 +20,6 @@ from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import validate_rows
 
 PATIENCE_S = 300.0
-
-Victim = Literal["runner", "server", "daemon"]
-VICTIMS: Final[tuple[Victim, ...]] = get_args(Victim)
-"""What a test may kill: the command and its notebook kernel; a process of a PostgreSQL server; the daemon of an emulated tier."""
 
 
 def seed() -> int:
@@ -75,48 +70,20 @@ class Home:
         """What an unfinished run has measured so far."""
         return list((self.folder / "raw").glob("*/parts/*/*.parquet"))
 
-    def report_and_kill(self, victim: Victim, chance: random.Random, *, parts: int, within_s: float = PATIENCE_S) -> None:
-        """Begin or resume a report, and SIGKILL `victim` once `parts` trials are measured, or `within_s` have passed.
-
-        Fails where the report ends by itself, or does not end without its victim.
-        """
+    def report_and_kill(self, chance: random.Random, *, parts: int) -> None:
+        """Begin a report, and SIGKILL it with its notebook kernel once `parts` trials are measured; it must not end by itself."""
         with self.reporting() as report:
-            deadline_s = time.monotonic() + within_s
+            deadline_s = time.monotonic() + PATIENCE_S
             while time.monotonic() < deadline_s and len(self.parts()) < parts:
                 assert report.poll() is None, report.stderr.read() if report.stderr else ""
                 time.sleep(0.05)
             time.sleep(chance.uniform(0.0, 0.5))  # anywhere in a trial
-            self._kill(victim, report, chance)
-            measured, deadline_s = len(self.parts()), time.monotonic() + PATIENCE_S
-            while report.poll() is None:
-                assert time.monotonic() < deadline_s, f"the report goes on for {PATIENCE_S:.0f} s without its {victim}"
-                if len(self.parts()) > measured + 1:  # nobody missed the victim: a server's process that was about to end
-                    self._kill("runner", report, chance)
-                time.sleep(0.05)
-        assert report.returncode != 0, f"the report did not miss its {victim}"
+            with suppress(psutil.NoSuchProcess):
+                for process in (psutil.Process(report.pid), *psutil.Process(report.pid).children()):
+                    process.kill()
+            report.wait(PATIENCE_S)
         for path in self.parts():
             validate_rows(pl.read_parquet(path), where=path.name)  # a row is whole or absent, at any moment
-
-    def _kill(self, victim: Victim, report: subprocess.Popen[str], chance: random.Random) -> None:
-        """The command with its notebook kernel, or one process of a server, or one emulator's daemon."""
-        deadline_s = time.monotonic() + PATIENCE_S
-        while not (found := self._victims(victim, report)):
-            assert report.poll() is None, f"ended before there was a {victim}"
-            assert time.monotonic() < deadline_s, f"no {victim} in {PATIENCE_S:.0f} s"
-            time.sleep(0.02)
-        for process in found if victim == "runner" else [chance.choice(found)]:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
-
-    def _victims(self, victim: Victim, report: subprocess.Popen[str]) -> list[psutil.Process]:
-        with suppress(psutil.NoSuchProcess):
-            if victim == "runner":
-                return [psutil.Process(report.pid), *psutil.Process(report.pid).children()]
-            ours = [process for process in psutil.process_iter(["cmdline"]) if str(self.folder) in " ".join(process.info["cmdline"] or [])]
-            if victim == "daemon":
-                return [process for process in ours if "tierwise.tiers.server" in process.cmdline()]
-            return [one for process in ours if process.name() == "postgres" for one in (process, *process.children())]
-        return []
 
 
 @contextmanager

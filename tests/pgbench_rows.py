@@ -33,7 +33,8 @@ def pgbench_rows(
     told: bool = True,
 ) -> pl.DataFrame:
     """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script; `told`:
-    whether the server's counts came before a window closed."""
+    whether the server's counts came before a window closed.
+    """
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(block, placement) for block in range(blocks) for placement in tps]
     return pl.concat(

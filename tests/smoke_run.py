@@ -29,9 +29,9 @@ def killed_home() -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def killed(killed_home: Home) -> str:
-    """The id of the run; the command was killed with its kernel, and its server and its daemon stay behind. `make soak` kills these too."""
+    """The id of the run; the command was killed with its kernel; its server and its daemon stay behind."""
     print(f"killed by SEED={seed()}")
-    killed_home.report_and_kill("runner", random.Random(seed()), parts=MEASURED)
+    killed_home.report_and_kill(random.Random(seed()), parts=MEASURED)
     (run_id,) = killed_home.runs()
     return run_id
 

@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rows import ELAPSED_S, HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, save_run
+from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, save_run
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.evidence import selected
 from tierwise.analysis.judging import JUDGES, ArmVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, as_text, judge
+from tierwise.analysis.verdicts import ClaimVerdict, as_json, judge
 from tierwise.analysis.views import open_views
 from tierwise.core.words import IoArm, Substrate
 
@@ -41,11 +41,6 @@ def estimate_of(arm: ArmVerdict, state: str) -> float:
 # which rows an arm has
 
 
-def test_rows_older_than_variants_are_of_the_published_protocol(tmp_path: Path) -> None:
-    verdict = saved(tmp_path, make_rows(variant=None))["M1"]
-    assert (verdict.verdict, len(verdict.cases), verdict.arms) == (Verdict.CONTRADICTED, 3, {})
-
-
 def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
     assert verdict.verdict is Verdict.CONTRADICTED
@@ -63,11 +58,6 @@ def test_an_arm_is_named_by_its_variant_and_by_its_way_of_io(tmp_path: Path) -> 
     assert all(case.arm is IoArm.BUFFERED for case in verdict.arms["grown/buffered"].cases)
 
 
-def test_where_io_was_buffered_only_the_claim_rests_on_it_and_it_is_no_other_arm(tmp_path: Path) -> None:
-    verdict = saved(tmp_path, make_rows(arm=IoArm.BUFFERED), make_rows(arm=IoArm.BUFFERED, variant="grown"))["M1"]
-    assert (verdict.rests_on, list(verdict.arms)) == ((IoArm.BUFFERED,), ["grown/buffered"])
-
-
 def test_io_arms_of_the_published_protocol_that_disagree_have_each_a_verdict_of_its_own(tmp_path: Path) -> None:
     as_published = make_rows(ratios=everywhere(0.05))
     verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
@@ -80,52 +70,12 @@ def test_io_arms_of_the_published_protocol_that_disagree_have_each_a_verdict_of_
 # the rules, for each arm
 
 
-def test_a_state_that_an_arm_has_not_measured_leaves_it_open(tmp_path: Path) -> None:
-    arm = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("FL", "NV"), ratios=everywhere(0.05)))["M1"].arms[
-        "heap-cached"
-    ]
-    assert (arm.verdict_text, [case.case for case in arm.cases]) == (
-        "undecided (2 of 3 cases were measured; needs PROFILE=full)",
-        ["FL", "NV"],
-    )
-
-
-def test_one_measured_state_wholly_outside_contradicts_in_an_arm_too(tmp_path: Path) -> None:
-    arms = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",), ratios=everywhere(0.8)))
-    assert (arms["M1"].arms["heap-cached"].verdict, arms["M3"].arms["heap-cached"].verdict) == (Verdict.CONTRADICTED, Verdict.CONTRADICTED)
-    assert (arms["M3"].arms["heap-cached"].deciding_case, arms["M3"].arms["heap-cached"].pairs) == ("NV->FL", 5)
-
-
-def test_four_pairs_decide_nothing_in_an_arm(tmp_path: Path) -> None:
-    arm = saved(tmp_path, make_rows(), make_rows(variant="grown", blocks=4))["M1"].arms["grown"]
-    assert (arm.estimate, arm.interval, arm.pairs) == (None, None, 4)
-    assert arm.verdict_text == "undecided (clean repeats in FL: 4, an answer needs 5; needs PROFILE=full)"
-
-
-def test_flagged_pairs_of_an_arm_are_left_out_and_counted(tmp_path: Path) -> None:
-    grown = make_rows(variant="grown", blocks=6)
-    wild = (pl.col("trial").str.contains("index=ssd/start=FL")) & (pl.col("block") == 2) & (pl.col("cache") == "cold")
-    flags = pl.when(wild).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
-    arm = saved(tmp_path, make_rows(), grown.with_columns(flags=flags))["M1"].arms["grown"]
-    assert (arm.flagged, [(case.pairs, case.flagged) for case in arm.cases]) == (1, [(5, 1), (6, 0), (6, 0)])
-
-
 def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_path: Path) -> None:
     ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
     assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
     assert [case.case for case in found["M2"].arms["grown"].cases] == ["FL/PR", "FL/NV"]
     assert (found["M6"].verdict, found["M6"].arms) == (Verdict.REPORTED, {})
-
-
-def test_mixed_substrates_get_numbers_and_no_verdict_in_any_arm(tmp_path: Path) -> None:
-    mine = [make_rows(pair="mine", substrate=Substrate.MIXED, variant=variant, seed=1) for variant in ("published", "heap-cached")]
-    here = saved(tmp_path, make_rows(), *mine, reader_pair="mine")["M1"].here
-    assert here is not None
-    assert here.arms.keys() == {"heap-cached", "asymmetric"}
-    for arm in here.arms.values():
-        assert (arm.verdict, arm.substrate) == (Verdict.MIXED, Substrate.MIXED)
-        assert None not in (arm.estimate, arm.interval)
 
 
 def test_a_claim_on_a_study_without_variants_is_asked_of_its_view_as_it_stands() -> None:
@@ -231,13 +181,6 @@ def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
             assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= arm["through"].keys()
 
 
-def test_the_text_tells_the_arms_by_their_outcome(tmp_path: Path) -> None:
-    save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown", seed=1)]))
-    text = as_text([*judged(tmp_path).values()])
-    assert "arms confirmed: asymmetric 0.0" in text
-    assert "arms contradicted: grown 0.9" in text
-
-
 def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Path) -> None:
     make_run(tmp_path, run_id="a", blocks=1)
     save_run(tmp_path, pl.concat([make_rows(run_id="b", blocks=1), make_rows(run_id="b", blocks=1, variant="heap-cached", states=("NV",))]))
@@ -247,9 +190,3 @@ def test_the_view_has_every_variant_and_only_measured_rows_beneath(tmp_path: Pat
         observations = connection.execute(counts.format("index_placement_observations")).fetchall()
     assert ratios == [("a", "published", 9), ("b", "asymmetric", 3), ("b", "heap-cached", 3), ("b", "published", 9)]
     assert observations == [("a", "published", 36), ("b", "heap-cached", 6), ("b", "published", 36)]
-
-
-def test_a_cached_table_is_quicker_by_what_it_does_not_read(tmp_path: Path) -> None:
-    """The fabricated rows mean what the tests above take them to mean."""
-    rows = make_rows(variant="heap-cached", pace=0.5, blocks=1, sigma=1e-6)
-    assert cold(rows, "index=hdd/start=NV/table=hdd") == {0: pytest.approx(ELAPSED_S["cold"]["NV"] * 0.5, rel=1e-3)}

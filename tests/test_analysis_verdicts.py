@@ -1,7 +1,6 @@
 """A run's raw rows give the verdict on each claim of the census study."""
 
 import json
-from collections import Counter
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -10,9 +9,7 @@ import polars as pl
 import pytest
 
 from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
-from tierwise.analysis.before import verdict_before
-from tierwise.analysis.claims import Claim, load_claims
-from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
@@ -21,7 +18,7 @@ from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
 from tierwise.core.words import IoArm, Substrate
-from tierwise.timings.manifest import Manifest, Retry, load_manifest
+from tierwise.timings.manifest import Manifest
 
 judge = partial(judged_by, judges=JUDGES)
 MORE = "PROFILE=full or more blocks"
@@ -74,12 +71,6 @@ def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
     }
 
 
-def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
-    make_run(tmp_path)
-    verdicts = words(judge(tmp_path))
-    assert {verdicts[name] for name in ("M1", "M3", "M4", "M5")} == {Verdict.CONTRADICTED}
-
-
 def test_the_numbers_of_a_claim_are_those_of_its_deciding_case(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
@@ -108,31 +99,6 @@ def test_an_interval_across_a_bound_is_undecided_and_names_what_would_narrow_it(
     assert (verdict.cause, verdict.cure, verdict.deciding_case) == (Cause.STRADDLES, MORE, "NV")
 
 
-def test_what_the_full_profile_leaves_undecided_needs_no_other(tmp_path: Path) -> None:
-    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05, profile="full")
-    assert by_id(judge(tmp_path))["M1"].verdict_text == "undecided (the interval holds a bound: NV; needs more blocks)"
-
-
-@pytest.mark.parametrize(
-    ("other", "verdict"),
-    [(0.04, "confirmed"), (0.3, "contradicted"), (0.09, f"undecided (the interval holds a bound: FL/NV; needs {MORE})")],
-)
-def test_florida_is_the_largest_only_if_it_is_larger_than_each(tmp_path: Path, other: float, verdict: str) -> None:
-    make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "NV"): other}, sigma=0.03)
-    claim = by_id(judge(tmp_path))["M2"]
-    assert claim.verdict_text == verdict
-    assert [case.case for case in claim.cases] == ["FL/PR", "FL/NV"]
-    assert (claim.bounds, claim.bounds_text) == ((1.0, None), "FL > PR; FL > NV")
-
-
-def test_four_pairs_give_no_interval_and_no_verdict(tmp_path: Path) -> None:
-    make_run(tmp_path, ratios=AS_PUBLISHED, blocks=4)
-    for verdict in judge(tmp_path)[:5]:
-        assert (verdict.estimate, verdict.low, verdict.high, verdict.pairs) == (None, None, None, 4)
-        assert (verdict.cause, verdict.cure) == (Cause.FEW_BLOCKS, "PROFILE=full")
-        assert "an answer needs 5" in verdict.reason
-
-
 def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     rows = make_rows(ratios=AS_PUBLISHED, blocks=6)
     wild = pl.when(ON_SSD_INDEX & (pl.col("block") == 2)).then(pl.col("elapsed_s") * 100).otherwise(pl.col("elapsed_s"))
@@ -140,24 +106,6 @@ def test_flagged_rows_are_left_out_and_counted(tmp_path: Path) -> None:
     verdict = by_id(judge(tmp_path))["M1"]
     assert (verdict.verdict, verdict.flagged) == (Verdict.CONFIRMED, 1)
     assert [(case.pairs, case.flagged) for case in verdict.cases] == [(5, 1), (6, 0), (6, 0)]
-
-
-def test_a_flag_on_either_placement_leaves_the_pair_out(tmp_path: Path) -> None:
-    rows = make_rows(ratios=AS_PUBLISHED)
-    on_hdd = pl.col("trial").str.contains("index=hdd/start=FL/table=hdd", literal=True) & (pl.col("block") == 0)
-    on_other = pl.col("trial").str.contains("table=ssd", literal=True)
-    save_run(tmp_path, flagging(rows, on_hdd | on_other))
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert [(case.pairs, case.flagged) for case in verdict.cases] == [(4, 1), (5, 0), (5, 0)]
-    assert verdict.verdict_text == "undecided (1 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
-
-
-def test_what_was_tried_again_is_not_sent_there_a_second_time(tmp_path: Path) -> None:
-    rows = make_rows(ratios=AS_PUBLISHED)
-    folder = save_run(tmp_path, flagging(rows, ON_SSD_INDEX & (pl.col("block") == 0)))
-    retry = Retry(blocks={"index_placement/source-m": 1}, rejected={"index_placement/source-m": 6})
-    load_manifest(folder).model_copy(update={"retry": retry}).save(folder)
-    assert by_id(judge(tmp_path))["M1"].cure == "a quieter machine"
 
 
 def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tmp_path: Path) -> None:
@@ -184,18 +132,6 @@ def test_hot_counts_whose_processor_time_scatters_are_not_told_to_be_mended_by_m
     assert found["M4"].cause is Cause.REJECTED, "Florida's first block was rejected for something else too"
 
 
-def test_where_nothing_was_measured_yet_the_cure_is_a_first_report(tmp_path: Path) -> None:
-    *_, told = [line for line in tally_lines(judge(tmp_path)) if "M1" in line]
-    assert told.endswith(": nothing was measured here yet (needs make report, or --run reference, the run that ships)")
-
-
-def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path) -> None:
-    save_run(tmp_path, flagging(make_rows(ratios=AS_PUBLISHED), pl.lit(value=True)))
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.cause, verdict.estimate, verdict.pairs, verdict.flagged) == (Cause.REJECTED, None, 0, 15)
-    assert verdict.verdict_text == "undecided (5 of 5 repeats rejected in FL; needs RETRY=1 or a quieter machine)"
-
-
 # which arm decides
 
 
@@ -213,23 +149,6 @@ def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_pat
     assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published": Verdict.CONFIRMED}
 
 
-@pytest.mark.parametrize("decides", ["direct", "nearest"])
-def test_by_the_rule_of_before_ways_of_io_had_to_agree_whichever_decides_now(tmp_path: Path, decides: str) -> None:
-    claim = next(claim for claim in load_claims().claims if claim.id == "M1")
-    for name, ratios, before in (("apart", None, Verdict.UNDECIDED), ("agreed", AS_PUBLISHED, Verdict.CONFIRMED)):
-        rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, ratios=ratios), make_rows(arm=IoArm.ASYNCHRONOUS)]
-        save_run(tmp_path / name, pl.concat(rows), decides=decides)
-        with open_views(tmp_path / name) as connection:
-            assert verdict_before(connection, claim, by_id(judge(tmp_path / name))["M1"]) is before
-
-
-def test_the_nearest_arm_decides_nothing_of_which_a_case_lacks_and_the_verdict_says_so(tmp_path: Path) -> None:
-    rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, states=("FL", "PR"))]
-    save_run(tmp_path, pl.concat(rows), decides="nearest")
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict_text == "confirmed (by published: published/buffered was not measured)"
-
-
 def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
     for decides, told in (
@@ -244,22 +163,6 @@ def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so
     assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
 
 
-def test_of_the_reference_run_only_what_a_run_decides_is_judged(tmp_path: Path) -> None:
-    asked: Counter[str] = Counter()
-
-    def counted(judge: Judge, claim: Claim, on: Grounds) -> Judgement:
-        asked[claim.id] += 1
-        return judge(claim, on)
-
-    save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
-    reference = save_run(tmp_path / "theirs", make_rows(arm=IoArm.BUFFERED), profile="full", decides="nearest")
-    judges = {kind: partial(counted, judge) for kind, judge in JUDGES.items()}
-    verdicts = judged_by(tmp_path / "own", judges=judges, reference=reference)
-    twice = {claim for claim, times in asked.items() if times > 1}
-    assert asked.keys() == {verdict.id for verdict in verdicts}
-    assert twice == {verdict.id for verdict in verdicts if verdict.verdict in DECIDED} >= {"M1", "M2"}
-
-
 @pytest.mark.parametrize(("outstanding", "conditions"), [(1.9, (NOT_ASYNCHRONOUS,)), (2.0, ())])
 def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
     tmp_path: Path, outstanding: float, conditions: tuple[str, ...]
@@ -270,13 +173,6 @@ def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
     arm = verdict.arms["published/asynchronous"]
     assert (arm.conditions, [case.outstanding for case in arm.cases]) == (conditions, [outstanding] * 3)
     assert verdict.conditions == (), "the direct arm asks for one thing at a time, and nobody says otherwise"
-
-
-def test_a_ratio_across_substrates_is_shown_without_a_verdict(tmp_path: Path) -> None:
-    make_run(tmp_path, ratios=AS_PUBLISHED, substrate=Substrate.MIXED)
-    verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.substrate) == (Verdict.MIXED, Substrate.MIXED)
-    assert None not in (verdict.estimate, verdict.low, verdict.high)
 
 
 def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Path) -> None:
@@ -306,32 +202,12 @@ def test_without_a_run_nothing_is_measured(tmp_path: Path) -> None:
     assert "make report" in as_text(verdicts)
 
 
-def test_a_missing_study_is_not_measured(tmp_path: Path) -> None:
-    rows = make_rows().with_columns(study=pl.lit("another"))
-    save_run(tmp_path, rows)
-    assert {word for name, word in words(judge(tmp_path)).items() if name not in REPORTED} == {Verdict.NOT_MEASURED}
-
-
 def test_a_verdict_comes_from_the_source_s_own_pair(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED, pair="elsewhere")
     assert {word for name, word in words(judge(tmp_path)).items() if name not in ARGUED} == {Verdict.NOT_MEASURED}
 
 
-def test_a_state_that_was_not_measured_leaves_the_claim_open(tmp_path: Path) -> None:
-    rows = make_rows(ratios=AS_PUBLISHED)
-    save_run(tmp_path, rows.filter(~(pl.col("trial").str.contains("start=PR") & (pl.col("cache") == "cold"))))
-    verdicts = by_id(judge(tmp_path))
-    assert verdicts["M1"].verdict_text == "undecided (2 of 3 cases were measured; needs PROFILE=full)"
-    assert verdicts["M2"].verdict_text == "undecided (1 of 2 cases were measured; needs PROFILE=full)"
-    assert verdicts["M3"].verdict is Verdict.CONFIRMED
-
-
 # the reader's pair
-
-
-def test_without_a_reader_s_pair_there_is_no_here(tmp_path: Path) -> None:
-    make_run(tmp_path)
-    assert [verdict.here for verdict in of_m(judge(tmp_path))] == [None] * 10
 
 
 def test_the_reader_s_pair_is_judged_by_the_same_rules_in_its_own_column(tmp_path: Path) -> None:
@@ -354,15 +230,6 @@ def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_pa
         assert verdict.here.evidence is not None or verdict.here.high is not None
 
 
-def test_a_ratio_within_one_tier_of_a_mixed_pair_has_no_verdict_here_either(tmp_path: Path) -> None:
-    mine = make_rows(pair="mine", substrate=Substrate.MIXED, seed=1)
-    one = mine.with_columns(substrate=pl.when(pl.col("trial").str.contains("table=hdd")).then(pl.lit("emulated")).otherwise("substrate"))
-    save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), one]), reader_pair="mine")
-    here = by_id(judge(tmp_path))["M1"].here
-    assert here is not None
-    assert (here.substrate, here.verdict) == (Substrate.EMULATED, Verdict.MIXED)
-
-
 # which run
 
 
@@ -376,12 +243,6 @@ def test_the_newest_complete_run_is_judged(tmp_path: Path) -> None:
     assert judge(tmp_path)[0].run_id == "a-new"
     old = judge(tmp_path, "z-old")[0]
     assert (old.run_id, old.verdict) == ("z-old", Verdict.CONFIRMED)
-
-
-def test_a_run_that_is_not_complete_is_judged_when_it_is_named(tmp_path: Path) -> None:
-    make_run(tmp_path, run_id="unfinished", complete=False, ratios=AS_PUBLISHED)
-    assert newest_run(tmp_path) is None
-    assert judge(tmp_path, "unfinished")[0].verdict is Verdict.CONFIRMED
 
 
 def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -> None:
@@ -416,39 +277,6 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
         *[None] * 3,
     ]
     assert [one["bounds_how"] for one in objects] == ["stated", None, "stated", "stated", "assumed", *[None] * 5]
-
-
-def test_json_has_the_verdict_s_word_and_beside_it_reason_cause_and_cure(tmp_path: Path) -> None:
-    rows = make_rows(ratios={**AS_PUBLISHED, ("cold", "FL"): 0.06, ("cold", "NV"): 0.03}, sigma=0.05)
-    save_run(tmp_path, pl.concat([rows, make_rows(pair="mine", substrate=Substrate.MEASURED, seed=1)]), reader_pair="mine")
-    claim = next(claim for claim in json.loads(json.dumps(as_json(judge(tmp_path))))["claims"] if claim["id"] == "M1")
-    said = {name: claim[name] for name in ("verdict", "reason", "cause", "cure", "conditions", "verdict_text")}
-    assert said == {
-        "verdict": "undecided",
-        "reason": "the interval holds a bound: NV",
-        "cause": "the interval holds a bound",
-        "cure": MORE,
-        "conditions": [],
-        "verdict_text": f"undecided (the interval holds a bound: NV; needs {MORE})",
-    }
-    assert (claim["here"]["verdict"], claim["here"]["verdict_text"], claim["here"]["cause"]) == ("contradicted", "contradicted", None)
-
-
-def test_the_text_shows_failing_claims_with_their_numbers(tmp_path: Path) -> None:
-    make_run(tmp_path)
-    text = as_text(judge(tmp_path))
-    assert "M1  contradicted" in text
-    assert "published 0.03 to 0.1; found " in text
-    assert "on source-m, direct, emulated; 5 repeats" in text
-
-
-def test_the_text_quotes_and_says_what_assumed_bounds_decide(tmp_path: Path) -> None:
-    make_run(tmp_path, ratios=AS_PUBLISHED)
-    text = as_text(judge(tmp_path))
-    assert "    quoted “the SSD-based index took only 5 milliseconds" in text
-    assert "published at most 0.05*; found 0.02" in text
-    assert "; bounds moved by half: stays (confirmed by at most 0.0354, confirmed by at most 0.0707)" in text
-    assert "    fitted both page caches (14.49 and 12.1 GiB)" in text
 
 
 # whether a verdict hangs on a bound that is ours
@@ -504,14 +332,6 @@ def test_block_reads_by_relation_stand_beside_every_time(tmp_path: Path) -> None
     assert cold.select("heap_reads", "heap_hits", "index_reads", "index_hits").unique().rows() == [(18_000, 0, 16, 0)]
     hot = rows.filter((pl.col("cache") == "hot") & (pl.col("state") == "FL"))
     assert hot.select("heap_reads", "heap_hits", "index_reads", "index_hits").unique().rows() == [(0, 18_000, 0, 16)]
-
-
-def test_views_hold_the_rows_of_several_runs_apart(tmp_path: Path) -> None:
-    make_run(tmp_path, run_id="a", blocks=2)
-    make_run(tmp_path, run_id="b", blocks=1, ratios=AS_PUBLISHED)
-    with open_views(tmp_path) as connection:
-        counts = connection.execute("select run_id, count(*) from index_placement group by run_id order by run_id").fetchall()
-    assert counts == [("a", 18), ("b", 9)]
 
 
 def test_a_placement_that_stands_twice_in_a_block_is_an_error_not_a_number(tmp_path: Path) -> None:

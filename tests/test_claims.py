@@ -44,14 +44,6 @@ def test_source_m_is_complete() -> None:
     assert [claim.id for claim in load_claims().claims if claim.source == "M"] == [f"M{number}" for number in range(1, 11)]
 
 
-def test_source_r_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "R"] == [f"R{number}" for number in range(1, 17)]
-
-
-def test_source_v_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "V"] == [f"V{number}" for number in range(1, 9)]
-
-
 def test_bounds_are_those_of_the_published_figures() -> None:
     table = shared("published-figures.md").read_text(encoding="utf-8")
     listed = {line.split("|")[1].strip(): line for line in table.splitlines() if re.match(r"\| [A-Z]\d+ ", line)}
@@ -233,18 +225,3 @@ def test_a_bound_moves_from_1_and_one_around_a_figure_from_that() -> None:
     assert validate({"upper": 0.05}, Bounds, where="x").moved(1.5).upper == pytest.approx(0.05**1.5)
     nearer = validate({"lower": 5.0, "upper": 20.0, "around": 10.0}, Bounds, where="x").moved(0.5)
     assert [nearer.lower, nearer.upper] == pytest.approx([50**0.5, 200**0.5])
-
-
-@pytest.mark.parametrize(
-    ("bounds", "text"),
-    [
-        ({"lower": 0.03, "upper": 0.1}, "0.03 to 0.1"),
-        ({"upper": 0.2}, "at most 0.2"),
-        ({"lower": 2e6}, "at least 2,000,000"),
-        ({"lower": 4.2275, "upper": 4.6725}, "4.23 to 4.67"),
-        ({"lower": 3.0, "strict": True}, "more than 3"),
-        ({"upper": 3.0, "strict": True}, "less than 3"),
-    ],
-)
-def test_bounds_in_words(bounds: dict[str, Any], text: str) -> None:
-    assert str(validate({**RATIO, "bounds": bounds}, Claim, where="claims.toml").bounds) == text

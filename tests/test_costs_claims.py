@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from rows import make_manifest, make_rows
-from tierwise.analysis.claims import Bounds, Claim, Kind, load_claims
+from tierwise.analysis.claims import Claim, Kind, load_claims
 from tierwise.analysis.judging import Grounds, Judgement, Rows
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
@@ -16,9 +16,8 @@ from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.band import Compared, Counted, judge_band
 from tierwise.costs.book import load_book
-from tierwise.costs.units import SECONDS_A_YEAR
 from tierwise.report.rooms import judge_all, judges, modules
-from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, machine, per_million, swept, ways
+from tierwise.studies.ram_or_ssd.reading.money import PUBLISHED, THEN, cases, swept, ways
 
 if TYPE_CHECKING:  # pytest keeps annotations until the end, and DuckDB complains then of types that are still there
     from duckdb import DuckDBPyConnection as Connection
@@ -96,13 +95,6 @@ def test_three_ways_deliver_the_same_reads() -> None:
     assert three.memory.ram_bytes > three.flash.ram_bytes
 
 
-def test_a_million_reads_of_the_disk_machine_cost_more_than_of_the_ssd_machine() -> None:
-    book, case = load_book(THEN), PUBLISHED[0]
-    disk = per_million(machine(case, book).bill, case.disk.reads_per_s).cost(book)
-    assert disk == pytest.approx(machine(case, book).bill.cost(book) / (530 * SECONDS_A_YEAR) * 1e6)
-    assert disk > 50 * per_million(ways(case, book).flash.bill, case.flash.reads_per_s).cost(book)
-
-
 def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
     """Three machines of 16 GiB are dearer, at twice the memory, than one with an SSD; one of 64 GiB need not be."""
     verdict = verdict_of("R10")
@@ -118,16 +110,6 @@ def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
     assert "1.14 to 2.09" not in verdict.reason, "16 and 32 GiB are told together"
     assert "with 16 to 32 GiB a server, inside the bound; 0.761 to 1.52 with 64 to 512 GiB a server" in verdict.reason
     assert all(low > 1 for low, _ in over.disks_over_memory(load_book(THEN)).values()), "disks are the dearest with any bays"
-
-
-def test_r10_is_judged_on_simulated_reads_where_there_are_any(connection: "Connection") -> None:
-    assert verdict_of("R10", simulated(connection, (64, "ssd", 104_000, 34_000), (64, "hdd", 384, 187))).substrate is Substrate.SIMULATED
-
-
-def test_r10_fails_where_flash_is_hardly_quicker(connection: "Connection") -> None:
-    """A few reads a second that one disk serves as well: flash is the dearer store."""
-    verdict = verdict_of("R10", simulated(connection, (64, "ssd", 200, 100), (64, "hdd", 200, 100)))
-    assert verdict.verdict is Verdict.CONTRADICTED
 
 
 def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> None:
@@ -176,15 +158,3 @@ def test_every_cost_has_a_judge_in_the_room_of_its_study() -> None:
     """One without would be told as not measured."""
     of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
     assert {claim for module in modules("judges") for claim in module.MONEY} == of_cost
-
-
-def test_a_cost_is_its_source_s_and_is_not_judged_on_the_reader_s_pair() -> None:
-    rows = Rows(duckdb.connect(), make_manifest(make_rows(blocks=1)))
-    found = judges()[Kind.COST](claim_of("R10"), Grounds("mine", rows, readers=True))
-    assert (found.verdict, found.pair, found.estimate) == (Verdict.NOT_MEASURED, "mine", None)
-
-
-def test_both_claims_ask_for_a_direction_and_that_of_money_is_marked_as_ours() -> None:
-    mine = {claim.id: claim for claim in load_claims().claims if claim.id in {"R10", "R11"}}
-    assert {name: claim.bounds_how for name, claim in mine.items()} == {"R10": "assumed", "R11": "stated"}
-    assert {claim.bounds for claim in mine.values()} == {Bounds(lower=1.0, strict=True)}

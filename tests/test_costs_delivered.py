@@ -44,10 +44,6 @@ def test_disks_are_bought_for_their_iops_and_need_machines_to_hold_them() -> Non
     assert served(load, "crucial-m4").devices == 1
 
 
-def test_devices_are_bought_for_their_size_where_nothing_is_read() -> None:
-    assert served(Load(data_bytes=1e12, ram_bytes=GIB, reads_per_s=1, misses_per_read=0), "crucial-m4").devices == 8
-
-
 def test_all_in_memory_needs_memory_for_the_data_and_machines_for_the_memory() -> None:
     memory = served(replace(PUBLISHED, data_bytes=90 * GIB), "st3000dm001, all in memory")
     assert memory.ram_bytes == pytest.approx(100 * GIB)  # nine tenths of a machine's memory cache pages
@@ -56,12 +52,6 @@ def test_all_in_memory_needs_memory_for_the_data_and_machines_for_the_memory() -
 
 def test_a_bill_names_machine_memory_power_and_device() -> None:
     assert set(served(PUBLISHED, "crucial-m4").bill.a_year) == {"ssd-m4-128gb", "server-microserver-gen8", "ram", "electricity"}
-
-
-def test_a_million_reads_cost_a_years_bill_over_a_years_reads() -> None:
-    plan = served(PUBLISHED, "crucial-m4")
-    reads_a_year = PUBLISHED.reads_per_s * 365.25 * 86400
-    assert plan.cost_per_million(PUBLISHED, NOW) == pytest.approx(plan.bill.cost(NOW) / reads_a_year * 1e6)
 
 
 def test_volumes_are_provisioned_for_the_load_and_attach_to_rented_machines() -> None:
@@ -77,17 +67,6 @@ def test_source_r_flash_replaces_memory_and_not_disks_at_the_prices_of_its_time(
     assert found.cost(NOW) > 0
     assert found.replaces_memory(NOW)
     assert rank(found.bills, NOW) == ["crucial-m4", "st3000dm001, all in memory", "st3000dm001"]
-
-
-def test_where_little_is_read_flash_replaces_disks_or_nothing() -> None:
-    found = without_flash(plans(replace(PUBLISHED, data_bytes=2000 * GIB, reads_per_s=100), NOW, RATES))
-    assert found is not None
-    assert not found.replaces_memory(NOW)
-    assert found.cost(NOW) < 0
-
-
-def test_without_flash_or_disks_there_is_nothing_to_compare() -> None:
-    assert without_flash(plans(PUBLISHED, NOW, {"crucial-m4": RATES["crucial-m4"]})) is None
 
 
 def test_a_server_must_have_a_price_by_then() -> None:
@@ -136,13 +115,6 @@ def test_at_the_limit_both_cost_the_same_and_beyond_it_the_other_is_first(item: 
     step = 0.01 if edge > TWO.quote(item).each else -0.01
     assert rank(BILLS, TWO.with_price(item, edge - step))[0] == "first"
     assert rank(BILLS, TWO.with_price(item, edge + step))[0] == "second"
-
-
-def test_the_order_of_those_behind_may_turn_before_the_first_does() -> None:
-    bills = {"first": Bill({"a": 1}), "second": Bill({"b": 1}), "third": Bill({"both": 3.5})}
-    (limit,) = [limit for limit in limits(bills, TWO) if limit.item == "b"]
-    assert [limit.first_below, limit.order_below, limit.order_above] == pytest.approx([2, 2, 3.5])
-    assert limit.first_above == float("inf")
 
 
 def test_a_ratio_over_the_band_is_that_of_its_worst_corners() -> None:

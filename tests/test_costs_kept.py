@@ -36,19 +36,6 @@ def test_other_code_simulates_anew(rates: Path, simulate: Callable[[], float], m
     assert kept("this", simulate) != before
 
 
-def test_what_is_no_number_is_simulated_anew(rates: Path, simulate: Callable[[], float]) -> None:
-    before = kept("this", simulate)
-    (place,) = rates.iterdir()
-    place.write_bytes(b"\xff[")
-    assert kept("this", simulate) == 2 / 3 != before
-    assert float(place.read_text(encoding="utf-8")) == 2 / 3
-
-
-def test_where_nothing_can_be_written_it_is_simulated_each_time(rates: Path, simulate: Callable[[], float]) -> None:
-    rates.parent.write_text("a file where a folder is wanted", encoding="utf-8")
-    assert [kept("this", simulate), kept("this", simulate)] == [1 / 3, 2 / 3]
-
-
 def test_another_file_of_the_device_is_another_rate(rates: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (paths.data() / "devices" / "crucial-m4.toml").read_text(encoding="utf-8")
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))

@@ -1,7 +1,6 @@
 """What the survey's subsystems cost by the terabyte, by the read and by the query; and H13 over the price band."""
 
 import datetime as dt
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,9 +17,7 @@ from tierwise.costs.hardware import TB, device_bill, members
 from tierwise.report.rooms import judge_all
 from tierwise.studies.survey_arrays.reading.money import (
     MEMBERS,
-    NOW,
     PLACEMENTS,
-    SIZES_TB,
     SUBSYSTEMS,
     THEN,
     by_size,
@@ -30,7 +27,6 @@ from tierwise.studies.survey_arrays.reading.money import (
     over_memory,
     priced,
     time_ratios,
-    todays,
 )
 from tierwise.studies.survey_placement.measuring import trials as survey_placement
 
@@ -61,22 +57,6 @@ def test_a_years_money_is_that_of_the_drives() -> None:
     assert holding("hdd-1tb", 6 * TB, book).cost(book) == pytest.approx(seven.bill.cost(book))
 
 
-def test_today_only_the_price_of_a_terabyte_is_another() -> None:
-    then, now = (holding("hdd-1tb", TB, load_book(THEN), now=now).a_year for now in (False, True))
-    assert then["hdd-1tb-source-h"] == now["hdd-enterprise"]
-    assert {item for item in then if item not in NOW} == {item for item in now if item not in NOW.values()}
-    assert all(TODAY.price(item).dimension == TODAY.price(other).dimension == "byte" for item, other in NOW.items())
-    assert todays(device_bill("sata-7k2", TODAY)) == device_bill("sata-7k2", TODAY)
-
-
-def test_holding_more_never_favours_ssds() -> None:
-    bands = list(by_size(load_book(THEN)).values())
-    assert len(bands) == len(SIZES_TB)
-    for less, more in pairwise(bands):
-        assert less[0] <= more[0] * 1.01
-        assert less[0] < less[1]
-
-
 def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     """Three drives of either kind hold one terabyte, and the price band reaches equality; at tens of terabytes it does not."""
     (claim,) = (claim for claim in load_claims().claims if claim.id == "H13")
@@ -101,14 +81,6 @@ def test_h13_with_servers_is_of_all_that_they_may_hold(tmp_path: Path) -> None:
     assert (flash.machines, disk.machines) == (18, 9), "drives of 512 GB and of 1 TB, in arrays with a parity each"
     assert alone.machines == 2
     assert over_memory(flash, disk, book)[1] < by_size(book)[30][1], "servers on both sides bring the costs together"
-
-
-def test_every_verdict_of_h13_says_which_of_its_prices_were_read_once(tmp_path: Path) -> None:
-    save_run(tmp_path, array_rows())
-    found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
-    assert found.arms
-    for told in (found, *found.arms.values()):
-        assert "half to twice is assumed of prices that were read once" in told.verdict_text
 
 
 def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:

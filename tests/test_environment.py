@@ -47,11 +47,6 @@ def test_conda_route_uses_conda_forge_alone() -> None:
     assert from_conda().keys() == {"python", "pip", "make", "quarto", "postgresql", "fio"}
 
 
-def test_conda_route_takes_every_python_package_from_the_pins() -> None:
-    pip = [line["pip"] for line in CONDA["dependencies"] if isinstance(line, dict)]
-    assert pip == [["-r requirements.txt"]]
-
-
 def test_conda_python_is_the_one_that_pyproject_asks_for() -> None:
     python = from_conda()["python"].specifier
     oldest = min(Version(part.version) for part in python if part.operator == ">=")
@@ -72,20 +67,7 @@ def test_what_pyproject_asks_for_is_pinned_within_its_bounds(name: str) -> None:
     assert all(requirement.specifier.contains(version) for version in pinned()[name])
 
 
-@pytest.mark.parametrize("name", sorted(wanted()))
-def test_pyproject_bounds_the_major_version(name: str) -> None:
-    below = [Version(part.version) for part in wanted()[name].specifier if part.operator == "<"]
-    assert len(below) == 1
-    assert all(version < below[0] for version in pinned()[name])
-    assert below[0].major - max(pinned()[name]).major in {0, 1}
-
-
 def test_every_direct_pin_stands_in_pyproject() -> None:
     blocks = re.split(r"(?m)^(?=\S+==)", PINS)[1:]
     direct = {canonicalize_name(block.split("==")[0]) for block in blocks if re.search(r"# +(via )?tierwise\b", block)}
     assert direct == wanted().keys()
-
-
-def test_every_pin_has_a_hash() -> None:
-    for block in re.split(r"(?m)^(?=\S+==)", PINS)[1:]:
-        assert "--hash=sha256:" in block, block.splitlines()[0]

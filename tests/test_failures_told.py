@@ -74,20 +74,6 @@ def test_a_folder_for_which_there_is_no_room_is_told_by_its_first_file(
     assert said.endswith(f"Remedy: make room on that disk; {GO_ON}\n")
 
 
-def test_the_command_line_tells_what_the_machine_refuses(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder of rows that lies below a file."""
-    monkeypatch.setattr(sys, "argv", ["tierwise", "report", "--run", "latest"])
-    monkeypatch.setenv("TMPDIR", "/nowhere")
-    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    with pytest.raises(SystemExit) as ended:
-        main()
-    said = capsys.readouterr().err
-    assert ended.value.code in {1, 2}
-    assert said.startswith("tierwise: ")
-    assert said.count("\n") == 1
-    assert "Remedy: " in said
-
-
 def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str]:
     """What `pipeline.execute` says of a new notebook with one cell, in a process of its own."""
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
@@ -100,13 +86,6 @@ def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str
     )
     command = [sys.executable, "-W", "ignore", "-c", program, str(notebook)]
     return subprocess.run(command, cwd=paths.home(), capture_output=True, text=True, check=False)
-
-
-def test_a_cell_that_fails_is_told_and_its_notebook_kept_as_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    done = executed_alone(tmp_path / "wrong.ipynb", "1 / 0")
-    assert "wrong (ZeroDivisionError; the executed copy is" in done.stdout, done.stderr
-    assert [path.name for path in (tmp_path / "raw" / "run" / "notebooks").iterdir()] == ["failed-wrong.ipynb"]
 
 
 @pytest.mark.parametrize(("name", "asked"), [("run-study", True), ("show-chapter", False)])

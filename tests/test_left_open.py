@@ -52,11 +52,6 @@ def test_what_one_setting_says_stands_where_every_other_says_the_same(verdict: V
         assert (found.verdict, found.cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
 
 
-def test_what_is_open_at_one_setting_is_not_decided_by_the_others() -> None:
-    few = Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, "few")
-    assert mapped(1.45).outcome(few) == few
-
-
 def test_the_share_lies_between_what_agrees_for_certain_and_what_may() -> None:
     found = mapped(1.45, 1.499, 2.0, 3.0)
     assert found.share == (0.25, 0.5)

@@ -16,7 +16,7 @@ from tierwise.advisor.service import Build
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis.rules import Verdict
 from tierwise.cli import app
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.core.units import GIB, MIB, PAGE_BYTES
 from tierwise.core.words import Substrate, Way
 from tierwise.devices.model import build
@@ -119,13 +119,6 @@ def test_the_verdict_holds_the_whole_interval_against_the_jobs(move_s: float, jo
     assert found.low < found.break_even_jobs < found.high
 
 
-def test_pairs_are_of_the_same_block() -> None:
-    slow = {**dict.fromkeys(range(5), 20.0), 6: 30.0}
-    found = plan(move={0: 10.0}, slow=slow, fast={**dict.fromkeys(range(5), 10.0), 7: 1.0})
-    assert found.pairs == 5
-    assert found.break_even_jobs == pytest.approx(1.0)
-
-
 def test_where_a_job_saves_nothing_the_move_never_pays() -> None:
     found = plan(move={0: 10.0}, slow=dict.fromkeys(range(5), 5.0), fast=dict.fromkeys(range(5), 5.1))
     assert found.break_even_jobs is None
@@ -141,24 +134,10 @@ def test_times_of_two_substrates_give_an_interval_and_no_verdict() -> None:
     assert found.low is not None
 
 
-def test_the_mean_of_a_simulated_move_stands_beside_each_measured_block() -> None:
-    slow = dict.fromkeys(range(8), 20.0)
-    found = plan(move={0: 9.0, 1: 10.0, 2: 11.0}, slow=slow, fast=dict.fromkeys(range(8), 10.0), job=Substrate.EMULATED)
-    assert found.pairs == 8
-    assert found.break_even_jobs == pytest.approx((9 * 10 * 11) ** (1 / 3) / 10)
-
-
 def test_what_slowed_tiers_took_is_not_held_against_copies_of_tiers_as_they_are(tmp_path: Path) -> None:
     found = move_of(read_workload(transactions_run(tmp_path, slowdown=8.0).parent))
     assert found.job_substrate is Substrate.SIMULATED
     assert any("the run's tiers were slowed" in remark for remark in found.remarks)
-
-
-def test_a_log_is_not_moved_like_a_table(tmp_path: Path) -> None:
-    workload = read_workload(transactions_run(tmp_path).parent)
-    assert "wal" not in move_of(workload).relations
-    with pytest.raises(InputError, match="--relation is 'wal'"):
-        move_of(workload, ["wal"])
 
 
 def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> None:
@@ -226,9 +205,3 @@ def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], told:
     with pytest.raises(InputError) as caught:
         run(*options)
     assert told in str(caught.value)
-
-
-def test_without_a_run_the_remedy_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    with pytest.raises(MissingError, match="Remedy: make report"):
-        run()

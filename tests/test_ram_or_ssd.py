@@ -3,32 +3,26 @@
 from dataclasses import replace
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import cells
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.views import open_views
 from tierwise.bench.book import Book
-from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import paths
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import InputError
 from tierwise.core.pairs import DirectoryTier, load_pair
 from tierwise.core.profiles import load_profile, names
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.rooms import judge_all
 from tierwise.report.run import open_run
-from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, check, simulate, trials
+from tierwise.studies.ram_or_ssd.measuring.trials import NAME, STUDY, simulate, trials
 from tierwise.studies.ram_or_ssd.reading import chapter, figures
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import done_parts, rows_so_far
 from zipf_run import SCALE, SIZES_GIB, inputs, zipf_run
-
-
-def test_the_bench_finds_it() -> None:
-    assert load_study(NAME) is STUDY
 
 
 @pytest.mark.parametrize("name", names())
@@ -76,12 +70,6 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
     assert len(rows_so_far(folder, NAME)) == 120 * 2 * len(SIZES_GIB)
-
-
-def test_series_of_different_lengths_are_no_evidence() -> None:
-    rows = pl.DataFrame({"pair": ["p", "p", "p"], "trial": ["a", "a", "b"], "block": [0, 0, 0], "substrate": ["simulated"] * 3})
-    with pytest.raises(EvidenceError, match="different lengths"):
-        check(rows)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,6 @@ import pytest
 from kept_smoke import RAW
 from report_run import pair_as_recorded
 from rows import make_rows, save_run
-from tierwise.advisor import seeks
 from tierwise.advisor.asked import Asked, asked
 from tierwise.analysis import heat
 from tierwise.analysis.rules import Verdict
@@ -152,12 +151,3 @@ def test_a_query_without_a_record_has_that_of_the_same_one_on_other_tiers(smoke:
         assert one.lent
         columns = ["relation", "page", "size_bytes", "operation", "after", "tier"]
         assert one.query.requests.select(columns).equals(own[step].query.requests.select(columns))
-
-
-def test_rows_that_differ_in_the_way_of_io_alone_read_otherwise(smoke: Run) -> None:
-    cell = '{{"arm": "{}", "query": "mixed", "tier": "hdd"}}'
-    rows = [("s", "p", arm, 0, arm, cell.format(arm), "cold", False, 1.0, 2.0, 1.0) for arm in ("direct", "asynchronous")]
-    bounds = pl.DataFrame(rows, schema=seeks.AHEAD, orient="row").with_columns(least=pl.lit(2.0), most=pl.lit(1.0))
-    shown = ledger_ahead.table(smoke, bounds)
-    assert isinstance(shown, Table)
-    assert [row[0] for row in shown.rows] == ["query mixed, tier hdd, direct I/O", "query mixed, tier hdd, asynchronous I/O"]

@@ -7,7 +7,6 @@ import pytest
 
 from latency_rows import AS_PUBLISHED, RUN, Histograms, latency_run
 from support import shared
-from tierwise.analysis.claims import load_claims
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.published import published_series
 from tierwise.analysis.rules import COUNTED, Verdict
@@ -47,10 +46,6 @@ def test_every_published_bucket_stands_in_the_source_with_its_count() -> None:
     assert sorted((from_ns, reads) for from_ns, reads in printed if reads) == sorted(
         published_series(READ_HISTOGRAMS).select("from_ns", "reads").iter_rows()
     )
-
-
-def test_source_l_is_complete() -> None:
-    assert [claim.id for claim in load_claims().claims if claim.source == "L"] == [f"L{number}" for number in range(1, 11)]
 
 
 def test_a_read_falls_into_the_bucket_of_the_published_histograms() -> None:
@@ -108,19 +103,6 @@ def test_what_a_drive_s_own_cache_serves_beside_the_ssd_does_not_hide_its_zone(t
         assert verdicts(tmp_path / name)["L5"] is Verdict.CONFIRMED, name
         latency_run(tmp_path / f"{name}, the SSD's merge with memory's", with_buckets(ssd={16: 200, 15: 60}, aux={18: hits, 22: 80}))
         assert verdicts(tmp_path / f"{name}, the SSD's merge with memory's")["L5"] is not Verdict.CONFIRMED, name
-
-
-def test_a_recorder_and_a_server_that_disagree_give_no_verdict(tmp_path: Path) -> None:
-    latency_run(tmp_path, flags=("conservation",))
-    assert all(verdict is Verdict.UNDECIDED for verdict in verdicts(tmp_path).values())
-
-
-def test_the_emulators_log_alone_says_nothing_of_memory(tmp_path: Path) -> None:
-    seen = {space: held for space, held in AS_PUBLISHED.items() if space != "cached"}
-    latency_run(tmp_path, seen, flags=("unseen",), recorder="emulator")
-    found = verdicts(tmp_path)
-    assert found["L5"] is Verdict.UNDECIDED
-    assert {found[name] for name in ("L2", "L3", "L4", "L6", "L7")} == {Verdict.CONFIRMED}
 
 
 def test_single_reads_are_a_view_beside_the_rows(tmp_path: Path) -> None:

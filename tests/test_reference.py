@@ -17,7 +17,6 @@ from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, WHOLE_BYTES, tables
 from tierwise.timings.manifest import load_manifest
-from tierwise.timings.parts import read_rows
 from tierwise.timings.private import check_nothing_private
 from tierwise.timings.traces import FOLDER as TRACES
 
@@ -59,11 +58,6 @@ def test_its_numbers_come_from_the_code_and_the_inputs_of_this_version() -> None
     if other and re.findall(r"(?m)^## \[(.+?)\]", changes)[0] == "Unreleased":
         pytest.skip(f"this version is not released, and the reference run was measured before changes: {other}")
     assert not other, "make reference"
-
-
-def test_it_has_every_study() -> None:
-    assert {record.name for record in RUN.studies} == set(studies.names()), "make reference"
-    assert set(read_rows(FOLDER)["study"]) == set(studies.names())
 
 
 def test_every_study_says_by_what_two_runs_are_compared() -> None:

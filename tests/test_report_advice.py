@@ -1,7 +1,5 @@
 """The chapters of advice and conclusion: every number is drawn from rows, and what was not measured says so."""
 
-import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +8,12 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from advice_run import counts_run, record_counts, transactions_run
-from support import shared
-from tierwise.analysis.claims import load_claims
-from tierwise.analysis.questions import Questions, load_questions
+from advice_run import counts_run, record_counts
+from tierwise.analysis.questions import Questions
 from tierwise.analysis.verdicts import DECIDED
-from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from tierwise.report.chapters import advice, conclusion
-from tierwise.report.chapters.conclusion_evidence import evidence
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 
@@ -99,24 +93,6 @@ def test_the_advice_of_the_chapter_is_never_worse_than_what_fits(raw: Path) -> N
         assert "`pob`" in told(advice.relations(found))
 
 
-def test_the_log_on_a_tier_of_its_own_is_predicted_there(raw: Path) -> None:
-    transactions_run(raw)
-    with opened(raw) as run:
-        table = advice.check(advice.advised(run, "pgbench_placement", "source-v"))
-        assert isinstance(table, Table)
-        assert [row[0] for row in table.rows] == ["all on HDD", "tables on SSD", "all on SSD"]
-
-
-def test_a_prediction_is_for_tiers_as_slow_as_the_measured_ones(raw: Path) -> None:
-    transactions_run(raw, slowdown=4.0)
-    with opened(raw) as run:
-        found = advice.advised(run, "pgbench_placement", "source-v")
-        assert found.workload is not None
-        placement = found.workload.measured["all hdd"].placement
-        storage_s = sum(found.service_s[name][tier] for name, tier in placement.items())
-        assert found.predicted_s(placement) == pytest.approx(found.workload.host_s + 4 * storage_s)
-
-
 def test_a_run_without_placements_says_so(raw: Path) -> None:
     path = counts_run(raw) / "timings.parquet"
     pl.read_parquet(path).with_columns(study=pl.lit("another")).write_parquet(path)
@@ -174,22 +150,6 @@ def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
             sum(claim.verdict in DECIDED for claim in run.verdicts),
             len(verdicts),
         ]
-
-
-def test_every_published_statement_answers_a_question() -> None:
-    answered = {claim for question in load_questions().questions for claim in question.claims}
-    assert answered == {claim.id for claim in load_claims().claims}
-    table = shared("published-figures.md").read_text(encoding="utf-8")
-    assert answered >= set(re.findall(r"^\| ([LMVHR]\d+) \|", table, re.MULTILINE))
-
-
-def test_no_number_is_typed_by_hand() -> None:
-    """Numbers of the texts come from claims.toml, all others from rows."""
-    assert {topic.evidence for topic in load_questions().meetings} <= evidence().keys()
-    for name in ("show-advice", "show-conclusion"):
-        cells = json.loads((paths.home() / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8"))["cells"]
-        prose = "".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-        assert not re.search(r"\d", prose)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -63,13 +62,6 @@ def test_an_interval_that_holds_one_decides_nothing() -> None:
     assert case({INDEXES: 0.9, TABLES: 0.9}, scatter=0.2).tables_first is Verdict.UNDECIDED
 
 
-def test_the_finding_counts_the_workloads_of_each_outcome() -> None:
-    first, last = case({INDEXES: 0.9, TABLES: 0.4}), case({INDEXES: 0.4, TABLES: 0.9})
-    assert finding([first]) == "On the SSD, tables come first in 1 of 1 workload"
-    assert finding([first, last, first]) == "On the SSD, tables come first in 2 of 3 workloads and indexes in 1"
-    assert finding([]) == finding([case({EVERYTHING: 0.4})]) == "Tables first or indexes first: no answer yet"
-
-
 def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Run) -> None:
     for run in (reference, rejected):
         text = answer.answer(run).text
@@ -78,14 +70,6 @@ def test_the_answer_has_its_four_parts_in_few_words(reference: Run, rejected: Ru
         assert not re.search(r"\bnan\b|\bNone\b|\binf\b", text)
         for topic in ("WAL: ", "Cloud, published prices: ", "Random reads: ", "RAM or SSD: "):
             assert topic in text
-
-
-def test_there_is_room_for_every_outcome_at_once(reference: Run) -> None:
-    tables, indexes = case({INDEXES: 0.9, TABLES: 0.4}), case({INDEXES: 0.4, TABLES: 0.9})
-    neither, everything = case({INDEXES: 1.2, TABLES: 1.2}), case({INDEXES: 0.9, TABLES: 0.9, EVERYTHING: 0.4})
-    every, ours = [tables, indexes, neither, everything], compared(gather(reference))
-    ours_words, most_words = (words_of(f"{answer._first(reference, some)} {answer._advice(some)}") for some in (ours, every))
-    assert words_of(answer.answer(reference).text) - ours_words + most_words <= MOST_WORDS
 
 
 def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(reference: Run) -> None:
@@ -116,30 +100,6 @@ def test_the_chart_s_title_is_the_finding_and_its_rows_are_clean_repeats(referen
 )
 def test_a_short_name_still_tells_a_workload_from_the_others(names: list[str], brief: list[str]) -> None:
     assert heat.brief(names) == dict(zip(names, brief, strict=True))
-
-
-def test_what_a_side_leaves_is_told_of_the_workloads_in_which_one_comes_first(reference: Run) -> None:
-    first, neither = case({INDEXES: 0.9, TABLES: 0.4}, scatter=0.0), case({INDEXES: 0.9, TABLES: 0.9}, scatter=0.2)
-    leaves = " table leaves 40.0\N{NO-BREAK SPACE}% of a job's time, indexes 90.0\N{NO-BREAK SPACE}% (emulated)."
-    assert answer._first(reference, [first]) == f"On the SSD, tables come first in 1 of 1 workload. A{leaves}"
-    both = "On the SSD, tables come first in 1 of 2 workloads and neither in 1. Where decided, a"
-    assert answer._first(reference, [first, neither]) == f"{both}{leaves}"
-
-
-def test_the_advice_names_what_to_move_in_which_workload() -> None:
-    nothing, table = case({INDEXES: 1.2, TABLES: 1.1}), case({INDEXES: 0.9, "Source ssd": 0.4})
-    everything = [replace(case({INDEXES: 0.9, EVERYTHING: 0.4}), workload=name) for name in ("The large set", "The small set")]
-    assert answer._advice([nothing, table, *everything]) == (
-        "Move `Source` (a workload), everything (large set; small set), nothing (a workload)."
-    )
-
-
-def test_a_workload_that_takes_the_same_on_slowed_tiers_is_named_once() -> None:
-    small, slowed = (replace(case({INDEXES: 0.9, TABLES: 0.4}), workload=f"The small set{pace}") for pace in ("", heat.SLOWED))
-    other = replace(case({INDEXES: 0.4, TABLES: 0.9}), workload=slowed.workload)
-    assert answer._advice([small, slowed]) == "Move all tables (small set)."
-    assert answer._advice([slowed]) == "Move all tables (small set, slowed)."
-    assert answer._advice([small, other]) == "Move all tables (small set), all indexes (small set, slowed)."
 
 
 def test_everything_is_advised_only_where_no_part_is_as_quick() -> None:

@@ -1,7 +1,6 @@
 """What the chapter on the census study says of the arms follows from the rows, whichever of them were measured."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,13 +14,12 @@ from rows import Ratios, make_manifest, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.arms import Truth, arms
-from tierwise.report.chapters import ledger, summary
+from tierwise.report.chapters import ledger
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_arms as hunt
 from tierwise.studies.index_placement.reading import chapter_planner as planner
-from tierwise.studies.index_placement.reading import chapter_summary
 from tierwise.studies.index_placement.reading import figures_reads as reads
 from tierwise.studies.index_placement.reading.figures_reads import mean_distances
 from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
@@ -76,47 +74,7 @@ def test_the_ways_of_io_stand_side_by_side_with_their_requests_at_once(opened: O
     }
 
 
-def test_of_one_way_of_io_nothing_stands_side_by_side(opened: Opened) -> None:
-    assert isinstance(ledger.ways(opened(make_rows())), Sentence)
-
-
 # when it is true
-
-
-def test_an_asymmetric_eviction_is_named_with_what_it_really_saves(opened: Opened) -> None:
-    run = opened(make_rows(), make_rows(variant="heap-cached", states=QUICK, pace=0.05, ratios=cold(0.8)))
-    text = said(run)
-    assert re.search(r"everything cold, it is not true:\*\* it leaves 9[\d.]+ to [\d.]+ % \(Florida, Puerto Rico and Nevada\)", text)
-    assert "18,000 pages of the table and 16 of the index, and only the latter move" in text
-    truth, rest = text.split("**Where it is true:**")[1].split("**Where it is not:**")
-    assert "*Cached for SSD only*" in truth
-    assert "(Florida and Nevada)" in truth
-    assert "with the index on SSD 0 pages of the table and 16 of the index" in truth
-    assert "with the table cached both times, that leaves" in truth
-    assert "*Table cached* leaves" in rest
-
-
-def test_a_run_of_the_published_protocol_alone_says_that_it_knows_no_other(opened: Opened) -> None:
-    text = said(opened(make_rows()))
-    assert hunt.NOWHERE in text
-    assert "Where it is not" not in text
-    assert "buffered" not in text
-
-
-def test_a_saving_as_published_is_said_to_be_true(opened: Opened) -> None:
-    assert "**As published, with everything cold, it is true:** it leaves" in said(opened(make_rows(ratios=cold(0.05))))
-
-
-def test_four_pairs_leave_it_open(opened: Opened) -> None:
-    run = opened(make_rows(blocks=4), make_rows(blocks=4, variant="grown", ratios=cold(0.05)))
-    assert "this run cannot tell" in said(run)
-    assert "**Where this run cannot tell:** *Index grown* has not 5 clean repeats" in said(run)
-
-
-def test_the_other_way_of_io_is_said_to_agree_or_where_it_differs(opened: Opened) -> None:
-    parts = [make_rows(arm=arm) for arm in IoArm]
-    text = said(opened(*parts, make_rows(variant="grown"), make_rows(variant="grown", arm=IoArm.BUFFERED, ratios=cold(0.05))))
-    assert "**With buffered I/O** it differs in: Index grown, buffered: it is true" in text
 
 
 def test_a_pair_without_rows_has_no_answer(opened: Opened) -> None:
@@ -142,19 +100,6 @@ def test_the_table_is_moved_first_where_that_saves_more(opened: Opened) -> None:
 
 def test_the_index_is_moved_first_where_that_saves_more(opened: Opened) -> None:
     assert "**Move the index first.**" in advised(opened(make_rows(ratios=cold(0.05))))
-
-
-def test_a_remedy_is_recommended_by_what_it_leaves_of_the_time(opened: Opened) -> None:
-    text = advised(opened(make_rows(), make_rows(variant="index-only", pace=0.02), make_rows(variant="bitmap", pace=1.3)))
-    assert re.search(r"\*\*VACUUM the table, so that the count reads the index alone:\*\* with all on HDD, that leaves [12]\.\d", text)
-    assert "these bring little" in text
-    assert "leave the planner its bitmap scan" in text.split("these bring little")[1]
-
-
-def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
-    text = advised(opened(make_rows(), make_rows(variant="grown", pace=2.0)))
-    assert "**Build an index anew that grew by inserts:** with all on HDD, that leaves " in text
-    assert text.rstrip(".").endswith("of the time")
 
 
 # figures and tables
@@ -205,13 +150,6 @@ def test_the_reader_s_pair_has_a_table_of_its_own(opened: Opened) -> None:
     table = hunt.verdicts_here(run)
     assert isinstance(table, Table)
     assert "mixed" in table.rows[0][1]
-
-
-def test_the_summary_names_the_arms_that_save_and_those_that_confirm(opened: Opened) -> None:
-    run = opened(make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown"))
-    assert "Of 3 other ways" in chapter_summary.hunt(run, PAIR).text
-    assert "is there in *Cached for SSD only*" in chapter_summary.hunt(run, PAIR).text
-    assert summary.confirming(hunt.claim_of(run, "M1")) == "confirmed by the arm *Cached for SSD only*"
 
 
 # how far apart
@@ -273,8 +211,3 @@ def test_the_nearest_statistics_explain_the_published_estimates(opened: Opened, 
     assert isinstance(table, Table)
     assert len(table.rows) == 1 + len(SAMPLES)
     assert list(table.rows[1][4:6]) == ["12,100 to 12,300", "35,000"]
-
-
-def test_a_run_without_samples_says_nothing_of_them(opened: Opened) -> None:
-    run = opened(make_rows())
-    assert (planner.explained(run, PAIR).text, getattr(planner.samples(run, PAIR), "text", None)) == ("", "")

@@ -11,10 +11,7 @@ from tierwise.analysis.comparison import CELL
 from tierwise.analysis.views import open_views
 from tierwise.cli import app
 from tierwise.core import paths
-from tierwise.report.chapters import reference as chapter
-from tierwise.report.display import Sentence
 from tierwise.report.reference import compare
-from tierwise.report.run import Run, open_run
 from tierwise.timings.manifest import load_manifest
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
@@ -43,13 +40,6 @@ def test_a_run_of_ones_own_stands_beside_it_cell_by_cell(built: Built) -> None:
     assert row["ratio"] == row["median"] / row["median_reference"]
 
 
-def test_where_no_run_ships_one_sentence_says_so(built: Built) -> None:
-    with placed(built.root, built.root / "_site"):
-        run = open_run(RUN_ID)
-    assert chapter.told(run, None).text == "No reference run ships with this checkout, so there is nothing to compare with."
-    assert chapter.cells(None) == chapter.verdicts(None) == Sentence("")
-
-
 def test_the_report_and_the_command_tell_it(built: Built) -> None:
     section = built.page.select_one("#sec-reference")
     assert section is not None
@@ -62,9 +52,3 @@ def test_the_report_and_the_command_tell_it(built: Built) -> None:
     assert len(section.select("#tbl-beside-cells tbody tr")) == len(said["cells"]) == text.count("(emulated)") >= 20
     other = [claim["id"] for claim in said["claims"] if claim["verdict"] != claim["reference_verdict"]]
     assert [row.select("td")[0].get_text() for row in section.select("#tbl-beside-claims tbody tr")] == other != []
-
-
-def test_the_reference_is_not_held_against_itself(reference: Run) -> None:
-    assert reference.is_reference
-    said = CliRunner().invoke(app, ["diff", "reference", FOLDER.name])
-    assert "is the reference run itself" in str(said.exception)

@@ -6,16 +6,15 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Error
 
-from browsing import SCROLLED, Scheme, browsing, hosting, hover, look, violations
+from browsing import SCROLLED, Scheme, browsing, hover, look, violations
 from report_built import Built, bare, check_pages
-from tierwise.core import paths
 from tierwise.report.site import PDFS
 
 if TYPE_CHECKING:
@@ -171,23 +170,6 @@ def test_a_word_of_the_glossary_is_explained_to_the_pointer_and_to_the_keyboard(
     assert "directory" in word.evaluate(told)
 
 
-LONG_ADDRESS: Final = f'<div class="csl-entry">Title. <a href="#">https://example.org/{"a" * 300}</a></div>'
-"""A reference, as either engine writes it."""
-LONG_FILE: Final = (
-    f"<style>code {{ white-space: pre; }}</style><figure><figcaption>Query: <code>{'a' * 300}.py</code>.</figcaption></figure>"
-)
-"""A caption with a file's name, which Quarto's own sheet keeps in one line."""
-
-
-@pytest.mark.parametrize("long", [LONG_ADDRESS, LONG_FILE])
-def test_what_is_long_is_broken_by_the_sheet_that_both_engines_have(chromium: "Browser", tmp_path: Path, long: str) -> None:
-    sheet = (paths.home() / "report" / "theme" / "report.css").read_text(encoding="utf-8")
-    (tmp_path / "index.html").write_text(f"<main style='display: grid'>{long}</main><style>{sheet}</style>", encoding="utf-8")
-    with browsing(chromium, "file:", 390, "light") as page:
-        page.goto((tmp_path / "index.html").as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
-
-
 def dead_links(site: Path) -> list[str]:
     """Every link of every page that leads to no file of the site, or to no place in one; outside links must say https."""
     pages = {path: BeautifulSoup(path.read_bytes(), "html.parser") for path in sorted(site.glob("*.html"))}
@@ -211,25 +193,6 @@ def test_no_link_is_dead(built: Built) -> None:
 
 def test_no_link_of_quarto_s_pages_is_dead(by_quarto: Built) -> None:
     assert dead_links(by_quarto.site) == []
-
-
-@pytest.mark.parametrize(("width_px", "scheme"), SIZES)
-def test_a_browser_draws_every_chart_of_quarto_s_pages(
-    chromium: "Browser", built: Built, by_quarto: Built, width_px: int, scheme: Scheme
-) -> None:
-    with hosting(by_quarto.site) as url, browsing(chromium, url, width_px, scheme) as page:
-        names = sorted(path.name for path in by_quarto.site.glob("*.html"))
-        assert sum(look(page, f"{url}/{name}", width_px) for name in names) == len(built.page.select(".vl-chart"))
-        look(page, f"{url}/show-index_placement.html", width_px)
-        hover(page)
-
-
-def test_quarto_s_search_finds_from_a_file_what_it_finds_on_a_server(chromium: "Browser", by_quarto: Built) -> None:
-    page = chromium.new_page()  # whose console complains of Quarto's modules, which a file may not load
-    page.goto((by_quarto.site / "index.html").as_uri())
-    page.fill(".aa-Input", "platter")
-    page.wait_for_selector("#quarto-search-results a[href*='method.html']")
-    page.close()
 
 
 @pytest.mark.parametrize("name", PDFS.values())

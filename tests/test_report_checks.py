@@ -38,33 +38,12 @@ def test_text_that_says_nothing_is_refused(text: str) -> None:
         check_text(text, "chapter")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "None of the 5 claims is decided.",
-        "The file `nan.csv` and `f(None)` are names.",
-        "Of 3.5 ms, 2 % (a part) is `()`.",
-        "A finance plan, the information, an inference.",
-        "See [the query](https://example.org) and $x_{nan}$.",
-        "**What to do.** Move the index.\n\n**What it costs.** Much.",
-        "One; two: three, four!",
-    ],
-)
-def test_plain_english_is_not(text: str) -> None:
-    check_text(text, "chapter")
-
-
 def spec(**told: Any) -> dict[str, Any]:
     """A chart of grey bars and diamonds."""
     rows = pl.DataFrame({"x": [1.0, 2.0], "told": ["1 ms", "2 ms"]})
     bars = alt.Chart(rows).mark_bar(color=theme.MARK).encode(x="x:Q")
     points = alt.Chart(rows).mark_point(shape="diamond").encode(x="x:Q", text="told:N")
     return {**alt.layer(bars, points).to_dict(), **told}
-
-
-@pytest.mark.parametrize("caption", ["Grey bars and diamonds.", "A grey band, a dot for each.", "Without a mark. Query: `lines.sql`."])
-def test_a_caption_may_name_what_is_drawn(caption: str) -> None:
-    check_chart(spec(), caption, "fig-x")
 
 
 @pytest.mark.parametrize(

@@ -113,38 +113,12 @@ def test_every_device_with_a_price_stands_in_the_table(run: Run) -> None:
     assert "aws-io2" in table.caption  # it has no price at the day of the run
 
 
-def test_the_words_name_ratio_and_day(run: Run) -> None:
-    told = chapter.without_flash(run).text
-    assert "July 2014" in told
-    assert "January 2026" in told
-    assert "by more RAM" in told
-
-
-def test_source_rs_statements_are_judged_in_words_and_numbers(run: Run) -> None:
-    told = chapter.verdicts(run).text
-    assert told.count("Verdict: **confirmed**") == 1
-    assert "more RAM over an SSD, data 2 x RAM" in told
-    assert "Verdict: **undecided** (more RAM over an SSD, data 2 x RAM: 1.14 to 2.87 with 16 to 32 GiB a server" in told
-
-
 def test_what_a_server_holds_is_swept_with_its_break_evens(run: Run) -> None:
     rows = chapter.over_servers(run).rows
     of_two = {row[2]: row for row in rows if row[:2] == ["2", "RAM over SSD"]}
     assert list(of_two) == [f"{ram_gib} GiB" for ram_gib in RAM_GIB_A_SERVER]
     assert (of_two["16 GiB"][-1], of_two["64 GiB"][-1]) == (DASH, "2.95"), "three machines are dearer than one whatever RAM costs"
     assert {row[2] for row in rows if row[1] == "disks over RAM"} == {f"{bays} bays" for bays in BAYS_A_SERVER}
-
-
-def test_stale_prices_are_marked_old(run: Run) -> None:
-    assert "older than a year" in chapter.reservations(run).text
-    assert "ssd-m4-128gb (2011)" in chapter.reservations(run).text
-    assert "ram (2026-01)" not in chapter.reservations(run).text
-
-
-def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
-    table = chapter.tiers(run, "source-m")
-    assert [row[1] for row in table.rows] == ["`sata-7k2-x6`", "`mtron-3025`"]
-    assert chapter.finding(run) in chapter.today(run)
 
 
 def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any], tmp_path: Path, chromium: "Browser") -> None:

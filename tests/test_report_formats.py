@@ -10,7 +10,7 @@ from tierwise.report import formats
 from tierwise.report.chapters.provenance import settings
 from tierwise.report.display import LINE, PADDING, Table, shares
 from tierwise.report.run import Run
-from tierwise.report.words import case_name, marked
+from tierwise.report.words import marked
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,6 @@ def test_counts_are_not_rounded() -> None:
     assert formats.span([7, 7]) == "7"
 
 
-def test_a_list_reads_as_a_sentence() -> None:
-    assert [formats.listed(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == ["", "a", "a and b", "a, b and c"]
-
-
 @pytest.mark.parametrize(
     ("ratio", "text"),
     [(1.0236, "+2.4 %"), (0.9877, "\N{MINUS SIGN}1.2 %"), (0.9997, "0.0 %"), (1.0004, "0.0 %"), (9.5, "+850.0 %"), (140.45, "140-fold")],
@@ -47,10 +43,6 @@ def test_a_difference_has_a_sign_unless_it_is_none(ratio: float, text: str) -> N
 def test_a_number_keeps_its_unit_on_its_line() -> None:
     told = "at most 20 % of 5 ms, on 32 GiB or 250 IOPS, from 3 to 10 sizes"
     assert formats.tied(told) == "at most 20~% of 5~ms, on 32~GiB or 250~IOPS, from 3 to 10 sizes".replace("~", "\N{NO-BREAK SPACE}")
-
-
-def test_states_have_names() -> None:
-    assert [case_name(state) for state in ("FL", "FL->PR", "FL/NV")] == ["Florida", "Puerto Rico after Florida", "Florida over Nevada"]
 
 
 def test_only_the_word_of_a_verdict_is_marked() -> None:
@@ -69,20 +61,10 @@ def test_a_sentence_gets_most_of_the_line_and_every_word_fits() -> None:
     assert (narrow, narrow + wide) == (len("Pairs") + PADDING, LINE)
 
 
-def test_two_cells_of_different_length_come_to_as_many_lines() -> None:
-    short, long = shares([("x", "some words " * 10), ("y", "some words " * 20)])
-    assert 2 * short == pytest.approx(long, abs=3)
-
-
 def test_one_very_long_cell_does_not_starve_the_columns_of_every_other_row() -> None:
     by_row = [("a " * 100, "b " * 20)] * 9 + [("a " * 20, "b " * 200)]
     often, once = shares(list(zip(*by_row, strict=True)))
     assert often > once
-
-
-def test_where_all_fits_on_a_line_the_longest_has_the_most_room() -> None:
-    short, long = shares([("x", "one word"), ("y", "some words, not many")])
-    assert (short < long, short + long) == (True, LINE)
 
 
 def test_a_study_without_a_server_has_no_settings() -> None:
@@ -93,15 +75,3 @@ def test_a_study_without_a_server_has_no_settings() -> None:
     assert isinstance(told, Table)
     assert {where for _, _, where in told.rows} == {"all"}
     assert ["`server version`", "`18.6`", "all"] in told.rows
-
-
-def test_an_empty_setting_leaves_its_table_whole() -> None:
-    manifest = make_manifest(make_rows())
-    served = manifest.studies[0].model_copy(update={"settings": {"debug_io_direct": ""}})
-    told = settings(Run(manifest.model_copy(update={"studies": (served,)}), duckdb.connect(), ()))
-    assert isinstance(told, Table)
-    assert ["`debug_io_direct`", "(empty)", "all"] in told.rows
-
-
-def test_the_line_of_dashes_is_long_enough_for_pandoc_to_wrap_cells() -> None:
-    assert len(Table(["a", "b"], [["1", "2"]], "caption").markdown().splitlines()[1]) > 72

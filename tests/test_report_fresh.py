@@ -82,24 +82,6 @@ def test_an_input_of_the_study_makes_every_chapter_stale(home: Path, name: str) 
     assert fresh.built(run(), "plain") is None
 
 
-@pytest.mark.parametrize("name", ["manifest.json", "timings.parquet"])
-def test_so_do_other_rows(home: Path, name: str) -> None:
-    path = run() / name
-    path.write_bytes(path.read_bytes() + b" ")
-    assert len(stale()) == len(notebooks())
-
-
-def test_so_does_another_reference_run(home: Path) -> None:
-    (home / "data" / "reference" / RUN_ID).mkdir(parents=True)
-    shutil.copy(run() / "manifest.json", home / "data" / "reference" / RUN_ID)
-    assert len(stale()) == len(notebooks())
-
-
-def test_an_executed_copy_that_is_gone_is_made_again(home: Path) -> None:
-    (run() / "notebooks" / "show-census.ipynb").unlink()
-    assert stale() == ["show-census"]
-
-
 def test_another_engine_or_a_later_version_in_its_place_is_a_new_build(home: Path) -> None:
     assert fresh.built(run(), "quarto") is None
     (paths.site() / site.LATEST).unlink()

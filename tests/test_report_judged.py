@@ -42,11 +42,3 @@ def test_rows_that_changed_are_judged_anew(run: Path, verdicts: list[ClaimVerdic
     next(run.glob("*.parquet")).touch()
     with pytest.raises(AssertionError, match="judged again"):
         judged_once(run, refuse)
-
-
-def test_a_kept_file_of_other_fields_is_no_error(run: Path, verdicts: list[ClaimVerdict]) -> None:
-    place = paths.site().with_name("_build") / "verdicts" / f"{RUN_ID}.json"
-    place.parent.mkdir(parents=True)
-    place.write_text('{"inputs": "of an earlier version"}', encoding="utf-8")
-    judged_once(run, lambda: verdicts)
-    assert judged_once(run, refuse)

@@ -142,15 +142,6 @@ def told_of(built: Built, label: str) -> list[dict[str, str]]:
     return columns
 
 
-def test_the_later_steps_are_named_from_the_query_on(built: Built) -> None:
-    told = json.loads((built.site / "rows" / "fig-times.json").read_text(encoding="utf-8"))
-    assert told["python"] == ["tierwise.studies.index_placement.reading.figures.times"]
-    assert told["queries"] == ["queries/fig-times.sql"]
-    script = (built.site / "queries" / "fig-times.sql").read_text(encoding="utf-8")
-    assert "pair = 'source-m'" in script
-    assert "?" not in re.sub(r"--.*", "", script)
-
-
 def test_what_each_table_asked_runs_from_the_published_files_alone(built: Built, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (shipped,) = paths.reference().glob("[!.]*/")
     for folder in (built.root / "raw" / RUN_ID, shipped):
@@ -166,17 +157,6 @@ def test_what_each_table_asked_runs_from_the_published_files_alone(built: Built,
             assert connection.execute(script).description, path.name
     asking = [table for table in built.page.select("figure.tbl") if table.select("figcaption a[href^='queries/']")]
     assert {f"{table['id']}.sql" for table in asking} == {path.name for path in scripts if not path.stem.endswith("-2")}
-
-
-NO_QUERY = re.compile(r"from (the run.s|its) manifest|Input: |published statements|every parameter|verdict|reference", re.IGNORECASE)
-"""What the caption of a table says that asks no row of the run."""
-
-
-def test_a_table_that_asked_nothing_says_whence_it_is(built: Built) -> None:
-    for table in built.page.select("figure.tbl"):
-        caption = table.select_one("figcaption")
-        assert caption is not None
-        assert caption.select("a[href^='queries/'], a[href^='sql/']") or NO_QUERY.search(" ".join(caption.get_text().split())), table["id"]
 
 
 @pytest.fixture(scope="module")
@@ -216,13 +196,6 @@ def test_a_column_without_a_meaning_is_refused_with_its_name(tmp_path: Path) -> 
     (tmp_path / "fig-x.csv").write_text("state,colour\nFL,red\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"fig-x\.csv: column is 'colour': has no meaning"):
         dictionary.described(tmp_path / "fig-x.csv")
-
-
-def test_a_unit_that_is_said_agrees_with_the_name() -> None:
-    for name, table in dictionary.tables().items():
-        for column, told in table.columns.items():
-            by_name = next((unit for end, unit in dictionary.UNITS.items() if column.endswith(end)), "")
-            assert not told.unit or not by_name or by_name == told.unit or by_name in {"1/s", "pages"}, (name, column)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final
 
 import nbformat
-import polars as pl
 import pytest
 
 from rejected_run import RUN_ID as REJECTED
@@ -19,17 +18,14 @@ from tierwise.analysis.rules import Verdict
 from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.words import Substrate
 from tierwise.report import notebooks
-from tierwise.report.chapters import volumes
-from tierwise.report.chapters.answer import answer
 from tierwise.report.display import ROWS_MIME, Figure
 from tierwise.report.figures import verdicts
 from tierwise.report.formats import number
 from tierwise.report.notebooks import Shown
 from tierwise.report.prices import answer_of
-from tierwise.report.project import PAPER_NOTEBOOK, elsewhere
+from tierwise.report.project import PAPER_NOTEBOOK
 from tierwise.report.run import Run, open_run, source_pair
 from tierwise.report.site import PDFS
-from tierwise.report.titles import titled
 from tierwise.studies.index_placement.reading import chapter_summary as census
 from tierwise.studies.pgbench_placement.reading import chapter as pgbench
 from tierwise.studies.ram_or_ssd.reading import chapter as zipf
@@ -109,18 +105,6 @@ def test_its_letters_are_large_enough(built: Built) -> None:
     assert min(letters) >= LEAST_PT
 
 
-def test_what_the_paper_has_not_is_the_annex_s() -> None:
-    chapters = {"a.qmd": "# One {#sec-one}\n", "b.qmd": "# About {.unnumbered #sec-b}\n", "c.qmd": "# Two {#sec-two}\n::: {#fig-x}\n"}
-    assert elsewhere("# Own {#sec-own}\nSee @sec-own, @sec-two and @fig-x.", chapters) == (
-        "# Own {#sec-own}\nSee @sec-own, the annex's Chapter\u00a02 and the annex's Chapter\u00a02."
-    )
-
-
-def test_a_title_is_the_finding_or_else_the_question() -> None:
-    assert titled("WAL", "it pays", "Does it pay?", "sec-w").text == "# WAL: it pays {#sec-w}\n\n*Does it pay?*"
-    assert titled("WAL", "", "Does it pay?", "sec-w").text == "# WAL: does it pay? {#sec-w}"
-
-
 def titles(executed: Mapping[str, nbformat.NotebookNode]) -> dict[str, str]:
     """Chapter -> the first line of what its cell with a title shows."""
     return {
@@ -153,11 +137,6 @@ def test_the_strip_has_every_statement_and_each_verdict_a_shape_of_its_own(refer
     assert strip.rows.height == len(reference.verdicts)
 
 
-def test_where_nothing_is_decided_the_strip_says_so(reference: Run) -> None:
-    undecided = verdicts.judged(reference).with_columns(verdict=pl.lit(Verdict.UNDECIDED.mark))
-    assert verdicts.told(undecided) == f"None of {len(undecided)} published statements is decided"
-
-
 def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: Run) -> None:
     found = answer_of(reference)
     rows = placed.placements(reference)
@@ -167,12 +146,6 @@ def test_a_delivered_read_costs_what_the_shell_says_of_its_placement(reference: 
     assert (rows["storage_usd"] < rows["usd"]).all()
     assert set(rows["kind"]) == set(placed.KINDS), "RAM, an SSD, a volume and disks"
     assert placed.told(rows).startswith("A delivered read is cheapest from ")
-
-
-def test_the_volumes_begin_with_the_one_that_the_answer_names(reference: Run) -> None:
-    first = volumes.table(reference).rows[0]
-    assert f"from {first[2]} " in answer(reference).text
-    assert f"({first[0]})" in answer(reference).text
 
 
 def test_a_run_in_which_nearly_all_is_rejected_has_no_finding_of_what_was_live(rejected: Run) -> None:

@@ -5,7 +5,6 @@ import pytest
 
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.report.figures import parts
-from tierwise.report.words import query_words
 
 SCATTERED = (0.05, 1.2, 0.7, 2.0, 0.9)
 """One window of five that a checkpoint struck: its interval goes far below what the others show."""
@@ -29,14 +28,3 @@ def test_every_ratio_and_its_interval_lie_within_the_axis(ratios: tuple[float, .
 def test_a_caption_names_rings_where_one_is_drawn() -> None:
     assert parts.ringed(pl.Series(["none", "cpu"]), "a rejected window") == ", a ring marks a rejected window"
     assert parts.ringed(pl.Series(["none", "none"]), "a rejected window") == ""
-
-
-@pytest.mark.parametrize(("clean", "told"), [(5, "; the tick is the median of 5 clean ones or more"), (4, "")])
-def test_a_caption_names_medians_where_some_group_has_one(clean: int, told: str) -> None:
-    several = rows(*[1.0] * 6).with_columns(flag=pl.when(pl.col("block") < clean).then(pl.lit("none")).otherwise(pl.lit("cpu")))
-    assert parts.where_medians(several, ["placement"], pl.col("flag") == "none", "; the tick is the median") == told
-
-
-def test_two_queries_that_differ_in_their_way_of_io_alone_have_two_names() -> None:
-    names = {query_words(f'{{"arm": "{arm}", "query": "mixed", "tier": "hdd"}}') for arm in ("direct", "asynchronous")}
-    assert names == {"query mixed, tier hdd, direct I/O", "query mixed, tier hdd, asynchronous I/O"}

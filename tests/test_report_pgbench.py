@@ -20,7 +20,7 @@ from tierwise.studies.pgbench_placement.reading import chapter_why as pgbench_wh
 from tierwise.studies.pgbench_placement.reading import figures
 from tierwise.timings.manifest import StudyRecord, load_manifest
 from tierwise.timings.traces import TraceKey
-from tierwise.timings.transactions import read_transactions, write_transactions
+from tierwise.timings.transactions import write_transactions
 
 PAIR = "source-v"
 POINT = {
@@ -90,18 +90,6 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return open_run(folder.name)
 
 
-def test_the_answer_gives_each_placements_rate(run: Run) -> None:
-    text = pgbench_placement.answer(run, PAIR).text
-    assert "with all on HDD" in text
-    assert "slowed" not in text
-    assert "40" in text  # 40 % busy
-
-
-def test_every_verdict_of_the_source_is_told(run: Run) -> None:
-    text = pgbench_placement.verdicts(run, PAIR).text
-    assert [f"**V{number}.**" in text for number in range(1, 9)] == [True] * 8
-
-
 def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
     for made, words in (
         (pgbench_placement.io_by_relation(run, PAIR), ("accounts' primary key", "checkpoint", "WAL")),
@@ -147,13 +135,6 @@ def test_a_point_that_was_measured_shows_the_error_of_the_map(run: Run) -> None:
     assert abs(float(found["tables on SSD"].split()[0]) - 25) <= 3
 
 
-def test_the_map_says_where_the_answer_flips(run: Run) -> None:
-    text = pgbench_map.who_wins(run, PAIR).text
-    assert "1 of 2 points" in text
-    assert "3.00 times the memory" in text
-    assert "keys at random" in text
-
-
 def test_gains_are_carried_on_to_the_published_size(run: Run) -> None:
     shown = pgbench_scale.sizes(run, PAIR)
     assert isinstance(shown, Table)
@@ -173,25 +154,11 @@ def test_the_charts_draw_windows_gains_and_a_window_second_by_second(run: Run) -
         assert made.bundle()["image/svg+xml"].count("aria-roledescription") >= made.rows.height > 0
 
 
-@pytest.mark.parametrize(("copies", "told"), [(1, True), (1000, False)])
-def test_a_window_of_which_some_transactions_are_kept_says_so(run: Run, monkeypatch: pytest.MonkeyPatch, copies: int, told: bool) -> None:
-    monkeypatch.setattr(figures, "read_transactions", lambda *place: pl.concat([read_transactions(*place)] * copies))
-    shown = cells.drawn("pgbench_placement", run)["fig-pgbench-timeline"]
-    assert isinstance(shown, Figure)
-    assert ("each stands for its share" in shown.caption) is told
-
-
 def test_the_indexes_share_of_the_misses_predicts_both_gains(run: Run) -> None:
     text = pgbench_why.mechanism(run, PAIR).text
     assert "11.1" in text  # 10 of 90 blocks
     assert "indexes on SSD would gain 1.12 and tables 9.00" in text
     assert re.search(r"found are 1\.(09|1)\d* with indexes and 4\.\d+ with tables", text)
-
-
-def test_both_published_gains_are_told_to_come_of_one_share(run: Run) -> None:
-    text = pgbench_why.one_cause(run, PAIR).text
-    assert "28.6 to 33.3" in text
-    assert "one share explains both" in text
 
 
 def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,18 +182,6 @@ def test_a_run_without_windows_says_so(tmp_path: Path, monkeypatch: pytest.Monke
     )
     assert all(isinstance(show(run, PAIR), Sentence) for show in empty)
     assert all(isinstance(shown, Sentence) for shown in cells.drawn("pgbench_placement", run).values())
-
-
-def test_no_axis_shows_an_exponent() -> None:
-    run = open_reference()
-    assert run
-    drawn = cells.drawn("pgbench_placement", run)
-    found = {label: figure for label, figure in drawn.items() if isinstance(figure, Figure)}
-    assert "fig-pgbench-rates" in found
-    for label, figure in found.items():
-        texts = re.findall(r"<text[^>]*>([^<]+)</text>", figure.bundle()["image/svg+xml"])
-        assert texts
-        assert not [text for text in texts if re.search(r"\de[+\-\u2212]?\d", text)], label
 
 
 def test_a_window_without_a_whole_second_has_no_curve(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,18 +3,16 @@
 import shutil
 from pathlib import Path
 
-import altair as alt
 import nbformat
-import polars as pl
 import pytest
 from bs4 import BeautifulSoup
 
 from report_run import STAMP
 from tierwise.analysis.rejections import rejections
 from tierwise.core import paths
-from tierwise.core.errors import InputError, MissingError, TierwiseError
-from tierwise.report import display, quarto, queries
-from tierwise.report.display import ROWS_MIME, VEGA_MIME, Figure, Table
+from tierwise.core.errors import InputError, MissingError
+from tierwise.report import display, queries
+from tierwise.report.display import ROWS_MIME, VEGA_MIME, Table
 from tierwise.report.notebooks import chapter
 from tierwise.report.plain import pandoc
 from tierwise.report.project import Book, expand
@@ -95,16 +93,6 @@ def test_what_is_not_of_the_subset_is_refused_with_its_chapter(source: Path, tex
     assert (caught.value.where, caught.value.field, caught.value.value) == ("second.qmd", field, value)
 
 
-def test_what_the_list_names_is_read(source: Path) -> None:
-    text = (
-        '# One {#sec-one}\n\n## Two\n\n### Three\n\nSee @sec-one, [@martin2008], *this*, **that**, `code`, "quoted", $r = 1$ and [there](https://example.org).\n\n'
-        "- a\n- b\n\n1. c\n\n| x |\n|---|\n| 1 |\n\n::: {.callout-tip}\n## Title\n\nText.\n:::\n\n```{=typst}\n#v(1cm)\n```\n\n"
-        "```\ncode\n```\n\n" + FIGURE % "a"
-    )
-    assert "<h3" in page(source, one=text)
-    assert "<img" in page(source, one="# One\n\n![Tiers.](pictures/tiers.svg){width=75%} Two tiers.")
-
-
 def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(source: Path) -> None:
     text = "The reads run on tiers: a run, (this counted time), another tier.\n\n- An arm.\n\n| verdict |\n|---|\n| claim |\n"
     made = BeautifulSoup(page(source, first=f"# A study\n\n{text}", second=f"# Two\n\n{text}"), "html.parser")
@@ -112,24 +100,6 @@ def test_a_word_of_the_glossary_is_explained_once_a_chapter_and_a_verb_is_not(so
     assert [word.get_text() for word in made.select("dfn")] == [*words, *words]
     assert "a run, (this counted time), another tier." in made.get_text()
     assert made.select("dfn")[1]["aria-description"] == "all that one make report measures, a folder of data/raw"
-
-
-def test_quarto_names_the_chapter_of_an_unknown_label_too(source: Path, tmp_path: Path) -> None:
-    if not quarto.usable():
-        pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
-    book = Book(source, "Title", "Subtitle", {"first.qmd": "# First\n\nSee @fig-nowhere."}, {"engine": "test", "run": "r", "version": "1"})
-    with pytest.raises(InputError, match=r"first\.qmd: reference is '@fig-nowhere'"):
-        quarto.QuartoEngine().build(book, tmp_path / "site")
-
-
-def test_a_figure_in_a_chapter_without_a_number_is_an_error(source: Path) -> None:
-    with pytest.raises(InputError, match="a chapter without a number"):
-        page(source, first="# First {.unnumbered}\n\n" + FIGURE % "a")
-
-
-def test_an_unknown_citation_is_an_error(source: Path) -> None:
-    with pytest.raises(TierwiseError, match="nobody1999"):
-        page(source, first="# First\n\nAs shown [@nobody1999].")
 
 
 def test_an_unknown_variable_is_an_error() -> None:
@@ -144,13 +114,6 @@ def test_formulas_are_mathml_verdicts_are_marks_and_queries_are_links(source: Pa
     assert '<span class="verdict contradicted">contradicted</span>' in made
     assert '<a href="sql/studies/index_placement/reading/rows.sql.txt">' in made
     assert "<strong>bold</strong>" in made
-
-
-def test_a_substrate_in_bold_is_a_stamp_and_a_file_of_rows_a_link(source: Path) -> None:
-    made = page(source, first="# First\n\nn = 5, **emulated**. Rows: `rows/fig-x.csv`.")
-    assert '<span class="substrate emulated">emulated</span>' in made
-    assert '<a href="rows/fig-x.csv">' in made
-    assert '<a href="queries/tbl-x.sql">' in page(source, first="# First\n\nAsked: `queries/tbl-x.sql`.")
 
 
 def test_a_callout_keeps_all_that_it_holds_in_both_targets(source: Path) -> None:
@@ -187,16 +150,6 @@ def test_a_chart_is_inert_on_the_page_and_an_image_in_print_under_its_label(tmp_
     assert (tmp_path / "rows" / "fig-x.csv").read_text() == "state,elapsed_s\nFL,1.5\n"
 
 
-def test_a_figure_has_the_rows_that_it_is_given_without_what_no_cell_can_hold() -> None:
-    rows = pl.DataFrame({"state": ["FL"], "time_s": [1.5], "io": [[1, 2]]})
-    chart = alt.Chart(pl.DataFrame({"mean": [1.5]}), description="d").mark_point().encode(x="mean:Q")
-    assert Figure(chart, "c", 10, rows).bundle()[ROWS_MIME] == "state,time_s\nFL,1.5\n"
-
-
-def test_a_sentence_in_place_of_a_figure_has_no_label(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "#| label: fig-x\nshow()", TEXT), tmp_path, STAMP) == "It is *so*.\n"
-
-
 def test_what_a_cell_asks_is_folded_up_at_its_end_and_a_script_beside_the_page_of_the_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,10 +177,6 @@ def test_what_a_cell_asks_is_folded_up_at_its_end_and_a_script_beside_the_page_o
     assert f"-- The rows.\n{sql};" in script
     queries.show_asked()
     assert len(bundles) == 3, "a cell that asks nothing shows nothing"
-
-
-def test_what_a_cell_prints_is_left_out(tmp_path: Path) -> None:
-    assert chapter(executed(tmp_path, "x", nbformat.v4.new_output("stream", text="/home/me")), tmp_path, STAMP) == "\n"
 
 
 @pytest.mark.parametrize(

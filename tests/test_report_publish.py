@@ -18,14 +18,14 @@ from report_built import Built, placed
 from report_run import RUN_ID
 from test_report_browser import dead_links
 from tierwise.core import paths
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.report import versions
 from tierwise.report.cite import commit_of
 from tierwise.report.display import VEGA_MIME
 from tierwise.report.facts import load_facts
 from tierwise.report.publish import publish
 from tierwise.report.site import PDFS, QUARTO
-from tierwise.timings.manifest import Sample, load_manifest
+from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import read_rows
 
 
@@ -57,22 +57,6 @@ def test_a_published_folder_is_whole_and_checks_itself(home: Path) -> None:
     assert not list(home.glob(".publish-*"))
 
 
-def test_its_readme_names_what_either_engine_s_pages_are_made_of(home: Path) -> None:
-    publish(home / "public")
-    assert "| `index.html`, `assets/`, `figures/`, `pictures/`, `queries/`, `rows/`, `sql/` |" in (home / "public" / "README.md").read_text(
-        encoding="utf-8"
-    )
-    site = home / "_site" / f"2026-01-01-abc1234-{RUN_ID}"
-    (site / "assets").rename(site / "site_libs")  # as Quarto has it
-    for name in ("method.html", "search.js", "search.json"):
-        (site / name).touch()
-    publish(home / "other")
-    told = (home / "other" / "README.md").read_text(encoding="utf-8")
-    assert (
-        "| `index.html`, `*.html`, `search.js`, `search.json`, `figures/`, `pictures/`, `queries/`, `rows/`, `site_libs/`, `sql/` |" in told
-    )
-
-
 def test_a_published_folder_names_no_host_no_user_and_no_folder(home: Path) -> None:
     publish(home / "public")
     private = [str(home), str(paths.home()), str(Path.home()) + "/", platform.node()]
@@ -100,25 +84,12 @@ def test_a_dirty_tree_is_told(home: Path) -> None:
     assert "uncommitted changes" not in (home / "clean" / "README.md").read_text(encoding="utf-8")
 
 
-def test_a_sample_is_told(home: Path) -> None:
-    run = home / "raw" / RUN_ID
-    load_manifest(run).model_copy(update={"samples": {"transactions/load": Sample(rows=20_000, of=31_000, seed=1)}}).save(run)
-    publish(home / "public")
-    assert "`transactions/load`" in (home / "public" / "README.md").read_text(encoding="utf-8")
-
-
 def test_an_incomplete_run_is_refused(home: Path) -> None:
     run = home / "raw" / RUN_ID
     load_manifest(run).model_copy(update={"status": "running"}).save(run)
     with pytest.raises(InputError, match="is not complete"):
         publish(home / "public")
     assert not (home / "public").exists()
-
-
-def test_a_run_that_is_gone_is_named(home: Path) -> None:
-    shutil.rmtree(home / "raw" / RUN_ID)
-    with pytest.raises(MissingError, match=f"run {RUN_ID} is missing"):
-        publish(home / "public")
 
 
 def test_a_folder_with_something_in_it_is_left_alone(home: Path) -> None:
@@ -142,31 +113,10 @@ def test_a_file_that_names_a_folder_of_the_machine_is_refused(home: Path, where:
     assert sorted(path.name for path in home.iterdir()) == ["_site", "raw"]
 
 
-def test_make_publish_asks_where_to() -> None:
-    makefile = (paths.home() / "Makefile").read_text(encoding="utf-8")
-    assert "make publish TO=" in makefile
-    assert re.search(r"^export .*\bTO\b", makefile, re.MULTILINE)
-
-
-def test_the_workflow_publishes_what_make_makes() -> None:
-    workflow = yaml.safe_load((paths.home() / ".github" / "workflows" / "pages.yml").read_text(encoding="utf-8"))
-    steps = workflow["jobs"]["report"]["steps"]
-    commands = [step["run"] for step in steps if "run" in step]
-    assert commands == ["make report RUN=reference ENGINE=plain", "make publish TO=public"]
-    (upload,) = [step for step in steps if step.get("uses", "").startswith("actions/upload-pages-artifact@")]
-    assert upload["with"]["path"] == "public"
-
-
 def test_the_citation_has_the_version_of_the_package() -> None:
     citation = yaml.safe_load((paths.home() / "CITATION.cff").read_text(encoding="utf-8"))
     assert f'version = "{citation["version"]}"' in (paths.home() / "pyproject.toml").read_text(encoding="utf-8")
     assert {"cff-version", "message", "title", "authors", "license", "date-released"} <= citation.keys()
-
-
-def test_a_published_citation_has_the_date_and_the_commit_of_the_report(home: Path) -> None:
-    publish(home / "public")
-    told = yaml.safe_load((home / "public" / "CITATION.cff").read_text(encoding="utf-8"))
-    assert (str(told["date-released"]), told["commit"]) == ("2026-01-01", "abc1234")
 
 
 def test_the_commit_is_told_as_a_whole_where_the_checkout_knows_it() -> None:

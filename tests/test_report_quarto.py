@@ -1,6 +1,5 @@
 """Quarto, the optional engine: which one is found, from which version on, and what an attempt to install it leaves."""
 
-import json
 import os
 import re
 import shutil
@@ -10,16 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import pypandoc
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
 from tierwise import doctor
 from tierwise.core import progress
 from tierwise.core.errors import MissingError, TierwiseError
 from tierwise.core.paths import home
-from tierwise.report import glossary, quarto
+from tierwise.report import quarto
 from tierwise.report.project import OUTPUTS, Book
 from tierwise.report.render import choose
 from tierwise.report.site import PDFS
@@ -104,52 +101,6 @@ def test_while_it_renders_the_time_left_is_told_by_chapters(
     }
 
 
-def test_while_the_pdf_is_made_the_time_left_is_still_told(
-    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
-    monkeypatch.setattr(progress, "INTERVAL_S", 0.0)
-    monkeypatch.setattr(quarto, "SILENCE_S", 0.1)
-    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.5; printf '\\r[2/2]").replace('echo "$pdf"', 'sleep 1; echo "$pdf"')
-    program(f"1.10.18{slow}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
-    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
-    told = re.findall(r"rendering: +(\d+)%, \d+:\d\d left \((.*)\)", capsys.readouterr().err)
-    silent = [int(share) for share, note in told if note == "the last chapter and the PDF"]
-    assert len(silent) >= 3
-    assert silent == sorted(silent)
-    assert silent[-1] < 100
-
-
-def test_what_takes_far_longer_than_foreseen_never_comes_to_its_end(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: Program
-) -> None:
-    said: list[tuple[float, float]] = []
-
-    class Told(progress.Progress):
-        def step(self, amount: float = 1.0, note: str = "") -> None:
-            super().step(amount, note)
-            said.append((self.done, self.total))
-
-    monkeypatch.setenv("PATH", os.defpath, prepend=os.pathsep)
-    monkeypatch.setattr(quarto, "Progress", Told)
-    monkeypatch.setattr(quarto, "SILENCE_S", 0.05)
-    slow = RENDERS.replace("; printf '\\r[2/2]", "; sleep 0.1; printf '\\r[2/2]").replace('echo "$pdf"', 'sleep 3; echo "$pdf"')
-    program(f"1.10.18{slow}".replace("\n", "\n[ $1 = --version ] && exit\n", 1))
-    choose("quarto").build(book_of(tmp_path / "book"), tmp_path / "site")
-    shares = [done / total for done, total in said]
-    assert shares == sorted(shares)
-    assert 0.5 < shares[-1] < 0.99, "thirty chapters' time, where twenty were foreseen"
-
-
-@pytest.mark.parametrize(("kept", "explained"), [("FloatRefTarget", []), ("Callout", ["tier"])])
-def test_a_caption_explains_no_word_though_quarto_keeps_its_label_elsewhere(tmp_path: Path, kept: str, explained: list[str]) -> None:
-    text = f'[Div ("", [], [("__quarto_custom_type", "{kept}")]) [Para [Str "A", Space, Str "tier."]]]'
-    (tmp_path / "glossary.json").write_text(json.dumps(glossary.forms()), encoding="utf-8")
-    command = [pypandoc.get_pandoc_path(), "--from=native", "--to=html5", f"--lua-filter={home() / 'report' / 'shared.lua'}"]
-    made = subprocess.run(command, input=text, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    assert [word.get_text() for word in BeautifulSoup(made, "html.parser").select("dfn")] == explained
-
-
 def test_quarto_s_search_gets_its_index_as_a_script_where_nothing_may_be_fetched(tmp_path: Path) -> None:
     (tmp_path / "search.json").write_text('[{"text": "a turn"}]\n', encoding="utf-8")
     page = '<html><body><nav class="quarto-secondary-nav">Bar</nav><nav id="quarto-sidebar" class="sidebar">All</nav>\n</body></html>'
@@ -171,12 +122,6 @@ def test_what_fails_says_what_quarto_said(program: Program, tmp_path: Path, monk
     assert not (tmp_path / "site").exists()
 
 
-def test_doctor_tells_what_the_set_up_s_attempt_came_to(program: Program, tmp_path: Path) -> None:
-    (tmp_path / "quarto.txt").write_text("Quarto 1.10.18 is not installed: no network\n", encoding="utf-8")
-    found = doctor.examine_quarto()
-    assert (found.detail, found.remedy) == ("Quarto 1.10.18 is not installed: no network", "make quarto")
-
-
 def attempt(environment: Path, *arguments: str) -> str:
     """Run the attempt without network, for a folder that has no Quarto; what it says."""
     offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "", "PATH": "/usr/bin:/bin", "PYTHONPATH": str(home() / "src")}
@@ -192,10 +137,3 @@ def test_an_attempt_without_network_is_recorded_and_made_once_unless_asked_for(t
     assert (tmp_path / "quarto.txt").read_text(encoding="utf-8") == outcome
     assert attempt(tmp_path, "--once") == ""
     assert attempt(tmp_path).endswith(outcome)
-
-
-def test_make_quarto_tries_again_even_where_the_set_up_keeps_a_record() -> None:
-    told = subprocess.run(["make", "--dry-run", "quarto"], cwd=home(), capture_output=True, text=True, check=True).stdout.splitlines()
-    assert re.search(r"python scripts/setup_quarto\.py \S+$", told[-1])
-    (once,) = re.findall(r".*setup_quarto\.py.*", (home() / "scripts" / "setup.sh").read_text(encoding="utf-8"))
-    assert once.endswith(" --once")

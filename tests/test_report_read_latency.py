@@ -9,7 +9,6 @@ import pytest
 import cells
 from kept_smoke import FOLDER
 from latency_rows import AS_PUBLISHED, RUN, latency_run
-from tierwise.report.chapters import summary
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import NBSP
 from tierwise.report.run import Run, open_run
@@ -76,13 +75,6 @@ def test_modes_and_quantiles_stand_beside_the_published_ones(tmp_path: Path, mon
     assert quantiles["RAID10 of disks"][3].endswith("(8.39 to 16.8 ms)"), "the published median"
 
 
-def test_where_text_and_histograms_differ_both_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {row[0]: row[1] for row in table(chapter.text_and_histograms(shown(tmp_path, monkeypatch), PAIR))}
-    assert told["16 to 32 µs: the OS cache"].startswith("394 of 596")
-    assert told["250 µs: the SSD"].startswith("3,049 of 3,931")
-    assert "the median of ts_main lies in 8.39 to 16.8 ms, of ts_aux in 4.19 to 8.39 ms" in told["centred around 4 to 8 ms"]
-
-
 @pytest.mark.parametrize(
     ("ssd", "of_250_us", "of_the_spike"),
     [
@@ -112,18 +104,6 @@ def test_the_tenfold_stands_in_every_measure_of_both_histograms(tmp_path: Path, 
     assert "69 of 3,931 reads (66.3 % of their time) took 2.1 ms or longer there, 15 of 1,920 reads" in told
 
 
-def test_how_many_reads_were_outstanding_is_their_time_over_the_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = shown(tmp_path, monkeypatch)
-    waited_s = sum(row["latency_s"] for row in run.query("select latency_s from reads where tablespace = 'hdd'").to_dicts())
-    (elapsed_s,) = run.query("select sum(elapsed_s) from timings").row(0)
-    assert why.outstanding(run, PAIR)["hdd"] == pytest.approx(waited_s / elapsed_s)
-
-
-def test_what_memory_served_without_a_limit_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = why.memory_told(shown(tmp_path, monkeypatch, hdd={14: 1, 22: 99}), PAIR).text.replace(NBSP, " ")
-    assert "1.00 % of `hdd` (published: 0.343 %)" in told
-
-
 def test_the_replay_says_what_the_reads_would_have_cost_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (row,) = table(chapter.elsewhere(shown(tmp_path, monkeypatch), PAIR))
     assert row[0] == "SSD mirror"
@@ -138,12 +118,6 @@ def test_each_window_shows_what_the_server_counted(tmp_path: Path, monkeypatch: 
     assert {row[5] for row in rows} == {"0.0 %"}
     assert "4 on `hdd`" in chapter.load_told(run, PAIR).text
     assert all(f"**L{number}.**" in chapter.verdicts(run).text for number in range(1, 11))
-
-
-def test_what_no_window_shows_stands_in_the_summary_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = {row[0]: row for row in table(summary.claims(shown(tmp_path, monkeypatch, ssd={18: 300, 19: 10})))}
-    assert rows["L6"][3] == "**contradicted**"
-    assert rows["L6"][2].startswith("sub-spike no")
 
 
 def test_where_reads_by_memory_are_rejected_those_of_each_tablespace_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from bs4 import BeautifulSoup
 
-from browsing import SCROLLED, Scheme, browsing, hosting, look, violations
+from browsing import Scheme, browsing, hosting, look, violations
 from report_built import bare, check_pages, page_images, pdf_text, unstamped
 from report_run import rich_run
 from test_report import check_first_page
@@ -100,11 +100,6 @@ def test_its_pages_have_no_violation_of_accessibility(shown: Path, chromium: "Br
     check_accessible(shown, chromium, width_px, scheme)
 
 
-@pytest.mark.parametrize(("width_px", "scheme"), [(1280, "light"), (390, "dark"), (1280, "dark"), (390, "light")])
-def test_each_of_its_texts_has_contrast(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme) -> None:
-    check_accessible(shown, chromium, width_px, scheme, every=True)
-
-
 def check_accessible(shown: Path, chromium: "Browser", width_px: int, scheme: Scheme, *, every: bool = False) -> None:
     """Neither the report nor the list of its versions breaks a rule."""
     with browsing(chromium, "file:", width_px, scheme) as browser:
@@ -156,15 +151,6 @@ def test_the_first_page_answers_each_question_within_two_clicks(shown: Path, chr
 
 def test_its_first_page_is_small(shown: Path) -> None:
     check_first_page(shown)
-
-
-def test_on_a_phone_its_matrices_alone_are_scrolled_sideways(shown: Path, chromium: "Browser") -> None:
-    with browsing(chromium, "file:", 390, "light") as browser:
-        look(browser, (shown / "index.html").as_uri(), 390)
-        assert [place for place, matrix, _ in browser.evaluate(SCROLLED) if not matrix] == []
-        cards = browser.locator("#tbl-strategies tbody tr")
-        told = "(row) => row.cells[0].textContent || getComputedStyle(row.cells[0], '::after').content"
-        assert all(cards.nth(at).evaluate(told).strip('"') for at in range(cards.count())), "a card names its workload"
 
 
 def test_the_paper_of_the_reference_has_at_most_twelve_pages(shown: Path) -> None:

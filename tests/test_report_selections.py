@@ -4,7 +4,6 @@ from typing import Any
 
 import altair as alt
 import polars as pl
-import pytest
 
 from tierwise.report.selections import FADED, selectable
 
@@ -39,26 +38,8 @@ def test_one_selection_serves_all_panels_and_each_panel_is_one_of_its_views() ->
     assert [param["views"] for param in spec["params"]] == [views, views]
 
 
-def test_a_layer_without_the_field_does_not_fade() -> None:
-    rule = alt.Chart(ROWS).mark_rule().encode(x="time_s:Q")
-    layers = made(alt.layer(rule, bars()))["layer"]
-    assert ["opacity" in layer["encoding"] for layer in layers] == [False, True]
-
-
 def test_a_selection_that_the_chart_declares_stays_the_only_one_on_its_field() -> None:
     own = alt.selection_point(name="own", fields=["device"], bind="legend")
     spec = made(bars().add_params(own).encode(opacity=alt.condition(own, alt.value(0.9), alt.value(0.1))))
     assert [param["name"] for param in spec["params"]] == ["own", "picked_2"]
     assert spec["encoding"]["opacity"]["condition"] == {"test": {"and": [{"param": "own"}, {"param": "picked_2"}]}, "value": 0.9}
-
-
-@pytest.mark.parametrize("colour", [alt.Color("time_s:Q"), alt.Color("device:N", legend=None)])
-def test_a_colour_scale_without_entries_is_none_to_pick(colour: alt.Color) -> None:
-    spec = made(alt.Chart(ROWS).mark_point().encode(x="time_s:Q", color=colour))
-    assert "params" not in spec
-    assert "opacity" not in spec["encoding"]
-
-
-def test_an_opacity_that_shows_a_value_is_left_alone() -> None:
-    spec = made(bars().encode(opacity="time_s:Q"))
-    assert spec["encoding"]["opacity"]["field"] == "time_s"

@@ -10,7 +10,7 @@ from rows import make_run
 from survey_rows import RUN_ID, placement_rows, save_survey
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import Run, open_run
-from tierwise.report.sizes import Sizes, sentence, table, told
+from tierwise.report.sizes import Sizes, sentence
 from tierwise.studies.index_placement.reading import chapter_scale as census
 from tierwise.studies.survey_placement.reading import chapter_scale as survey
 from tierwise.timings.manifest import load_manifest
@@ -76,12 +76,6 @@ def test_where_the_published_size_was_reached_the_smaller_ones_predict_it(tmp_pa
     assert f"emulated it is {emulated}" in text
 
 
-def test_what_does_not_grow_with_the_rows_shows_as_a_miss(tmp_path: Path) -> None:
-    shown = census.sizes(census_run(tmp_path, lambda rows: 0.97 - 2_000 / rows), "source-m")
-    assert isinstance(shown, Table)
-    assert shown.rows[0][5].startswith("1.07 ("), "the small sizes rise to the largest, which is level"
-
-
 def test_the_join_is_carried_on_to_the_assumed_size(tmp_path: Path) -> None:
     folder = save_survey(tmp_path, placement_rows())
     with_facts(
@@ -109,22 +103,6 @@ def test_a_run_at_one_size_says_so(tmp_path: Path, facts: list[dict[str, Any]] |
     assert "at one size" in census.carried(run, "source-m").text
     assert survey.sizes(run, "source-h") == Sentence("")
     assert "at one size" in survey.carried(run, "source-h").text
-
-
-def test_four_blocks_tell_nothing(tmp_path: Path) -> None:
-    folder = make_run(tmp_path, blocks=4)
-    facts = entries((10, 100, 1000), 1000, "hdd", "ssd", lambda rows: rows**0.1)
-    short = [{**one, "blocks": [0, 1, 2, 3], "seconds": {name: values[:4] for name, values in one["seconds"].items()}} for one in facts]
-    with_facts(folder, "index_placement", short)
-    assert isinstance(census.sizes(open_run(folder.name, tmp_path), "source-m"), Sentence)
-
-
-def test_without_an_emulated_value_there_is_no_column_of_it() -> None:
-    sizes = Sizes({"a case": {size: dict.fromkeys(range(5), size**0.1) for size in (1.0, 10.0, 100.0)}}, 1e4, "{:g} rows".format)
-    shown = table(sizes, "Case", "caption")
-    assert list(shown.header) == ["Case", "1 rows", "10 rows", "100 rows", "10000 rows", "Miss"]
-    assert shown.rows[0][4] == told(sizes.carried("a case").value) == "2.51 (2.51 to 2.51)"
-    assert sentence(sizes).endswith("what was found at the largest.")
 
 
 def test_a_line_that_misses_by_more_than_a_tenth_is_no_estimate() -> None:

@@ -1,6 +1,5 @@
 """The chapters on the survey say what their rows say, hold no inferred number against anything, and say so where there are no rows."""
 
-import math
 import re
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import cells
 from rows import make_run, save_run
 from survey_rows import ARRAYS_S, PLACEMENT_S, RUN_ID, array_rows, placement_rows
 from tierwise.analysis.claims import load_claims
-from tierwise.analysis.comparison import medians
 from tierwise.analysis.rules import Verdict
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
@@ -144,11 +142,6 @@ def test_the_chapter_on_arrays_tells_gains_and_the_hunt(run: Run) -> None:
     )
 
 
-def test_an_arm_is_as_far_off_as_its_worst_subsystem() -> None:
-    arm = {"seconds": {"hdd": [200.0], "ssd": [50.0, 50.0], "other": [1.0]}}
-    assert math.isclose(survey_arrays.furthest(arm, {"hdd": 100.0, "ssd": 150.0}), 3.0)
-
-
 def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
     assert "with Detection on SSDs" in survey_placement.answer(run, PAIR).text
     table = survey_placement.whose_reads(run, PAIR)
@@ -206,13 +199,6 @@ def test_every_query_is_drawn_with_its_rows(run: Run, shown: Shown) -> None:
     assert drawn.bundle()["image/svg+xml"].startswith("<svg")
 
 
-def test_the_hunt_is_drawn_beside_the_published_bars(run: Run) -> None:
-    (drawn,) = cells.drawn("survey_arrays", run, "fig-survey-arrays-hunt").values()
-    assert isinstance(drawn, Figure)
-    assert len(drawn.rows) == 4 * len(ARMS) + 4
-    assert set(drawn.rows["how"]) == {"simulated", "published"}
-
-
 def test_without_rows_the_chapters_say_so(tmp_path: Path) -> None:
     make_run(tmp_path)
     run = open_run(RUN_ID, tmp_path)
@@ -251,22 +237,3 @@ def test_flagged_queries_are_ringed_and_no_time_is_told_of_them(tmp_path: Path) 
     assert {tuple(row[-2:]) for row in reads.rows} == {(DASH, DASH)}, "no rate and no time; pages are pages"
     assert {row[3] for row in reads.rows} == {"900"}
     assert isinstance(survey_placement.index_orders(run, PAIR), Sentence)
-
-
-def test_cells_are_compared_with_another_runs(run: Run) -> None:
-    found = medians(run.connection).filter(pl.col("study").str.starts_with("survey"))
-    assert len(found) == 24 + 16
-    assert "non_indexed, printed, on ssd" in set(found["cell"])
-
-
-def test_the_published_bars_are_those_of_the_claims() -> None:
-    statements = {claim.id: claim.statement for claim in load_claims().claims}
-    for claim, (shown, query) in {
-        "H1": (ARRAYS, "indexed"),
-        "H2": (ARRAYS, "non_indexed"),
-        "H3": (ARRAYS, "mixed"),
-        "H4": (PLACEMENT, "join_single"),
-        "H5": (PLACEMENT, "join_several"),
-    }.items():
-        bars = [seconds for (asked, _), seconds in shown.published_seconds().items() if asked == query]
-        assert all(f"{seconds:g} s" in statements[claim] for seconds in bars[:-1])

@@ -12,8 +12,8 @@ from report_run import RUN_ID
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.report import versions
-from tierwise.report.changes import NONE, as_chapter, compare
-from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts, plain
+from tierwise.report.changes import NONE, compare
+from tierwise.report.facts import ClaimFact, Facts, FigureFact, load_facts
 from tierwise.report.render import render
 from tierwise.report.site import ORDER
 
@@ -39,10 +39,6 @@ def test_versions_that_say_the_same_differ_in_nothing() -> None:
     assert "Nothing that the report says differs." in changes.as_text()
 
 
-def test_the_same_inputs_measured_anew_are_scatter() -> None:
-    assert "scatter of measuring" in compare(like_now(), NOW).cause()
-
-
 @pytest.mark.parametrize("kind", ["code", "prices", "host"])
 def test_the_one_input_that_differs_is_the_cause(kind: str) -> None:
     inputs = {**NOW.inputs, kind: dict.fromkeys(NOW.inputs[kind], "other")}
@@ -52,11 +48,6 @@ def test_the_one_input_that_differs_is_the_cause(kind: str) -> None:
     assert rendered_again.cause() == f"Only one input differs, {kind}: it caused whatever differs below."
     (change,) = changes.causes[kind]
     assert (change.name, change.before, change.after) == (*NOW.inputs[kind], "other", *NOW.inputs[kind].values())
-
-
-def test_of_several_inputs_none_is_blamed() -> None:
-    inputs = {**NOW.inputs, "code": {"report": "v0"}, "host": {"cpu": "y"}}
-    assert "(code and host); which of them caused a change cannot be told" in compare(like_now(inputs=inputs), NOW).cause()
 
 
 def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_is_told() -> None:
@@ -75,19 +66,6 @@ def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_
     assert [(change.name, change.before, change.after) for change in effects["figures"]] == [("fig-a", NONE, "10 rows, f1")]
     assert [(change.before, change.after) for change in effects["tables"]] == [("2 lines of its own", "1 line of its own")]
     assert [(change.before, change.after) for change in effects["answers"]] == [("Put the table on the SSD.", "Put the index on the SSD.")]
-
-
-def test_how_wide_the_columns_of_a_table_are_is_no_change() -> None:
-    assert compare(like_now(tables={"tbl-a": ("| x |", "|-----|", "| 1 |")}), NOW).effects["tables"] == []
-
-
-def test_the_text_of_an_answer_has_no_marks() -> None:
-    text = "Moving the **index** leaves `3 %`.\n\n::: {.callout-note}\n## Heed\n\n- one\n:::\n"
-    assert plain(text) == "Moving the index leaves 3 %. Heed one"
-
-
-def test_the_first_version_says_so() -> None:
-    assert "No version of this report was built here before this one." in as_chapter(None)
 
 
 def earlier_version(site: Path, now: Facts) -> Facts:

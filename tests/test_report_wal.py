@@ -6,14 +6,13 @@ import pytest
 
 from cells import drawn
 from rows import make_run, save_run
-from tierwise.analysis.statistics import Estimate, geometric_estimate
-from tierwise.core.errors import InputError
+from tierwise.analysis.statistics import Estimate
 from tierwise.core.pairs import load_pair
 from tierwise.report.checks import check_chart
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
-from tierwise.studies.wal_placement.reading import answer, chapter, figures, ratios
+from tierwise.studies.wal_placement.reading import chapter, figures, ratios
 from tierwise.timings.manifest import load_manifest
 from wal_rows import FLUSHES, RATES, Case, wal_rows
 
@@ -65,32 +64,6 @@ def test_the_answer_tells_when_it_pays_over_disks_and_over_a_cache_with_a_batter
     assert "It costs commits: every interval lies below 1." in delay
 
 
-def test_the_first_screen_tells_no_ratio_of_a_place_over_which_the_ssd_does_not_always_pay(run: Run) -> None:
-    told = answer.finding(run)
-    disks = [RATES["ssd", clients, "off"] / RATES["hdd", clients, "off"] for clients in (1, 8)]
-    low, high = map(float, told.removeprefix("the SSD gives ").split(" times")[0].split(" to "))
-    assert (low, high) == pytest.approx((min(disks), max(disks)), rel=0.01)
-    assert told.endswith("times the disks' commits and more than a battery-backed cache's in 1 of 2 cases (emulated)")
-
-
-def test_where_the_ssd_pays_in_no_case_no_ratio_is_told(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "word", lambda _: "makes no odds")
-    gains = "no gain that is seen over the disks' commits and no gain that is seen over a battery-backed cache's"
-    assert answer.finding(run) == f"the SSD gives {gains} (emulated)"
-
-
-def test_a_caption_names_rings_where_a_window_is_rejected_alone(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clean = rates(run)
-    assert isinstance(clean, Figure)
-    assert "ring" not in clean.caption
-    flagged = rates(opened(tmp_path / "flagged", monkeypatch, flags={("ssd", 8, "off"): "cpu"}))
-    assert isinstance(flagged, Figure)
-    assert "a ring marks a window that gives no answer" in flagged.caption
-    with pytest.raises(InputError, match="names a mark"):
-        check_chart(clean.chart.to_dict(), flagged.caption, "fig-wal-rates")
-    check_chart(flagged.chart.to_dict(), flagged.caption, "fig-wal-rates")
-
-
 def test_a_run_of_one_block_draws_no_median_and_its_caption_names_none(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     single = rates(opened(tmp_path / "single", monkeypatch, blocks=1))
     assert isinstance(single, Figure)
@@ -114,13 +87,6 @@ def test_a_run_of_one_block_draws_no_median_and_its_caption_names_none(run: Run,
 )
 def test_an_interval_is_read_by_a_rule(interval: tuple[float, float], word: str) -> None:
     assert ratios.word(Estimate(1.0, *interval, repeats=5)) == word
-
-
-def test_without_an_interval_nothing_is_read() -> None:
-    few = geometric_estimate([2.0] * 4)
-    assert ratios.word(few) is None
-    assert ratios.reading([few]) == ""
-    assert ratios.told(few) == DASH
 
 
 def test_the_tables_tell_ratios_commits_a_flush_and_what_a_commit_a_second_costs(run: Run) -> None:

@@ -33,10 +33,3 @@ def test_the_interval_covers_the_truth_where_the_form_is_right() -> None:
         low, high = extrapolate(found, 1e8).value.interval or (0.0, 0.0)
         covered += low <= 1e4 <= high
     assert covered / 400 >= 0.92
-
-
-def test_two_sizes_show_no_miss_and_blocks_are_those_of_all_sizes() -> None:
-    with pytest.raises(ValueError, match="three or more are needed"):
-        extrapolate({size: {0: 1.0} for size in SIZES[:2]}, 1e9)
-    found = {size: dict.fromkeys(range(5 + number), size) for number, size in enumerate(SIZES)}
-    assert extrapolate(found, 1e9).value.repeats == 5

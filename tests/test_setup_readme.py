@@ -2,7 +2,6 @@
 
 import os
 import re
-import runpy
 import subprocess
 import sys
 import tomllib
@@ -10,7 +9,6 @@ import tomllib
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.paths import home
-from tierwise.core.profiles import names
 from tierwise.core.toml import validate
 from tierwise.core.words import Substrate
 
@@ -33,10 +31,6 @@ def test_every_make_target_that_it_names_exists() -> None:
     assert set(re.findall(r"\bmake ([a-z]+)\b(?=[` \n])", README.replace("make rows", ""))) <= targets
 
 
-def test_every_profile_is_explained() -> None:
-    assert [name for name in names() if f"`{name}`" not in README and f"PROFILE={name}" not in README] == []
-
-
 def test_its_example_of_a_pair_is_one() -> None:
     pair = validate(tomllib.loads(blocks("toml")[0]), Pair, where="README.md")
     assert pair.name == "mine"
@@ -52,17 +46,7 @@ def test_the_pairs_that_it_names_exist() -> None:
             raise AssertionError(f"the README names TIERS={name}") from error
 
 
-def test_it_says_that_the_conda_route_was_not_run() -> None:
-    route = next(line for line in README.splitlines() if "conda env create" in line)
-    assert "not run" in route
-
-
 def test_the_times_that_the_documents_tell_are_the_plan_s() -> None:
     assert re.findall(r"<!-- minutes (\w+) -->\d+<!-- end --> minutes", README) == ["smoke", "quick", "full", "tests"]
     done = subprocess.run([sys.executable, "scripts/tell_times.py", "--check"], cwd=home(), capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
-
-
-def test_a_time_that_is_another_one_would_be_seen() -> None:
-    script = runpy.run_path(str(home() / "scripts" / "tell_times.py"))
-    assert script["filled"]("<!-- minutes full -->70<!-- end -->", {"full": 59}) == "<!-- minutes full -->59<!-- end -->"

@@ -11,32 +11,25 @@ from tierwise.advisor.holding import saved
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Still, still
-from tierwise.bench import loop
 from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import pair_file
 from tierwise.bench.loop import gather_inputs
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.simulation import SimulatedStudy
 from tierwise.core import studies
-from tierwise.core.errors import InputError
 from tierwise.core.pairs import TODAY, load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.core.quiet import Noise
 from tierwise.core.units import GIB
-from tierwise.core.words import Substrate
 from tierwise.costs.book import load_book
-from tierwise.costs.hardware import load_hardware, room_bill
+from tierwise.costs.hardware import room_bill
 from tierwise.devices.band import at_end, banded
 from tierwise.devices.spec import load_device
 from tierwise.devices.volume import CloudSpec
-from tierwise.plan import estimate
 from tierwise.report.chapters import summary, today
 from tierwise.report.chapters.conclusion_evidence import places
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 from tierwise.timings.manifest import load_manifest
 
-QUIET = Noise(steal=0.0, late_s=1e-4, latest_s=1e-3)
 PLACED = {"index_placement", "pgbench_placement", "survey_placement", "wal_placement"}
 BOOK = load_book(dt.date(2026, 11, 23))
 SERVER = {"hdd": "exos-x24-raid10-x4", "ssd": "local-nvme"}
@@ -58,11 +51,6 @@ def test_each_study_of_a_placement_has_a_few_cells_on_the_profiles_pair_of_today
             assert {tier for trial in few for tier in trial.tiers} <= set(one.tiers)
 
 
-def test_no_simulated_study_and_no_study_without_a_placement_asks_for_a_pair_of_today() -> None:
-    asking = {name for name in studies.names() if not isinstance(study := load_study(name), SimulatedStudy) and study.today}
-    assert asking == PLACED
-
-
 def test_the_reader_who_names_the_pair_of_today_has_every_cell_there() -> None:
     named = gather_inputs(profile="quick", tiers="today-server", seed=1)
     assert named.profile.today is None
@@ -77,18 +65,6 @@ def test_rows_of_a_few_cells_are_not_taken_for_those_of_all() -> None:
     assert few.differing(every) == ["pair of few cells"]
     few, every = (fingerprint("read_latency", gather_inputs(profile=name, tiers="", seed=1)) for name in ("quick", "full"))
     assert "pair of few cells" not in few.inputs.keys() | every.inputs.keys()
-
-
-def test_a_profile_may_name_no_other_pair_as_that_of_today(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "load_profile", lambda name: load_profile(name).model_copy(update={"today": "local"}))
-    with pytest.raises(InputError, match="today is 'local': must be a pair of data/tiers with source"):
-        gather_inputs(profile="quick", tiers="", seed=1)
-
-
-@pytest.mark.parametrize(("profile", "minutes"), [("quick", 10), ("full", 100)])
-def test_the_whole_run_stays_within_its_minutes(profile: str, minutes: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimate, "listen", lambda: QUIET)  # how quiet the machine is changes no minute at the recorded pace
-    assert estimate.plan_of(gather_inputs(profile=profile, tiers="", seed=1)).minutes <= minutes
 
 
 CLAIMS = {claim.id: claim for claim in load_claims().claims}
@@ -132,16 +108,6 @@ def test_a_small_fast_volume_is_sold_no_more_iops_than_its_size_carries() -> Non
     """16,000 IOPS need 16 GiB: on a hundredth of a TiB, 10.24 GiB, there are 10,240."""
     bill = room_bill("io2", 1024 * GIB / 100, BOOK)
     assert bill.cost(BOOK) / 12 == pytest.approx(10.24 * 0.125 + 10_240 * 0.065)
-
-
-def test_drives_are_paid_by_the_share_of_their_room() -> None:
-    half, whole = (room_bill("exos-x24-raid10-x4", size * 1e12, BOOK).cost(BOOK) for size in (24, 48))
-    assert 2 * half == pytest.approx(whole)
-    assert room_bill("gp3", 0.0, BOOK).a_year == {}
-
-
-def test_what_is_fast_costs_more_and_says_so() -> None:
-    assert saved({"hdd": 0.0, "ssd": 1.0}, SERVER, BOOK, beside="hdd").value < 0 < saved({"hdd": 1.0, "ssd": 0.0}, SERVER, BOOK).value
 
 
 def test_a_device_at_the_ends_of_its_band() -> None:
@@ -212,8 +178,3 @@ def test_without_a_pair_of_today_there_is_no_column(tmp_path: Path, monkeypatch:
     run = open_run(RUN)
     assert "Today" not in summary.claims(run).header
     assert isinstance(today.table(run), Sentence)
-
-
-def test_a_drive_of_no_make_is_priced_as_flash_for_servers() -> None:
-    assert load_hardware().drives["local-nvme"].price == load_hardware().drives["micron-7450"].price
-    assert Substrate.EMULATED in {tier.substrate for tier in load_pair("today-server").tiers.values()}

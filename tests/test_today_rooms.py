@@ -16,7 +16,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.words import Substrate
 from tierwise.postgres.pgbench import ROWS_PER_SCALE
 from tierwise.report.chapters import today
-from tierwise.report.display import Sentence, Table
+from tierwise.report.display import Table
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring import flip_map, trials
 from tierwise.studies.pgbench_placement.reading import today as pgbench_today
@@ -152,11 +152,6 @@ def test_on_a_server_flash_for_everything_gains_beyond_tables_or_indexes_alone(r
         assert found["both/indexes"].still is Still.MATTERS
 
 
-def test_a_set_that_memory_holds_hardly_minds_where_it_lies(run: Run) -> None:
-    small = cases(run, "V4")["tables, small/indexes, small"]
-    assert small.estimate == pytest.approx(1.0, abs=0.35)
-
-
 def test_a_move_that_nobody_timed_is_copied_by_the_models_for_a_job_that_was_run(run: Run) -> None:
     (case,) = cases(run, "H11").values()
     assert case.case == "jobs until Detection moved for join single has paid"
@@ -203,14 +198,6 @@ def test_the_catalog_stands_then_and_now(run: Run) -> None:
     if run.manifest.todays_pair == AWS:  # 144 GB in requests of 128 KiB one at a time: 1 ms each of gp3, half of that of io2
         requests = SKY_BYTES / (128 * 1024)
         assert [float(text.replace(",", "")) for text in scan[4:6]] == pytest.approx([requests * 1e-3, requests * 0.5e-3], rel=0.05)
-
-
-def test_without_a_pair_of_today_the_catalog_has_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    save_run(tmp_path, array_rows())
-    run = open_run(array_rows()["run_id"][0])
-    assert isinstance(chapter_today.table(run, "source-h"), Sentence)
-    run.connection.close()
 
 
 def test_the_models_of_today_are_those_of_the_map_and_of_the_hunt() -> None:

@@ -1,5 +1,6 @@
 """Another study on an existing data set touches its own files alone: a toy, put into a copy of the checkout, is planned, measured, judged
-and rendered there."""
+and rendered there.
+"""
 
 import json
 import os
@@ -10,7 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from bs4 import BeautifulSoup
 
 from checkout import Home, new_home
@@ -190,12 +190,3 @@ def test_its_chapter_is_rendered_with_the_numbers_of_its_rows(checkout: Checkout
     assert [(row[3], int(row[2].replace(",", ""))) for row in cells] == expected
     assert "X1." in page.get_text()
     assert "confirmed" in page.get_text()
-
-
-def test_the_page_lies_beside_its_pdf_and_its_query(checkout: Checkout, page: BeautifulSoup) -> None:
-    site = checkout.home.folder / "site"
-    assert (site / "tierwise-annex.pdf").stat().st_size > 10_000
-    assert (site / "sql" / "studies" / NAME / "reading" / "rows.sql.txt").is_file()
-    told = yaml.safe_load((checkout.folder / "report" / "_quarto.yml").read_text(encoding="utf-8"))
-    assert CHAPTER in told["book"]["chapters"]
-    assert page.title is not None

@@ -3,8 +3,6 @@
 import os
 import subprocess
 import sys
-import tarfile
-import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,14 +88,6 @@ def test_the_wheel_has_every_input_and_no_output(installed: Installed) -> None:
     assert not (home() / "src" / "tierwise" / "data").exists(), "a checkout's inputs lie where readers look for them"
 
 
-def test_a_wheel_of_the_source_archive_is_the_same(installed: Installed, tmp_path: Path) -> None:
-    with tarfile.open(built("sdist", tmp_path / "dist", home())) as archive:
-        archive.extractall(tmp_path, filter="data")
-    (source,) = tmp_path.glob("tierwise-*")
-    with zipfile.ZipFile(built("wheel", tmp_path / "again", source)) as again, zipfile.ZipFile(installed.wheel) as wheel:
-        assert {one.filename: one.CRC for one in again.infolist()} == {one.filename: one.CRC for one in wheel.infolist()}
-
-
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -119,12 +109,6 @@ def test_a_drive_is_validated(installed: Installed) -> None:
         (installed.away / f"small.{ending}").write_text(text, encoding="utf-8")
     files = ("--trace", "small.trace", "--model", "small.model", "--seek", "small.seek")
     assert "3 requests" in installed.answer("validate", "device", *files)
-
-
-@pytest.mark.soak
-def test_a_page_trace_is_replayed(installed: Installed) -> None:
-    (installed.away / "pages").write_text("0 4 0 1\n0 4 0 2\n", encoding="utf-8")
-    assert "hit ratio 50.00%" in installed.answer("simulate", "trace", "pages", "--pages", "8")
 
 
 def test_a_running_server_is_traced(installed: Installed, cluster18: Cluster) -> None:
@@ -165,15 +149,6 @@ def test_what_needs_the_checkout_says_so_and_doctor_lists_it(installed: Installe
     code, said = installed.refusal(command, *more)
     assert (code, f"the checkout is missing: tierwise {command}" in said) == (1, True), said
     assert not [path.name for path in installed.away.iterdir() if path.name in {"somewhere", "data", "report"}]
-
-
-def test_doctor_says_what_works_without_a_checkout(installed: Installed) -> None:
-    done = installed.run("doctor")
-    assert (done.returncode, done.stderr) == (1, "")
-    (missing,) = [line for line in done.stdout.splitlines() if line.startswith("missing  ")]
-    assert "installed from a wheel" in missing
-    (costs,) = [line for line in done.stdout.splitlines() if "report, run, plan" in line]
-    assert all(command in costs for command in (*NEED_CHECKOUT, "trace", "cost", "volumes", "simulate", "validate"))
 
 
 def test_a_clone_that_is_named_is_worked_in(installed: Installed) -> None:

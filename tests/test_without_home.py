@@ -60,11 +60,6 @@ def test_a_full_home_keeps_no_notebook_from_running(full: Path, tmp_path: Path) 
     assert [path.name for path in full.iterdir()] == ["filler"]
 
 
-def test_nor_does_one_that_is_not_there(tmp_path: Path) -> None:
-    execute_with(tmp_path / "absent", tmp_path)
-    assert not (tmp_path / "absent").exists()
-
-
 def test_who_has_no_home_has_none_to_hide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "page.html").write_text("nothing")
     monkeypatch.delenv("HOME", raising=False)
