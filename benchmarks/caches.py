@@ -108,7 +108,7 @@ def compare(library: Any, name: str, trace: Ints, sizes: tuple[int, ...]) -> boo
 
 
 def last_cache_bytes() -> int:
-    """The processor's largest cache; 0 where Linux does not say."""
+    """Return the processor's largest cache; 0 where Linux does not say."""
     told = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")
     return max((int(size.read_text(encoding="ascii").strip().removesuffix("K")) * KIB for size in told), default=0)
 
@@ -142,7 +142,7 @@ def theirs(library: Any, kind: str, path: Path, requests: int, pages: int) -> Wa
 
 
 def timed(run: Callable[[], Result]) -> tuple[Result, float]:
-    """What `run` returns, and the seconds it took."""
+    """Return what `run` returns, and the seconds it took."""
     begun_s = time.perf_counter()
     result = run()
     return result, time.perf_counter() - begun_s

@@ -95,7 +95,7 @@ class Ran:
 
 
 def run(path: Path, load: Load, daemon: psutil.Process | None = None, *, seed: int = SEED) -> Ran:
-    """fio on `path`; equal seeds give equal places."""
+    """Fio on `path`; equal seeds give equal places."""
     length = [f"--io_size={load.total_bytes}"] if load.total_bytes else ["--time_based", "--norandommap"]
     command = [
         *("fio", "--name=bench", f"--filename={path}", f"--rw={load.rw}", f"--bs={load.bytes}", f"--size={path.stat().st_size}"),
@@ -145,7 +145,7 @@ def replay(model: DeviceModel, log: pl.DataFrame) -> pl.DataFrame:
 
 
 def expected(replayed: pl.DataFrame, ran: Ran) -> float:
-    """What fio would have seen of the model alone: bytes a second of 1 MiB requests, else the mean time of one."""
+    """Return what fio would have seen of the model alone: bytes a second of 1 MiB requests, else the mean time of one."""
     mine = replayed.filter(pl.col("time_s").is_between(ran.begun_s, ran.ended_s))
     done_s, came_s = mine["done_s"].to_numpy(writable=True), mine["time_s"].to_numpy()
     if ran.load.bytes == MIB:
@@ -157,7 +157,7 @@ def expected(replayed: pl.DataFrame, ran: Ran) -> float:
 
 @contextmanager
 def mounted(folder: Path, device: str, file_bytes: int, *, stretch: float = 1.0) -> Iterator[tuple[Emulated, Path, psutil.Process]]:
-    """A tier without delays, a file on it, and its daemon."""
+    """Provide a tier without delays, a file on it, and its daemon."""
     tier = Emulated("bench", device, work=folder / device, stretch=stretch, seed=SEED, owner=(os.getuid(), os.getgid()))
     tier.start()
     try:
@@ -237,7 +237,7 @@ class Table:
         print(row, flush=True)
 
     def near(self, part: str, subject: str, ran: Ran, expected: float, limit: float | None) -> None:
-        """What should be `expected`: the bandwidth of 1 MiB requests, the mean time of others."""
+        """Return what should be `expected`: the bandwidth of 1 MiB requests, the mean time of others."""
         unit, measured = ("B/s", ran.iops * MIB) if ran.load.bytes == MIB else ("s", ran.mean_s)
         self.add(Row(part, subject, ran, unit, measured, expected, limit))
 
@@ -276,7 +276,7 @@ def accuracy(device: str) -> Callable[[Table, Path], None]:
 
 
 def scale(table: Table, folder: Path) -> None:
-    """A file stretched to 1 x and 10 x its size, and over a whole disk, where the disk's data sheet says what to expect."""
+    """Measure a file stretched to 1 x and 10 x its size, and over a whole disk, where the disk's data sheet says what to expect."""
     spec = load_device(SPREAD)
     assert isinstance(spec, HddSpec)
     turn_s = 1 / spec.rotation.base
@@ -298,7 +298,7 @@ MOST: Final = tuple(Load("randread", depth, jobs, urgent=False) for depth, jobs 
 
 
 def limits(table: Table, folder: Path) -> None:
-    """What the mount adds and takes, beside nothing at all and an empty server; processors kept awake, as they are with the delays on."""
+    """Measure what the mount adds and takes, beside nothing and an empty server; processors kept awake, as with the delays on."""
     wakefulness = Wakefulness()
     wakefulness.hold()
     plain = folder / "plain"
@@ -346,7 +346,7 @@ def _beside(table: Table, *both: tuple[Path, psutil.Process, Load]) -> None:
 
 @contextmanager
 def empty_server(folder: Path) -> Iterator[tuple[Path, psutil.Process]]:
-    """A file of an empty_fuse.c that is mounted, and its process."""
+    """Provide a file of an empty_fuse.c that is mounted, and its process."""
     program, mountpoint = folder / "empty_fuse", folder / "empty"
     subprocess.run(["cc", "-O2", "-o", program, Path(__file__).with_name("empty_fuse.c")], check=True, capture_output=True)
     mountpoint.mkdir()

@@ -75,7 +75,7 @@ def compare(name: str, folder: Path, write: Callable[[Path], object], schema: pa
 
 
 def random_columns(path: Path, rows: int, schema: pa.Schema) -> None:
-    """What a database makes at its quickest: random values of the schema's types."""
+    """Return what a database makes at its quickest: random values of the schema's types."""
     columns = ", ".join(f'{RANDOM[field.type]} AS "{field.name}"' for field in schema)
     with duckdb.connect(config={"threads": 2}) as connection:
         connection.execute(f"COPY (SELECT {columns} FROM range({rows})) TO '{path}' (FORMAT parquet, COMPRESSION zstd)")

@@ -1,4 +1,4 @@
-"""How much longer the census takes to load from Parquet than by psql's bare ``\\copy`` of the raw file.
+"""How much longer the census takes to load from Parquet than by psql's bare ``COPY`` of the raw file.
 
 Run: ``make bench``, or ``python benchmarks/loading.py``. One server, one table, the same million rows, the settings of the study's own
 loading; both sides empty the table in the transaction that fills it, so that neither is logged, and each begins every other pair. The ratio
@@ -85,7 +85,7 @@ def measure(connection: Connection, parquet: Path, psql: Path, raw: Path, *, our
 
 
 def bare_copy(connection: Connection, psql: Path, raw: Path) -> None:
-    """The table emptied and filled from `raw` by one psql, beside `connection`."""
+    """Empty the table and fill it from `raw` by one psql, beside `connection`."""
     info = connection.info
     where = [f"--host={info.host}", f"--port={info.port}", f"--username={info.user}", f"--dbname={info.dbname}"]
     commands = ["BEGIN", "TRUNCATE census", f"\\copy census ({', '.join(COLUMNS)}) FROM '{raw}'", "COMMIT"]

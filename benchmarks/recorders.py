@@ -119,7 +119,7 @@ def mounted(cluster: Cluster, tier: Emulated, rounds: int) -> None:
 
 
 def scans(connection: Connection) -> None:
-    """The table read whole, from the page cache."""
+    """Read the whole table, from the page cache."""
     for _ in range(SCANS):
         connection.execute("SELECT count(note) FROM held")
 
@@ -179,12 +179,12 @@ def timed(work: Callable[[], None], way: Way, connection: Connection) -> Took:
 
 
 def processor_s(connection: Connection) -> float:
-    """What the session's process has run, to the nanosecond (`psutil` knows hundredths of a second)."""
+    """Return what the session's process has run, to the nanosecond (`psutil` knows hundredths of a second)."""
     return int(Path(f"/proc/{connection.info.backend_pid}/schedstat").read_text(encoding="ascii").split()[0]) / 1e9
 
 
 def server_reads(connection: Connection) -> int:
-    """Reads of relations that the server has counted."""
+    """Return reads of relations that the server has counted."""
     connection.execute("SELECT pg_stat_force_next_flush()")
     return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
 

@@ -233,7 +233,6 @@ def _recode(sample: Sample) -> dict[str, int]:
 
 
 def _employed(sample: Sample) -> dict[str, Any]:
-    """Counts of 0 and 1 by the stage that a person would have without employment (no one else's is asked; one 0 each keeps them whole)."""
     unemployed = stage(sample["AGE"], sample["SEX"], np.zeros_like(sample.employed), sample.partnered)
     return by_key(np.append(sample.employed, np.zeros(STAGES, dtype=int)), np.append(unemployed, np.arange(STAGES)), STAGES)
 
@@ -256,7 +255,7 @@ def as_text(facts: dict[str, Any]) -> str:
 
 
 def text() -> str:
-    """The whole file, from the sample."""
+    """Return the whole file, from the sample."""
     return as_text({"source": SOURCE, "made_by": "scripts/distil_census.py", "assumed": list(ASSUMED), **distil(Sample())})
 
 

@@ -87,7 +87,7 @@ def read_fields() -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 def fit_density() -> tuple[Density, list[tuple[str, float, float, str]]]:
-    """The model, and what it was fitted on: (what, wanted, found, source)."""
+    """Return the model, and what it was fitted on: (what, wanted, found, source)."""
     lons, lats = np.meshgrid(np.arange(2.0, 360.0, 4.0), np.arange(-89.9, 90.0, 0.2))
     area = np.cos(np.radians(lats)) * 4.0 * 0.2
     south = declination(lons, lats) < 0
@@ -190,7 +190,7 @@ def shares(column: pl.Series, least: int = 10) -> dict[str, list[Any]]:
 
 
 def text() -> str:
-    """The whole file."""
+    """Return the whole file."""
     density, fitted_on = fit_density()
     orion, flagged = read_fields()
     both = pl.concat([orion, flagged.select(orion.columns)])

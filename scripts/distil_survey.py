@@ -43,7 +43,7 @@ def variability() -> list[tuple[str, str]]:
 
 
 def text() -> str:
-    """The whole file."""
+    """Return the whole file."""
     tables = {ours: registered(theirs) for ours, theirs in TABLES.items()} | {"BestMatch": best_match(), "Variability": variability()}
     lines = [
         "# The tables of a multi-epoch survey archive, made by scripts/distil_survey.py: runs of columns of one type, in the archive's "

@@ -45,7 +45,7 @@ def counted() -> tuple[int, Counter[str]]:
 
 
 def text() -> str:
-    """The whole file."""
+    """Return the whole file."""
     rows, found = counted()
     lines = [
         "# The survey's three queries on twomass_psc, as printed and as evidently meant, and the share of the sources that each finds.",

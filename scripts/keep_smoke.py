@@ -1,5 +1,6 @@
 """Measure the smoke run that is kept with the tests, unless one of the same inputs is complete, and put it into ``tests/smoke`` in place of
-the one there: ``PYTHONPATH=src .venv/bin/python scripts/keep_smoke.py``."""
+the one there: ``PYTHONPATH=src .venv/bin/python scripts/keep_smoke.py``.
+"""
 
 from tierwise.core import paths
 from tierwise.core.progress import say

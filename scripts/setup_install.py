@@ -31,7 +31,7 @@ FAILURES = (
 
 
 def explain(log: str) -> str:
-    """The one line that says why pip failed and what helps."""
+    """Return the one line that says why pip failed and what helps."""
     for pattern, advice in FAILURES:
         if found := re.search(pattern, log):
             return advice.format(found[found.lastindex or 0])

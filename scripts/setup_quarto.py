@@ -21,7 +21,7 @@ AGAIN = "`make quarto` tries again"
 
 
 def install(environment: Path) -> str:
-    """The outcome in a line."""
+    """Return the outcome in a line."""
     arguments = ["--no-deps", "--require-hashes", "--no-binary", "quarto-cli", "-r", str(PINS)]
     command = [sys.executable, "-I", "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *arguments]
     (version,) = re.findall(r"quarto-cli==(\S+)", PINS.read_text(encoding="utf-8"))

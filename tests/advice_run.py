@@ -25,7 +25,7 @@ WAL_BYTES: Final = 256 * MIB
 
 
 def counts_run(raw: Path, **facts: Any) -> Path:
-    """The census study's counts on its own pair of tiers; `facts` take the place of the study's."""
+    """Return the census study's counts on its own pair of tiers; `facts` take the place of the study's."""
     folder = rich_run(raw)
     if facts:
         change_manifest(folder, lambda manifest: manifest["studies"][0]["facts"].update(facts))
@@ -67,7 +67,7 @@ def record_counts(folder: Path, pages: Mapping[str, list[int]]) -> None:
 
 
 def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks: int = 5, slowdown: float = 1.0) -> Path:
-    """The pgbench study's transactions with a log of their own: each asks one page of accounts at random and writes the log twice."""
+    """Return the pgbench study's transactions with a log of their own: each reads one random page of accounts and writes the log twice."""
     rows = pl.concat(
         frame(_origin(run_id, placement, block, number), [_window(tables, indexes, done, block, slowdown)])
         for block in range(blocks)
@@ -91,7 +91,7 @@ def transactions_run(raw: Path, *, run_id: str = "20260102-030405-abcd", blocks:
 
 
 def survey_run(raw: Path) -> Path:
-    """The survey's queries on its four placements; nobody asks for anything of MergeLog."""
+    """Return the survey's queries on its four placements; nobody asks for anything of MergeLog."""
     folder = save_run(raw, placement_rows())
     record = StudyRecord(
         name="survey_placement",

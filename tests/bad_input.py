@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Final, Self
 
 from tierwise.core.errors import InputError
-from tierwise.core.quiet import piece_of_work
 from tierwise.core.units import GIB
-from tierwise.plan.forecast import load_host
 
-PROCESSOR_S: Final = 5.0 * max(1.0, min(piece_of_work()[1] for _ in range(3)) / load_host().pace_s)
-"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and more where a processor
-needs more for the same work; what others make it wait is no processor time."""
+PROCESSOR_S: Final = 10.0
+"""Most processor time of a case, in seconds: what others make it wait is none."""
 COMMAND_S: Final = 2 * PROCESSOR_S
 """The same for a command in a process of its own, which starts Python, loads libraries and, for a plan, reads the code of all studies."""
 RESIDENT_BYTES: Final = 1 * GIB
@@ -75,7 +72,7 @@ class Child:
         return ProcessPoolExecutor(1, get_context("spawn"), _limit, (home,))
 
     def answer(self, case: Case, *, processor_s: float = PROCESSOR_S) -> Outcome:
-        """What becomes of `case`; the first one of a target may take longer, while libraries load and code is compiled."""
+        """Return what becomes of `case`; the first one of a target may take longer, while libraries load and code is compiled."""
         try:
             return self._pool.submit(answer, self._load, self._home, case, processor_s).result()
         except BrokenProcessPool:
@@ -97,7 +94,7 @@ def _limit(home: Path) -> None:
 
 
 def answer(load: Callable[[Case], None], home: Path, case: Case, processor_s: float) -> Outcome:
-    """What `load` makes of `case` in `home`; a case that takes too long ends the process."""
+    """Return what `load` makes of `case` in `home`; a case that takes too long ends the process."""
     _forget()
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the peak counts from here
     begun_s = _processor_s()
@@ -111,7 +108,6 @@ def answer(load: Callable[[Case], None], home: Path, case: Case, processor_s: fl
 
 
 def _told(load: Callable[[Case], None], case: Case, said: io.StringIO) -> tuple[str, str]:
-    """The line that a reader is told, and the fault."""
     try:
         load(case)
     except InputError as error:
@@ -126,7 +122,6 @@ def _told(load: Callable[[Case], None], case: Case, said: io.StringIO) -> tuple[
 
 @contextmanager
 def _mutated(home: Path, case: Case) -> Iterator[None]:
-    """The file, the options and the variables as `case` has them; at the end all is as it was."""
     argv, variables = sys.argv, dict(os.environ)
     with _spoilt(home, case):
         os.environ.update(case.environment)
@@ -141,7 +136,6 @@ def _mutated(home: Path, case: Case) -> Iterator[None]:
 
 @contextmanager
 def _spoilt(home: Path, case: Case) -> Iterator[None]:
-    """The file as `case` has it, if it has one; at the end it is as it was."""
     if not case.file:
         yield
         return
@@ -174,7 +168,7 @@ def _peak_bytes() -> int:
 
 
 def by_command(home: Path, case: Case, processor_s: float) -> Outcome:
-    """What the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
+    """Return what the command line makes of `case`, in a process of its own; nothing but its options, files and variables is ours."""
     with _spoilt(home, case):
         process = subprocess.Popen(
             [sys.executable, "-m", "tierwise", *(word[:60_000] for word in case.options)],

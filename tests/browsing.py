@@ -59,7 +59,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @contextmanager
 def hosting(folder: Path) -> Iterator[str]:
-    """The address at which this machine alone can read `folder`."""
+    """Provide the address at which this machine alone can read `folder`."""
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -68,7 +68,7 @@ def hosting(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator["Browser"]:
-    """A headless browser without network."""
+    """Provide a headless browser without network."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip("no Chromium on PATH (Debian: chromium), so the page is not looked at")
@@ -82,7 +82,7 @@ def chromium() -> Iterator["Browser"]:
 
 @contextmanager
 def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
-    """A page of its own; anything on its console, or asked of another place than `url`, fails the test."""
+    """Provide a page of its own; anything on its console, or asked of another place than `url`, fails the test."""
     complaints: list[str] = []
     outside: list[str] = []
     page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)
@@ -107,14 +107,14 @@ def look(page: "Page", url: str, width_px: int) -> int:
 
 
 def hover(page: "Page") -> None:
-    """A point says what it is."""
+    """Point at a mark, which must say what it is."""
     page.locator("#fig-times .vl-chart svg.marks path[aria-roledescription='point']").first.hover(force=True)
     page.wait_for_selector("#vg-tooltip-element.visible")
     assert "placement" in page.locator("#vg-tooltip-element").inner_text()
 
 
 def violations(page: "Page", within: str = "html", *, every: bool = False) -> list[str]:
-    """What axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place.
+    """Return what axe-core finds wrong `within` a part of the open page, by any of its rules: rule, how often, and the first place.
 
     Contrast, which takes far longer than all other rules together, is looked at once for texts that are `ALIKE`, unless at `every` one.
     """

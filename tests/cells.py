@@ -14,7 +14,7 @@ from tierwise.report.run import Run
 
 
 def code_of(chapter: str) -> list[nbformat.NotebookNode]:
-    """The code cells of the notebook ``show-<chapter>``, or of another by its whole name."""
+    """Return the code cells of the notebook ``show-<chapter>``, or of another by its whole name."""
     folder = paths.home() / "notebooks"
     named = folder / f"show-{chapter}.ipynb"
     path = named if named.is_file() else folder / f"{chapter}.ipynb"
@@ -22,7 +22,7 @@ def code_of(chapter: str) -> list[nbformat.NotebookNode]:
 
 
 def labels(chapter: str) -> list[str]:
-    """The labels of its figures, in their order."""
+    """Return the labels of its figures, in their order."""
     lines = [cell.source.splitlines()[0] for cell in code_of(chapter)]
     return [line.removeprefix("#| label: ") for line in lines if line.startswith("#| label: fig-")]
 

@@ -67,7 +67,7 @@ class Home:
             yield report
 
     def parts(self) -> list[Path]:
-        """What an unfinished run has measured so far."""
+        """Return what an unfinished run has measured so far."""
         return list((self.folder / "raw").glob("*/parts/*/*.parquet"))
 
     def report_and_kill(self, chance: random.Random, *, parts: int) -> None:

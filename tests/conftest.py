@@ -54,7 +54,7 @@ LONGEST: Final = (
 
 
 def unit(nodeid: str) -> str:
-    """The file of a test, or what its file shares with others: what one process runs whole."""
+    """Return the file of a test, or what its file shares with others: what one process runs whole."""
     return _unit(nodeid.split("::", 1)[0])
 
 
@@ -86,7 +86,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def kept(config: pytest.Config) -> set[str]:
-    """The tests that passed in this run and in those that it resumes."""
+    """Return the tests that passed in this run and in those that it resumes."""
     return set(config.cache.get(PASSED, [])) if config.cache else set()
 
 
@@ -104,7 +104,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> UnitByU
 
 @pytest.fixture(scope="session")
 def reference() -> Run:
-    """The run that ships, which one process opens once."""
+    """Return the run that ships, which one process opens once."""
     found = open_reference()
     assert found is not None
     return found
@@ -112,7 +112,7 @@ def reference() -> Run:
 
 @pytest.fixture(scope="session")
 def workspace() -> Iterator[Path]:
-    """A work folder of the tests' own, that the server's account can enter; whatever runs in it is ended at the end."""
+    """Provide a work folder of the tests' own, that the server's account can enter; whatever runs in it is ended at the end."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-tests-", dir="/var/tmp"))
     try:
         with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +133,7 @@ def cluster18(workspace: Path) -> Cluster:
 
 @pytest.fixture(scope="session")
 def debians_15() -> Path:
-    """The programs of Debian's PostgreSQL 15."""
+    """Return the programs of Debian's PostgreSQL 15."""
     folder = Path("/usr/lib/postgresql/15/bin")
     if not (folder / "postgres").exists():
         pytest.skip(f"Debian's PostgreSQL 15 is not installed: no {folder}")
@@ -142,7 +142,7 @@ def debians_15() -> Path:
 
 @pytest.fixture(scope="session")
 def cluster15(workspace: Path, debians_15: Path) -> Cluster:
-    """A cluster of that; not running."""
+    """Return a cluster of that; not running."""
     return _made(workspace, debians_15)
 
 
@@ -156,7 +156,7 @@ def cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def conn(cluster: Cluster) -> Iterator[Connection]:
-    """A session on each server in turn, running as for loading; the tables that the test makes go with it."""
+    """Provide a session on each server in turn, running as for loading; the tables that the test makes go with it."""
     cluster.start(loading_settings())
     with cluster.connect() as session:
         yield session

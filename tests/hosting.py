@@ -23,7 +23,7 @@ class Site:
 
 @contextmanager
 def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator[Site]:
-    """A site that lives while the block runs."""
+    """Provide a site while the block runs."""
     site = Site(list(answers))
 
     class Handler(BaseHTTPRequestHandler):
@@ -65,7 +65,7 @@ def whole(
     announced: int | None = None,
     pause_s: float = 0.0,
 ) -> Answer:
-    """A server that does what it should: `content`, or the rest of it where a range of the same tag is asked for.
+    """Answer as a server should: by `content`, or the rest of it where a range of the same tag is asked for.
 
     Unless told otherwise: it breaks off after `cut` bytes, knows no ranges, gives the rest of whatever file, announces another length
     (0: none at all), sends in fifty pieces with a pause.
@@ -113,7 +113,7 @@ def chunked(content: bytes, cut: int | None = None) -> Answer:
 
 
 def page(status: int = 200) -> Answer:
-    """A web page, with `status`."""
+    """Answer by a web page, with `status`."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         body = b"<!DOCTYPE html><html><body>Log in to this network, or come back later.</body></html>" * 20

@@ -38,7 +38,7 @@ def latency_run(
     recorder: str = "bpftrace",
     arms: Mapping[str, Histograms] | None = None,
 ) -> Path:
-    """A complete run whose windows have `histograms`, together as they stand; every read takes what the middle of its bucket says."""
+    """Return a complete run whose windows have `histograms`, together as they stand; a read takes the middle of its bucket."""
     parts = []
     for block in range(blocks):
         held = of_block(histograms, block)

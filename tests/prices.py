@@ -17,6 +17,6 @@ def book(*prices: Price, on: dt.date = TODAY, currency: str = "USD", region: str
 
 
 def write(folder: Path, *rows: str, header: str = ",".join(FIELDS)) -> Path:
-    """A folder of one file ``test.csv``."""
+    """Return a folder of one file ``test.csv``."""
     (folder / "test.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return folder

@@ -19,7 +19,7 @@ LIVE: Final = pl.col("substrate") != Substrate.SIMULATED
 
 
 def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
-    """The smoke run of the tests under another name, with five blocks of everything, each live row but those of block `KEPT` flagged.
+    """Return the smoke run of the tests under another name, with five blocks of everything, each live row but block `KEPT` flagged.
 
     `seed`: the clean live times are others, each by a factor of its own, so that whatever hangs on them differs.
     """
@@ -39,7 +39,6 @@ def rejected_run(raw: Path, *, seed: int | None = None) -> Path:
 
 
 def _repeated(rows: pl.DataFrame) -> pl.DataFrame:
-    """The one block of a live trial, where it has no more, as often as an answer needs."""
     once = rows.filter(LIVE, pl.col("block").n_unique().over("study", "pair", "trial") == 1)
     step = int(rows["sequence"].to_numpy().max()) + 1
     more = [

@@ -49,7 +49,7 @@ class Built:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    """A fabricated run's report by the plain engine."""
+    """Return a fabricated run's report by the plain engine."""
     root = tmp_path_factory.mktemp("report")
     rich_run(root / "raw")
     executed = root / "executed"
@@ -88,14 +88,14 @@ def unstamped(page: BeautifulSoup) -> set[str]:
 
 @pytest.fixture
 def in_place(built: Built) -> Iterator[Built]:
-    """The built report, where a test may build it again."""
+    """Provide the built report, where a test may build it again."""
     with placed(built.root, built.root / "_site"):
         yield built
 
 
 @pytest.fixture(scope="session")
 def by_quarto(built: Built) -> Built:
-    """The same report by Quarto, beside the plain one."""
+    """Return the same report by Quarto, beside the plain one."""
     if not quarto.usable():
         pytest.skip("no Quarto that typesets by Typst is on PATH, so its route cannot be run (make quarto tries to install it)")
     with placed(built.root, built.root / "quarto" / "_site"):
@@ -108,7 +108,7 @@ def bare(text: str) -> str:
 
 
 def pdf_text(site: Path, *pages: str, name: str = PDFS["annex"]) -> str:
-    """The bare text of the PDF `name`, without headers and footers; `pages` as pdftotext takes them."""
+    """Return the bare text of the PDF `name`, without headers and footers; `pages` as pdftotext takes them."""
     if not shutil.which("pdftotext"):
         pytest.skip("pdftotext is not installed (Debian: poppler-utils), so the PDF's text cannot be compared")
     command = ["pdftotext", "-raw", *pages, str(site / name), "-"]
@@ -117,7 +117,7 @@ def pdf_text(site: Path, *pages: str, name: str = PDFS["annex"]) -> str:
 
 
 def page_images(pdf: Path) -> list[NDArray[np.float64]]:
-    """The pages of `pdf` as grey images, 0 black to 1 white, at 60 dots an inch."""
+    """Return the pages of `pdf` as grey images, 0 black to 1 white, at 60 dots an inch."""
     if not shutil.which("pdftoppm"):
         pytest.skip("pdftoppm is not installed (Debian: poppler-utils), so the PDF's pages are not looked at")
     said = subprocess.run(["pdftoppm", "-gray", "-r", "60", str(pdf)], capture_output=True, check=True).stdout

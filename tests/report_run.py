@@ -106,7 +106,7 @@ PROVENANCE: Final = {
 def rich_run(
     raw: Path, *, run_id: str = RUN_ID, profile: str = "quick", arms: tuple[IoArm, ...] = (IoArm.DIRECT,), here: bool = False
 ) -> Path:
-    """A complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
+    """Return a complete run on the source's own pair, with the repository's devices; `here`: on the reader's pair ``local`` as well."""
     pairs = {"source-m": Substrate.EMULATED, **({"local": Substrate.MIXED} if here else {})}
     rows = pl.concat(
         make_rows(run_id=run_id, pair=pair, substrate=substrate, arm=arm, seed=seed, **variant)
@@ -144,7 +144,7 @@ def execute(folder: Path, *notebooks: Path, **parameters: Any) -> None:
 
 
 def pair_as_recorded(name: str) -> dict[str, Any]:
-    """The pair's file with every device that it names, as a manifest keeps it."""
+    """Return the pair's file with every device that it names, as a manifest keeps it."""
     pair = read_table(paths.data() / "tiers" / f"{name}.toml")
     named = [tier["device"] for tier in pair["tiers"].values() if tier["kind"] == "emulated"]
     devices = {device: read_table(paths.data() / "devices" / f"{device}.toml") for device in named}

@@ -140,7 +140,7 @@ def save_run(
 
 
 def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "quick", reader_pair: str | None = None) -> Manifest:
-    """The manifest of a run that gave `rows`."""
+    """Return the manifest of a run that gave `rows`."""
     blocks = int(rows["block"].n_unique())
     pairs = sorted(rows["pair"].unique())
     return Manifest(
@@ -174,7 +174,7 @@ def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "
 
 
 def pair_record(name: str) -> dict[str, Any]:
-    """A pair of two emulated tiers with one parameter a device, as a manifest keeps it."""
+    """Return a pair of two emulated tiers with one parameter a device, as a manifest keeps it."""
     parameter = {"value": 7200.0, "unit": "1/min", "source": "data sheet", "fitted_on": None}
     return {
         "name": name,

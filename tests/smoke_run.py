@@ -29,7 +29,7 @@ def killed_home() -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def killed(killed_home: Home) -> str:
-    """The id of the run; the command was killed with its kernel; its server and its daemon stay behind."""
+    """Return the id of the run; the command was killed with its kernel; its server and its daemon stay behind."""
     print(f"killed by SEED={seed()}")
     killed_home.report_and_kill(random.Random(seed()), parts=MEASURED)
     (run_id,) = killed_home.runs()
@@ -38,7 +38,7 @@ def killed(killed_home: Home) -> str:
 
 @pytest.fixture(scope="session")
 def completed(killed_home: Home, killed: str) -> Manifest:
-    """The same command again, to its end."""
+    """Return the same command again, to its end."""
     report = killed_home.command("report")
     assert report.returncode == 0, report.stderr
     assert "unknown parameter" not in report.stderr, "each notebook is given what it has"
@@ -61,6 +61,6 @@ def smoke_home(request: pytest.FixtureRequest) -> Iterator[Home]:
 
 @pytest.fixture(scope="session")
 def smoke(smoke_home: Home) -> Manifest:
-    """The manifest of the run, which is whole."""
+    """Return the manifest of the run, which is whole."""
     (run,) = smoke_home.runs().values()
     return run

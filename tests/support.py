@@ -8,7 +8,7 @@ from tierwise.core import paths
 
 
 def shared(*parts: str) -> Path:
-    """A file of the shared real excerpts; skips, saying why, where they are absent."""
+    """Return a file of the shared real excerpts; skips, saying why, where they are absent."""
     path = paths.home().parent.joinpath("shared", *parts)
     if not path.exists():
         pytest.skip(f"the real excerpts are not on this machine: no {'/'.join(('../shared', *parts))}")

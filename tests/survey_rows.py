@@ -71,7 +71,7 @@ def placement_rows(seconds: Seconds = PLACEMENT_S, *, blocks: int = 5) -> pl.Dat
 
 
 def move_rows(seconds: Mapping[str, tuple[float, float]] = MOVE_S, *, blocks: int = 5, flagged: tuple[str, ...] = ()) -> pl.DataFrame:
-    """What each placement has on the SSDs, moved there and back in each block; two fifths of it are the devices'."""
+    """Return what each placement has on the SSDs, moved there and back in each block; two fifths of it are the devices'."""
     draw, found = random.Random("moves"), []
     for block in range(blocks):
         for number, (placement, ways) in enumerate(seconds.items()):
@@ -101,7 +101,7 @@ def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) ->
 
 
 def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Path:
-    """A run of `rows` with the pair and the facts that moves are told by; its folder."""
+    """Return a run of `rows` with the pair and the facts that moves are told by; its folder."""
     folder = save_run(raw, rows)
     record = StudyRecord(
         name="survey_placement",

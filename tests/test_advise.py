@@ -227,7 +227,7 @@ def test_a_block_counts_where_each_query_of_the_job_was_timed(raw: Path) -> None
 
 
 def flag(folder: Path, which: pl.Expr) -> None:
-    """The rows of `which` give no verdict."""
+    """Flag the rows of `which`."""
     path = folder / "timings.parquet"
     rows = pl.read_parquet(path)
     rows.with_columns(flags=pl.when(which).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))).write_parquet(path)

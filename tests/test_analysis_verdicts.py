@@ -40,7 +40,7 @@ REPORTED = {"M6", "M10", *ARGUED}
 
 
 def of_m(verdicts: list[ClaimVerdict]) -> list[ClaimVerdict]:
-    """The census study's claims alone, whose rows these runs have."""
+    """Return the census study's claims alone, whose rows these runs have."""
     return [verdict for verdict in verdicts if verdict.source == "M"]
 
 

@@ -21,7 +21,7 @@ from touchable import TARGETS, Target, make_home, read
 pytestmark = pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")  # of how a long case is shown
 set_hypothesis_home_dir(Path(tempfile.gettempdir()) / "tierwise-hypothesis")
 
-IN_PROCESS, BY_COMMAND, SOAKED = 1_000, 60, 10_000
+IN_PROCESS, BY_COMMAND, SOAKED = 400, 24, 10_000
 """Cases over all targets: in a child that has loaded everything, by the command line, and with other cases each time."""
 WARMING_S = 120.0
 """Processor time that a target may take at first, while libraries load and code is compiled."""
@@ -29,7 +29,7 @@ COMMANDS = [target for target in TARGETS if target.command and (target.file or t
 
 
 def cases(count: int, targets: int, target: Target, *, derandomize: bool = True) -> settings:
-    """The same cases of `target` each time, as many for each of so many `targets` that they are `count`; nothing is remembered."""
+    """Return the same cases of `target` each time, as many for each of so many `targets` that they are `count`; nothing is remembered."""
     return settings(
         max_examples=-(-count // (3 * targets if target.dear else targets)),
         derandomize=derandomize,
@@ -61,7 +61,7 @@ def valid(target: Target) -> Case:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A checkout's inputs, in which files are spoilt."""
+    """Provide a checkout's inputs, in which files are spoilt."""
     folder = tmp_path_factory.mktemp("home")
     make_home(folder)
     with pytest.MonkeyPatch.context() as patch:
@@ -76,7 +76,7 @@ def child(home: Path) -> Iterator[Child]:
 
 
 def hold(child: Child, target: Target, chosen: settings) -> None:
-    """The valid sample of `target` is answered, and whatever is made of it is answered or refused."""
+    """Check that the valid sample of `target` is answered, and whatever is made of it answered or refused."""
     begun = child.answer(valid(target), processor_s=WARMING_S)
     assert (begun.line, begun.fault) == ("", ""), "the sample must be valid"
 
@@ -101,7 +101,7 @@ def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -
 
 @pytest.fixture(scope="module")
 def starter() -> Iterator[ProcessPoolExecutor]:
-    """A small process that starts commands: what is started by a large one is told to have been as large."""
+    """Provide a small process that starts commands: what a large one starts is reported to have been as large."""
     with ProcessPoolExecutor(1, get_context("spawn")) as process:
         yield process
 

@@ -38,7 +38,7 @@ def connection() -> Iterator["Connection"]:
 
 
 def simulated(connection: "Connection", *rows: Row, seeds: int = 5, flagged: bool = False) -> "Connection":
-    """A view as the study's SQL makes it: (data in GiB, tier, reads a second, device reads a second), alike for each seed."""
+    """Return a view as the study's SQL makes it: (data in GiB, tier, reads a second, device reads a second), alike for each seed."""
     values = ", ".join(
         f"('source-r', {seed}, '{data_gib}', '{tier}', {reads}, {iops}, 'simulated', {flagged})"
         for data_gib, tier, reads, iops in rows

@@ -13,7 +13,7 @@ from tierwise.costs.kept import kept
 
 @pytest.fixture
 def rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder that rates are kept in, of the test's own."""
+    """Return the folder that rates are kept in, of the test's own."""
     monkeypatch.setenv("TIERWISE_SITE", str(tmp_path / "_site"))
     return tmp_path / "_build" / "rates"
 

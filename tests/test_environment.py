@@ -23,13 +23,13 @@ PINS = (home() / "requirements.txt").read_text(encoding="utf-8")
 
 
 def wanted() -> dict[str, Requirement]:
-    """What `pyproject.toml` asks for, by canonical name."""
+    """Return what `pyproject.toml` asks for, by canonical name."""
     lines = [*PYPROJECT["project"]["dependencies"], *PYPROJECT["dependency-groups"]["dev"]]
     return {canonicalize_name(requirement.name): requirement for requirement in map(Requirement, lines)}
 
 
 def pinned() -> dict[str, set[Version]]:
-    """What `requirements.txt` pins: one version each, or one for each Python."""
+    """Return what `requirements.txt` pins: one version each, or one for each Python."""
     versions: dict[str, set[Version]] = {}
     for name, version in re.findall(r"(?m)^([\w.-]+)==([^\s;]+)", PINS):
         versions.setdefault(canonicalize_name(name), set()).add(Version(version))
@@ -71,3 +71,8 @@ def test_every_direct_pin_stands_in_pyproject() -> None:
     blocks = re.split(r"(?m)^(?=\S+==)", PINS)[1:]
     direct = {canonicalize_name(block.split("==")[0]) for block in blocks if re.search(r"# +(via )?tierwise\b", block)}
     assert direct == wanted().keys()
+
+
+def test_every_pin_has_a_hash() -> None:
+    for block in re.split(r"(?m)^(?=\S+==)", PINS)[1:]:
+        assert "--hash=sha256:" in block, block.splitlines()[0]

@@ -39,7 +39,7 @@ def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 64 KiB."""
+    """Provide a disk of 64 KiB."""
     if os.geteuid():
         pytest.skip("only root can mount a small disk")
     disk = tmp_path / "disk"
@@ -75,7 +75,7 @@ def test_a_folder_for_which_there_is_no_room_is_told_by_its_first_file(
 
 
 def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str]:
-    """What `pipeline.execute` says of a new notebook with one cell, in a process of its own."""
+    """Return what `pipeline.execute` says of a new notebook with one cell, in a process of its own."""
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)])
     made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(made, notebook)

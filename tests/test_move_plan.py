@@ -37,7 +37,7 @@ def plan(
     jobs: int = 1,
     job: Substrate = Substrate.SIMULATED,
 ) -> MovePlan:
-    """A move whose way there and way back take as long."""
+    """Return a move whose way there and way back take as long."""
     half = Times({block: time_s / 2 for block, time_s in move.items()}, Substrate.SIMULATED)
     return plan_move(
         {"t": MIB}, devices=("disk", "flash"), there=half, back=half, slow_job=Times(slow, job), fast_job=Times(fast, job), jobs=jobs

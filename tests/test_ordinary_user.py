@@ -23,7 +23,7 @@ TRIALS = "start=NV variant=published"
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    """A folder of that user's, with a checkout."""
+    """Provide a folder of that user's, with a checkout."""
     if os.geteuid():
         pytest.skip("every other test here is this test")
     need_fuse()

@@ -112,12 +112,12 @@ def test_io_is_told_by_relation_and_phase(tmp_path: Path) -> None:
 
 
 def without_log(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same on directories, whose requests nothing counts."""
+    """Return the same on directories, whose requests nothing counts."""
     return rows.with_columns(pl.col("tier_io").list.eval(pl.element().struct.with_fields(reads=pl.lit(None, pl.Int64))))
 
 
 def without_files(rows: pl.DataFrame) -> pl.DataFrame:
-    """The same with nothing asked of a tier in the phase."""
+    """Return the same with nothing asked of a tier in the phase."""
     return rows.with_columns(proof=pl.lit(json.dumps({"window_cpu_share": 0.4, "files": {}, "server": {}})))
 
 

@@ -61,7 +61,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Shown:
 
 @pytest.fixture(scope="module")
 def other(tmp_path_factory: pytest.TempPathFactory) -> Shown:
-    """The same with other times in the one clean block."""
+    """Return the same with other times in the one clean block."""
     return everything(tmp_path_factory.mktemp("other"), seed=3)
 
 

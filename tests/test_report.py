@@ -221,7 +221,7 @@ def test_quarto_is_asked_for_where_it_is_absent(in_place: Built, monkeypatch: py
 
 
 def told(site: Path, kind: str) -> list[str]:
-    """The texts of one kind, in the book's order, without the engine's name."""
+    """Return the texts of one kind, in the book's order, without the engine's name."""
     chapters = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
     pages = [page for chapter in chapters if (page := site / chapter.replace(".qmd", ".html")).is_file()]
     tags = [tag for page in pages for tag in BeautifulSoup(page.read_bytes(), "html.parser").select(f"main :is({TOLD[kind]})")]

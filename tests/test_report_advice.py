@@ -40,7 +40,7 @@ def opened(raw: Path) -> Iterator["Run"]:
 
 
 def slower(folder: Path, factor: float) -> None:
-    """Counts on the disks take `factor` as long."""
+    """Have counts on the disks take `factor` as long."""
     path = folder / "timings.parquet"
     on_disks = pl.col("trial").str.contains("index=hdd/.*table=hdd/variant=published") & (pl.col("cache") == "cold")
     rows = pl.read_parquet(path).with_columns(elapsed_s=pl.when(on_disks).then(pl.col("elapsed_s") * factor).otherwise(pl.col("elapsed_s")))

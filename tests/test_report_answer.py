@@ -21,7 +21,7 @@ HEADS = ("What was found", "What to do", "What it costs", "How far to trust it")
 
 
 def shares(run: Run) -> pl.DataFrame:
-    """The rows of the chart."""
+    """Return the rows of the chart."""
     return answer.shares(run, run.query(heat.every()))
 
 
@@ -33,7 +33,7 @@ def rejected(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def case(shares: Mapping[str, float], scatter: float = 0.01) -> Compared:
-    """A workload whose placements leave these shares of the time, in five blocks."""
+    """Return a workload whose placements leave these shares of the time, in five blocks."""
     gains = (
         Gain(name, {block: share * (1 + scatter * (-1) ** block * (len(name) % 3)) for block in BLOCKS}) for name, share in shares.items()
     )

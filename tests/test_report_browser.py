@@ -33,7 +33,7 @@ def test_a_browser_draws_every_chart_and_nothing_is_cut_off(chromium: "Browser",
 
 @pytest.fixture(scope="module")
 def opened(chromium: "Browser", built: Built) -> Iterator["Page"]:
-    """The report as its readers find it; what a test changes it puts back."""
+    """Provide the report as its readers find it; what a test changes it puts back."""
     with browsing(chromium, "file:", 1280, "light") as page:
         look(page, (built.site / "index.html").as_uri(), 1280)
         yield page

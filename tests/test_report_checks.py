@@ -39,7 +39,7 @@ def test_text_that_says_nothing_is_refused(text: str) -> None:
 
 
 def spec(**told: Any) -> dict[str, Any]:
-    """A chart of grey bars and diamonds."""
+    """Return a chart of grey bars and diamonds."""
     rows = pl.DataFrame({"x": [1.0, 2.0], "told": ["1 ms", "2 ms"]})
     bars = alt.Chart(rows).mark_bar(color=theme.MARK).encode(x="x:Q")
     points = alt.Chart(rows).mark_point(shape="diamond").encode(x="x:Q", text="told:N")
@@ -90,7 +90,7 @@ def test_two_figures_with_one_number_from_different_rows_are_refused() -> None:
 
 
 def executed(folder: Path, source: str, *shown: dict[str, Any]) -> Path:
-    """A notebook that shows these outputs in one cell."""
+    """Return a notebook that shows these outputs in one cell."""
     outputs = [nbformat.v4.new_output("display_data", data=data) for data in shown]
     cell = nbformat.v4.new_code_cell(source, outputs=outputs)
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), folder / "show-x.ipynb")

@@ -36,7 +36,7 @@ NO_ROWS_OF_A_RUN: Final = {"fig-cost-devices", "fig-cost-break-evens", "fig-cost
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Path:
-    """A published folder, as far as queries go."""
+    """Return a published folder, as far as queries go."""
     folder = tmp_path_factory.mktemp("published")
     shutil.copytree(reference.folder, folder / "run")
     (folder / "rows").mkdir()
@@ -44,7 +44,7 @@ def published(tmp_path_factory: pytest.TempPathFactory, reference: Run) -> Path:
 
 
 def shown(chapter: str, run: Run) -> dict[str, Figure]:
-    """The figures that a chapter draws of `run`, by label."""
+    """Return the figures that a chapter draws of `run`, by label."""
     return {label: figure for label, figure in cells.drawn(chapter, run).items() if isinstance(figure, Figure)}
 
 
@@ -82,7 +82,7 @@ def query_of(run: Run, sql: str, parameters: Sequence[Any] = ()) -> Query:
 
 
 def csv(figure: Figure) -> pl.DataFrame:
-    """The rows that a reader downloads, but for their order and a number's last digits: threads add in any order."""
+    """Return the rows that a reader downloads, but for their order and a number's last digits: threads add in any order."""
     rows = pl.read_csv(figure.csv().encode())
     return rows.sort(rows.columns)
 
@@ -161,7 +161,7 @@ def test_what_each_table_asked_runs_from_the_published_files_alone(built: Built,
 
 @pytest.fixture(scope="module")
 def with_rows(published: Path, by_chapter: Callable[[str], dict[str, Figure]]) -> Path:
-    """The published folder with the rows of every figure."""
+    """Return the published folder with the rows of every figure."""
     for chapter in DRAWN:
         for label, figure in by_chapter(chapter).items():
             (published / "rows" / f"{label}.csv").write_text(figure.csv(), encoding="utf-8")

@@ -24,7 +24,7 @@ FIGURE = "::: {#fig-%s}\n\n```{=html}\n<div></div>\n```\n\nWhat it shows.\n\n:::
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    """A copy of the project's folder, to build in."""
+    """Return a copy of the project's folder, to build in."""
     return Path(shutil.copytree(paths.home() / "report", tmp_path / "book", ignore=shutil.ignore_patterns("_site", "_build")))
 
 

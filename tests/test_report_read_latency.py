@@ -40,7 +40,7 @@ ASSUMED = {
 
 
 def shown(raw: Path, monkeypatch: pytest.MonkeyPatch, **changed: dict[int, int]) -> Run:
-    """A run of histograms like the published ones but for `changed`, with the facts that a study tells."""
+    """Return a run of histograms like the published ones but for `changed`, with the facts that a study tells."""
     folder = latency_run(raw, {**AS_PUBLISHED, **changed})
     manifest = load_manifest(folder)
     facts = {"lone_reads": LONE, "elsewhere": MOVED, "assumed": ASSUMED}

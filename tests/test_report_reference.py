@@ -36,7 +36,7 @@ OUTPUTS = ("work", "raw", "external", "notebooks", "_site", "_build")
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A checkout of its own with a reader's run; nothing was built there, and no server is to be found."""
+    """Provide a checkout of its own with a reader's run; nothing was built there, and no server is to be found."""
     home = tmp_path_factory.mktemp("clone") / "tierwise"
     for name in ("data", "report", "docs"):
         shutil.copytree(paths.home() / name, home / name, ignore=shutil.ignore_patterns(*OUTPUTS))
@@ -49,7 +49,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def command(home: Path, *arguments: str) -> str:
-    """What ``tierwise`` says there, as `make` calls it."""
+    """Return what ``tierwise`` says there, as `make` calls it."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIERWISE_")}
     environment = {**ours, "TIERWISE_HOME": str(home), "RUN": "reference", "PG_BIN": str(home / "no-server")}
     done = subprocess.run([sys.executable, "-m", "tierwise", *arguments], env=environment, capture_output=True, text=True, check=False)
@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def shown(checkout: Path) -> Path:
-    """The site of ``make report RUN=reference``."""
+    """Return the site of ``make report RUN=reference``."""
     before = contents(checkout / "data" / "raw")
     said = command(checkout, "report", "--engine", "plain")
     assert ": measuring;" not in said

@@ -19,7 +19,7 @@ PUBLISHED_ROWS = 2_458_285
 
 
 def entries(sizes: tuple[int, ...], published: float, base: str, moved: str, ratio: Callable[[float], float]) -> list[dict[str, Any]]:
-    """What a run keeps of sizes whose ratio is exact but for a thousandth from block to block."""
+    """Return what a run keeps of sizes whose ratio is exact but for a thousandth from block to block."""
     return [
         {
             "share": size / sizes[-1],

@@ -69,7 +69,7 @@ def test_claims_figures_tables_and_answers_are_compared_and_what_is_new_or_gone_
 
 
 def earlier_version(site: Path, now: Facts) -> Facts:
-    """An older version in `site` that said something else of M1 and had another figure."""
+    """Return an older version in `site` that said something else of M1 and had another figure."""
     claim = now.claims["M1"].model_copy(update={"verdict": "confirmed", "found": "0.05*"})
     other = {"claims": {**now.claims, "M1": claim}, "figures": {"fig-gone": FigureFact(rows=3, sha256="0")}}
     inputs = {**now.inputs, "code": {"report": "v0"}}
@@ -83,7 +83,7 @@ def earlier_version(site: Path, now: Facts) -> Facts:
 
 @pytest.fixture(scope="module")
 def second(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a version that was built after an older one."""
+    """Return the folder of a version that was built after an older one."""
     site = tmp_path_factory.mktemp("versions") / "_site"
     earlier_version(site, load_facts(built.site))
     with placed(built.root, site):

@@ -25,7 +25,7 @@ def listed(font: bytes) -> dict[bytes, tuple[int, bytes]]:
 
 
 def unpacked(woff: bytes) -> dict[bytes, tuple[int, bytes]]:
-    """The same of a WOFF font, by the lengths and places that it gives."""
+    """Return the same of a WOFF font, by the lengths and places that it gives."""
     signature, _, length, count, reserved = struct.unpack_from(">4s4sIHH", woff)
     assert (signature, length, reserved) == (b"wOFF", len(woff), 0)
     found = {}

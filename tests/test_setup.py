@@ -69,7 +69,7 @@ class Clone:
         return subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
 
     def refusal(self, **variables: str) -> str:
-        """The one line with which the set-up refuses; that it wrote nothing is checked too."""
+        """Return the one line with which the set-up refuses; that it wrote nothing is checked too."""
         done = self.run("sh", "scripts/setup.sh", ".venv", **variables)
         assert done.returncode == 1, done
         assert not (self.folder / ".venv").exists(), "refused only after it had begun"

@@ -47,7 +47,7 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @contextmanager
 def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -> Iterator[tuple[Trial[Any], Any, Any]]:
-    """The trial of `cell` in a lab that is ready for it: a fiftieth of the census, five hundred sources."""
+    """Provide the trial of `cell` in a lab that is ready for it: a fiftieth of the census, five hundred sources."""
     asked, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
     profile = asked.profile.model_copy(update={"studies": GRIDS})
     inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
@@ -63,7 +63,7 @@ def shared_buffers(lab: Lab) -> int:
 
 
 def origin(trial: Trial[Any], lab: Lab) -> Origin:
-    """The rows of `trial` in the first block are of this origin."""
+    """Return the origin of the rows of `trial` in the first block."""
     return Origin("run", "study", lab.pair.name, Substrate.EMULATED, trial.arm, trial.key, 0, 0)
 
 

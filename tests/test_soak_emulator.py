@@ -140,7 +140,7 @@ class Model:
 
     @contextmanager
     def changing(self, name: str, content: bytes) -> Iterator[None]:
-        """What is acknowledged stays, even without fsync: the page cache below the mount has it. What is not may be there in part."""
+        """Change a file: what is acknowledged stays, even without fsync; what is not may be there in part."""
         unsure = len(self.versions[name]) > 1
         self.versions[name].append(content)
         yield

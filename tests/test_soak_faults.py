@@ -58,7 +58,7 @@ class Struck(Home):
             yield report
 
     def living(self, report: psutil.Popen) -> list[psutil.Process]:
-        """The command, its notebook kernels, servers, daemons, clients and tracers."""
+        """Return the command, its notebook kernels, servers, daemons, clients and tracers."""
         found = {report, *psutil.Process(report.pid).children(recursive=True)} if report.poll() is None else set()
         for process in psutil.process_iter(["cmdline", "cwd"]):
             if str(self.folder) in " ".join([*(process.info["cmdline"] or []), process.info["cwd"] or ""]):
@@ -166,7 +166,7 @@ KINDS: dict[str, tuple[Fault, Callable[[Struck], AbstractContextManager[None]]]]
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[Path]:
-    """A folder with a copy of the checkout, which the server's account can enter."""
+    """Provide a folder with a copy of the checkout, which the server's account can enter."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-faults-", dir="/var/tmp"))
     folder.chmod(0o755)
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=paths.home(), capture_output=True, text=True, check=True).stdout.split("\0")
@@ -189,7 +189,7 @@ def new_run(base: Path, name: str) -> Struck:
 
 @pytest.fixture(scope="module")
 def undisturbed(base: Path) -> tuple[Path, float]:
-    """The run without a fault, and the seconds that it took."""
+    """Return the run without a fault, and the seconds that it took."""
     home, begun_s = new_run(base, "undisturbed"), time.monotonic()
     (home.folder / "tmp").mkdir(mode=0o755)
     return home.to_its_end(), time.monotonic() - begun_s

@@ -33,7 +33,7 @@ def read_page(path: Path, number: int) -> None:
 
 
 def reads(work: Path, device: str, sessions: int, count: int) -> pl.DataFrame:
-    """The daemon's log of so many reads."""
+    """Return the daemon's log of so many reads."""
     with emulated(work, device) as tier:
         path = tier.directory / "data"
         path.write_bytes(bytes(MIB))

@@ -75,7 +75,7 @@ def tracked() -> list[str]:
 
 
 def lay_out(copy: Path) -> None:
-    """The checkout with the toy in it."""
+    """Copy the checkout, with the toy in it."""
     for name in tracked():
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(paths.home() / name, copy / name)
@@ -98,7 +98,7 @@ class Checkout:
         lay_out(self.folder)
 
     def run(self, *arguments: str) -> str:
-        """What Python says that runs `arguments` with the copy's code."""
+        """Return what Python says that runs `arguments` with the copy's code."""
         environment = self.home.environment(PYTHONPATH=str(self.folder / "src"))
         environment.pop("TIERWISE_HOME", None)
         done = subprocess.run([sys.executable, *arguments], env=environment, cwd=self.folder, capture_output=True, text=True, check=False)
@@ -130,7 +130,7 @@ def page(checkout: Checkout, run: Manifest) -> BeautifulSoup:
 
 
 def observed(checkout: Checkout, run: Manifest, sql: str) -> list[tuple[float, ...]]:
-    """What `sql` finds in the store's own view of the run's rows, without any code of the toy's."""
+    """Return what `sql` finds in the store's own view of the run's rows, without any code of the toy's."""
     with connect(checkout.home.folder / "raw", run.run_id) as store:
         return store.execute(sql).fetchall()
 

@@ -30,7 +30,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The `data/raw` of somebody who used 0.1.0."""
+    """Return the `data/raw` of somebody who used 0.1.0."""
     folder = tmp_path / "raw"
     shutil.copytree(KEPT, folder)
     monkeypatch.setenv("TIERWISE_RAW", str(folder))

@@ -60,7 +60,7 @@ NONE = (80_000, 1000, "")
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A checkout of its own, for a volume and a machine of this test."""
+    """Provide a checkout of its own, for a volume and a machine of this test."""
     there = tmp_path / "home"
     for name in ("devices", "costs", "prices"):
         shutil.copytree(paths.data() / name, there / "data" / name)
@@ -85,7 +85,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def volume(home: Path, rule: tuple[int, int, str]) -> str:
-    """The device under the limits of `rule`."""
+    """Return the device under the limits of `rule`."""
     one, each, machine = rule
     text = FILE.replace("ONE", str(one)).replace("EACH", str(each))
     (home / "data" / "devices" / "mine-volume.toml").write_text(text, encoding="utf-8")

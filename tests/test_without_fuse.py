@@ -54,7 +54,7 @@ def hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulated]:
-    """A real server, really traced, on a two-hundredth of the rows."""
+    """Provide a real server, really traced, on a two-hundredth of the rows."""
     if said := strace.obstacle():
         pytest.skip(said)
     raw = tmp_path_factory.mktemp("without-fuse") / "raw"

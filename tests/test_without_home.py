@@ -26,7 +26,7 @@ with kernels():
 
 @pytest.fixture
 def full(tmp_path: Path) -> Iterator[Path]:
-    """A home in which no byte is left."""
+    """Provide a home in which no byte is left."""
     if os.geteuid():
         pytest.skip("only root can mount a small disk")
     home = tmp_path / "full"

@@ -103,12 +103,6 @@ def hardware() -> None:
     load_hardware()
 
 
-def load() -> None:
-    from tierwise.costs.delivered import published_load
-
-    assert published_load().load.data_bytes > 0
-
-
 def instance() -> None:
     from tierwise.devices.instances import attached
 
@@ -119,12 +113,6 @@ def claims() -> None:
     from tierwise.analysis.claims import load_claims
 
     load_claims()
-
-
-def questions() -> None:
-    from tierwise.analysis.questions import load_questions
-
-    load_questions()
 
 
 def machine(name: str) -> None:
@@ -139,42 +127,10 @@ def processor() -> None:
     load_processor()
 
 
-def host() -> None:
-    from tierwise.plan.forecast import load_host
-
-    load_host()
-
-
 def series(file: str) -> None:
     from tierwise.analysis.published import published_series
 
     published_series(file)
-
-
-def break_evens() -> None:
-    from tierwise.costs.break_even import published
-
-    published()
-
-
-def release() -> None:
-    from tierwise.datasets.sky.remote import release as read
-
-    read()
-
-
-def sky_facts() -> None:
-    from tierwise.datasets.sky import load_queries
-    from tierwise.datasets.sky.facts import load_facts
-
-    load_facts()
-    load_queries()
-
-
-def survey_tables() -> None:
-    from tierwise.datasets.survey.schema import load_tables
-
-    load_tables()
 
 
 def validation() -> None:
@@ -207,11 +163,11 @@ def drive() -> None:
     validate(trace, model, seek, specs=specs)
 
 
-def stored(folder: str = "data/raw", run_id: str = OLDER) -> None:
+def stored() -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
     from tierwise.timings.store import connect
 
-    connection = connect(paths.home() / folder, run_id)
+    connection = connect(paths.raw(), OLDER)
     for view in ("runs", "timings", "reads"):
         connection.sql(f"select count(*), max(columns(*)::varchar) from {view}").fetchall()
 
@@ -238,8 +194,8 @@ def _key(file: str, table: str) -> tuple[str, str, str]:
 
 
 def parameters() -> dict[str, Any]:
-    """What a reader writes into a notebook's cell of parameters, from the options ``NAME=VALUE``."""
-    found: dict[str, Any] = dict.fromkeys(("PROFILE", "TIERS", "TRIALS", "RUN_ID", "PAIR"), "") | {"SEED": 1, "DEVICES": {}, "PRICES": {}}
+    """Return what a reader writes into a notebook's cell of parameters, from the options ``NAME=VALUE``."""
+    found: dict[str, Any] = dict.fromkeys(("PROFILE", "TIERS", "TRIALS", "RUN_ID", "PAIR"), "") | {"SEED": 1, "DEVICES": {}}
     for option in sys.argv[1:]:
         name, _, text = option.partition("=")
         try:
@@ -250,7 +206,7 @@ def parameters() -> dict[str, Any]:
 
 
 def asked_trials() -> None:
-    """The parameters of a notebook that measures, as its cells use them."""
+    """Read the parameters of a notebook that measures, as its cells use them."""
     from tierwise.bench.loop import trials_of
 
     given = parameters()
@@ -265,16 +221,8 @@ def asked_devices() -> None:
     with_devices(open_run(given["RUN_ID"]), given["PAIR"], given["DEVICES"])
 
 
-def asked_prices() -> None:
-    """Read the parameters of the chapter on cost."""
-    from tierwise.report.prices import book_of
-    from tierwise.report.run import open_run
-
-    book_of(open_run(OLDER, prices=parameters()["PRICES"])).quote("ram")
-
-
 def first(table: str) -> str:
-    """The smallest file of `table` in the older run."""
+    """Return the smallest file of `table` in the older run."""
     smallest = min(FOLDER.glob(f"{table}/**/*.parquet"), key=lambda path: (path.stat().st_size, path))
     return f"{RUN}/{smallest.relative_to(FOLDER)}"
 
@@ -307,30 +255,18 @@ def scanned(name: str) -> tuple[str, ...]:
 TARGETS: Final = (
     device("sata-7k2", SCAN),
     device("sata-7k2-x6", scanned("sata-7k2-x6")),
-    device("st3000dm001"),
     device("intel-x25-e", scanned("intel-x25-e")),
-    device("kingston-dc600m-raid10-x4"),
-    device("exos-x24-raid10-x4"),
     device("aws-gp3", scanned("aws-gp3")),
-    device("aws-st1"),
     Target("instances", "data/instances/aws.toml", instance, scanned("gp3@m7i.large")),
     *(Target(f"pair {name}", f"data/tiers/{name}.toml", partial(pair, name)) for name in ("source-m", "local", "source-r")),
     Target("profile", "data/profiles/smoke.toml", partial(profile, "smoke")),
     Target("prices", "data/prices/flash.csv", prices, VOLUMES),
     Target("rents", "data/prices/volumes.csv", prices, VOLUMES),
     Target("hardware", "data/costs/hardware.toml", hardware, VOLUMES),
-    Target("load", "data/costs/load.toml", load),
     Target("claims", "data/published/claims.toml", claims),
-    Target("questions", "data/published/questions.toml", questions),
     Target("machine", "data/machines/source-r.toml", partial(machine, "source-r")),
     Target("processor", "data/machines/postgres-18-scans.toml", processor, SCAN),
-    Target("host of the plan", "data/plan/host.toml", host),
     *(Target(name, f"data/published/{name}", partial(series, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
-    Target("break-evens", "data/published/break_evens.csv", break_evens),
-    Target("release of the sky", "data/datasets/twomass-release.toml", release),
-    Target("facts of the sky", "data/datasets/twomass.toml", sky_facts),
-    Target("queries of the sky", "data/datasets/twomass-queries.toml", sky_facts),
-    Target("tables of the survey", "data/datasets/survey.toml", survey_tables),
     Target("validation", "data/validation/models.json", validation),
     *(Target(f"census as {file}", f"mine/{file}", partial(acquired, "census", f"mine/{file}")) for file in ("census.csv", "census.tsv.gz")),
     *(
@@ -346,9 +282,6 @@ TARGETS: Final = (
     Target("transactions", first("transactions"), partial(transacted, first("transactions"))),
     Target("parameters of a notebook that measures", read=asked_trials, command=TRIALS),
     Target("parameters of a chapter", read=asked_devices, command=DEVICES, dear=True),
-    Target("parameters of the chapter on cost", read=asked_prices, command=('PRICES={"ram": 20}',)),
-    Target("older rows", "mine/runs/older/timings.parquet", partial(stored, "mine/runs", "older")),
-    Target("older manifest", "mine/runs/older/manifest.json", partial(stored, "mine/runs", "older")),
     Target("variables of plan", command=("plan",), environment=VARIABLES, dear=True),
     Target("options of cost", command=COST),
     Target("options of predict-scan", command=SCAN),
@@ -372,7 +305,7 @@ def read(case: Case) -> None:
 
 
 def make_home(folder: Path) -> None:
-    """A checkout's inputs in `folder`, an older run of a reader's in place of the one that ships, and files of his own in ``mine``."""
+    """Copy a checkout's inputs into `folder`, with a reader's run in place of the one that ships, and files of his own in ``mine``."""
     home = paths.home()
     shutil.copytree(home / "data", folder / "data", ignore=shutil.ignore_patterns("work", "raw", "external", "reference"))
     shutil.copytree(FOLDER, folder / RUN)
@@ -384,7 +317,7 @@ def make_home(folder: Path) -> None:
 
 
 def own_files(folder: Path) -> None:
-    """A census, a sky in each format that is read, traces, and a drive; small."""
+    """Write a small census, a sky in each format that is read, traces, and a drive."""
     from test_sky_files import by_astropy, text
     from test_validate_device import MODEL, SEEK, SPECS, TRACE
     from tierwise.datasets import census, sky
@@ -404,19 +337,3 @@ def own_files(folder: Path) -> None:
     (folder / "drive.model").write_text(MODEL, encoding="utf-8")
     (folder / "drive.seek").write_text(SEEK, encoding="utf-8")
     (folder / "drive.diskspecs").write_text(SPECS, encoding="utf-8")
-    older(folder / "runs" / "older")
-
-
-def older(folder: Path) -> None:
-    """A run as it was kept before rows told their parts and their clock, and before manifests told fingerprints; some of its rows."""
-    from tierwise.timings.schema import PARTS_SINCE
-    from tierwise.timings.validation import PARTS
-
-    folder.mkdir(parents=True)
-    rows = pl.read_parquet(FOLDER / "timings.parquet").gather_every(50)
-    rows = rows.drop("clock", *PARTS).with_columns(schema_version=pl.lit(PARTS_SINCE - 1, pl.Int16), run_id=pl.lit(folder.name))
-    rows.write_parquet(folder / "timings.parquet")
-    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    since = ("fingerprints", "clocks", "taken", "copied", "why", "samples", "stages", "foreseen", "retry", "chosen")
-    kept = {name: told for name, told in manifest.items() if name not in since} | {"run_id": folder.name}
-    (folder / "manifest.json").write_text(json.dumps(kept), encoding="utf-8")

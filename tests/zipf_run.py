@@ -19,7 +19,7 @@ SCALE: Final = 4096
 
 
 def inputs(*, blocks: int = 5, seed: int = 1) -> Inputs:
-    """What asks for `SIZES_GIB` at `SCALE`."""
+    """Return what asks for `SIZES_GIB` at `SCALE`."""
     grid = {"dataset_gib": SIZES_GIB, "scale": SCALE, "disk_scale": SCALE}
     profile = load_profile("smoke").model_copy(update={"blocks": blocks, "studies": {STUDY.name: grid}})
     return Inputs(profile, (load_pair("source-r"),), None, seed, "18.0")

@@ -41,12 +41,12 @@ class Measured:
     late_s: dict[tuple[str, str, int], float] = field(default_factory=dict)
 
     def of(self, side: str) -> list[Machine]:
-        """The machine in each execution on one side."""
+        """Return the machine in each execution on one side."""
         return [machine for (name, _, _), machine in self.machines.items() if name == side]
 
 
 def profile_of(fraction: float) -> Profile:
-    """The quick profile with another share of the rows, by direct I/O alone."""
+    """Return the quick profile with another share of the rows, by direct I/O alone."""
     return load_profile("quick").model_copy(update={"fraction": fraction, "arms": (IoArm.DIRECT,)})
 
 

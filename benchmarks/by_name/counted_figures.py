@@ -112,7 +112,7 @@ def different_reads(rows: pl.DataFrame) -> list[str]:
 
 
 def table(found: pl.DataFrame, columns: Mapping[str, str]) -> str:
-    """Some columns of `found` in lines, by column the format of its values (`str.format`'s, empty for text)."""
+    """Return some columns of `found` as lines, by column the format of its values (`str.format`'s, empty for text)."""
     lines = [list(columns), *([_shown(row[name], form) for name, form in columns.items()] for row in found.iter_rows(named=True))]
     widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)

@@ -96,7 +96,7 @@ def main() -> int:
 
 
 def census(parts: Sequence[str], asked: argparse.Namespace) -> list[Finding]:
-    """The parts that need the census study's cells, on one loading."""
+    """Return the parts that need the census study's cells, on one loading."""
     found: list[Finding] = []
     if not {"a", "b", "c", "e", "g"} & set(parts):
         return found
@@ -307,7 +307,7 @@ def told(finding: Finding, measured: Measured, side: str, cells: pl.DataFrame, c
 
 
 def keep(asked: argparse.Namespace, measured: Measured, name: str) -> None:
-    """The raw rows, where somebody wants them."""
+    """Write the raw rows, where somebody wants them."""
     if asked.rows:
         asked.rows.mkdir(parents=True, exist_ok=True)
         measured.rows.write_parquet(asked.rows / f"{name}.parquet")

@@ -67,7 +67,7 @@ def _window(there: Opened, trial: Trial[Cell], side: str) -> PgbenchWindow:
     usual = lab.sleep
 
     def sleep(seconds: float, *, hold: bool = False) -> None:
-        """The study's own; the first one lets the load settle, and the window begins behind it and ends with the last one."""
+        """Return the study's own; the first one lets the load settle, and the window begins behind it and ends with the last one."""
         nonlocal watch, begun_s, spent_s, machine
         usual(seconds, hold=hold)
         if watch is None:

@@ -166,7 +166,7 @@ def hit(found: Measured, cell: Cell) -> tuple[bool, bool, bool]:
 
 
 def predicted(found: Measured, cell: Cell) -> Prediction:
-    """What is said of the cell, with this machine's processor."""
+    """Return what is said of the cell, with this machine's processor."""
     pages, rows, correlation, selectivity = (cell.table[name] for name in ("pages", "rows", "correlation", "selectivity"))
     table = Table(int(pages), int(rows), correlation, selectivity)
     scan = Scan(
@@ -187,7 +187,7 @@ def predicted(found: Measured, cell: Cell) -> Prediction:
 
 
 def here(usual: Processor, slower: float, reading_us: dict[str, float]) -> Processor:
-    """This machine: scans take `slower` times as long as in the file, and reading what was measured."""
+    """Return this machine: scans take `slower` times as long as in the file, and reading what was measured."""
     reading = {name: Parameter(value=us / slower, unit="us", source="calibrate") for name, us in reading_us.items()}
     return usual.at(1 / slower).model_copy(update={"reading": ReadingCosts.model_validate(reading)})
 
@@ -243,7 +243,7 @@ def served(cluster: Cluster, io_method: IoMethod, group: SessionGroup | None = N
 
 
 def load(conn: Connection, number: int, correlation: float, pages: int) -> tuple[int, int, float]:
-    """A table on the tier; its pages, rows, and its correlation by pg_stats."""
+    """Return a table on the tier; its pages, rows, and its correlation by pg_stats."""
     rows, filler = pages * ROWS, (PAGE_BYTES - 24) // ROWS - 4 - 24 - 8 - 8
     order = {1.0: "k", 0.0: "random()"}.get(correlation, f"k + random_normal(0, {jitter(correlation) * rows})")
     conn.execute("SET default_tablespace = tier; SET maintenance_work_mem = '256MB'")
@@ -257,7 +257,7 @@ def load(conn: Connection, number: int, correlation: float, pages: int) -> tuple
 
 
 def kernel_s(tier: Emulated, group: SessionGroup) -> dict[str, float]:
-    """What a call, a request and a page new to the kernel cost the processor, by reads that wait for the device as those of a cell do."""
+    """Return what a call, a request and a page new to the kernel cost the processor, by reads that wait for the device as a cell does."""
     file = tier.directory / "file"
     with group.entered():
         tier.daemon.count_several(group.folders, processors=PROCESSORS, origin_s=0.0)
@@ -271,7 +271,7 @@ def kernel_s(tier: Emulated, group: SessionGroup) -> dict[str, float]:
 
 
 def calibrate(bench: Bench) -> dict[str, float]:
-    """What reading costs the processor, in microseconds, by name as in `ReadingCosts`.
+    """Return what reading costs the processor, in microseconds, by name as in `ReadingCosts`.
 
     Calls, requests and pages new to the kernel: `kernel_s`. The rest, from scans of what the kernel has cached, is what the session needs
     more than with everything in shared buffers, for the ordered table: in order (`copying`, and `ask` where others read), through the index
@@ -334,7 +334,7 @@ def prepare(conn: Connection, method: ScanMethod, query: str) -> None:
 
 
 def run(bench: Bench, io_method: IoMethod, number: int, method: ScanMethod, selectivity: float) -> Cell:
-    """The server is down. Nothing is in memory but catalogues."""
+    """Stop the server, so that nothing is in memory but catalogues."""
     tier, name, query = bench.tier, f"t{number}", bench.query(number, selectivity)
     tier.empty_cache()
     with served(bench.cluster, io_method, bench.group) as conn:

@@ -69,7 +69,7 @@ def main() -> int:
 
 @contextmanager
 def steal() -> Iterator[list[float]]:
-    """Appends the share of processor time that the host kept for itself meanwhile."""
+    """Append the share of processor time that the host kept for itself meanwhile."""
     before, found = psutil.cpu_times(), list[float]()
     yield found
     gone = [now - then for now, then in zip(psutil.cpu_times(), before, strict=True)]
@@ -92,7 +92,7 @@ def name_of(order: str, rows: int) -> str:
 
 
 def load(conn: Connection, order: str, rows: int) -> None:
-    """A table of about `PAGES` pages, its index, hint bits and visibility map."""
+    """Return a table of about `PAGES` pages, its index, hint bits and visibility map."""
     name, filler = name_of(order, rows), (PAGE_BYTES - 24) // rows - 4 - 24 - 8 - 8
     with conn.transaction():
         conn.execute(f"CREATE TABLE {name} (k bigint, f text STORAGE PLAIN)")

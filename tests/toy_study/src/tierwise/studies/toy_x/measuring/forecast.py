@@ -16,7 +16,7 @@ class Constants(Measured):
 
 
 def forecast(prospect: Prospect[Cell]) -> Forecast:
-    """The forecast of the study on `prospect.pair`."""
+    """Return the forecast of the study on `prospect.pair`."""
     constants = load("toy_x", Constants)
     executions = prospect.profile.blocks_of("toy_x") * len(prospect.trials) + len(prospect.waited)
     return Forecast(constants.open_s + executions * constants.trial_s, 0.0, constants.server_bytes, constants.spreads)

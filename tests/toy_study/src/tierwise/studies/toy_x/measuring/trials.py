@@ -46,7 +46,7 @@ class Search(Cell):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Search], ...]:
-    """The search on each tier, by each way of I/O of the profile."""
+    """Return the search on each tier, by each way of I/O of the profile."""
     if absent := [tier for tier in TIERS if tier not in pair.tiers]:
         rule = f"{NAME} needs a tier named {absent[0]!r}"
         raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
@@ -54,7 +54,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Search], ...]:
 
 
 def catalog(lab: Lab) -> Dataset:
-    """The catalog as this run has it; made where it is not there yet, and named in the manifest."""
+    """Return the catalog as this run has it; made where it is not there yet, and named in the manifest."""
     fraction = lab.profile.fraction * sky.PROFILE_SHARE * lab.profile.study(NAME, Grid).share
     data = sky.acquire(lab.source_of("sky"), fraction=fraction, seed=lab.seed, folder=paths.data() / "external" / "sky")
     lab.note_dataset(data)
@@ -67,7 +67,7 @@ def published_share(lab: Lab, memo: None) -> float:
 
 
 def prepare(trial: Trial[Search], lab: Lab, memo: None) -> None:
-    """A copy of the catalog on the trial's tier, with the planner's statistics of the first one."""
+    """Return a copy of the catalog on the trial's tier, with the planner's statistics of the first one."""
     data, first = catalog(lab), TIERS[0]
     with lab.loading() as connection:
         for tier in dict.fromkeys((first, trial.cell.tier)):
@@ -77,12 +77,12 @@ def prepare(trial: Trial[Search], lab: Lab, memo: None) -> None:
 
 
 def schema_of(tier: str) -> str:
-    """The copy on `tier`."""
+    """Return the copy on `tier`."""
     return f"on_{tier}"
 
 
 def measure(trial: Trial[Search], lab: Lab, memo: None, recorder: Recorder) -> Observed:
-    """The search, cold: it must miss the very pages that it reads where memory holds them all."""
+    """Return the search, cold: it must miss the very pages that it reads where memory holds them all."""
     path = f"SET search_path = {schema_of(trial.cell.tier)}"
     with lab.loading() as connection:
         connection.execute(path)

@@ -26,7 +26,7 @@ MEDIANS: Final = """
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """The median ratio; where too few repeats are clean, why."""
+    """Return the median ratio; where too few repeats are clean, why."""
     return answered(run, STUDY, pair, partial(_answer, pair=pair))
 
 
@@ -72,6 +72,6 @@ def _query() -> str:
 
 
 def verdict(run: Run) -> Sentence:
-    """What became of the statement."""
+    """Return what became of the statement."""
     found = run.verdict(CLAIM)
     return Sentence(claim_sentence(found) if found else "The statement is not among the published ones.")
