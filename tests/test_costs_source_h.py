@@ -21,7 +21,6 @@ from tierwise.studies.survey_arrays.reading.money import (
     SUBSYSTEMS,
     THEN,
     by_size,
-    drives,
     holding,
     housed,
     over_memory,
@@ -38,13 +37,6 @@ def test_what_is_priced_is_what_the_studies_measure_on() -> None:
     assert {tier: devices[0] for tier, devices in SUBSYSTEMS.items()} == tiers
     assert PLACEMENTS.keys() == survey_placement.PLACEMENTS.keys()
     assert dict(members(SUBSYSTEMS[tier][0]) for tier in ("hdd", "ssd_raid5")) == MEMBERS
-
-
-@pytest.mark.parametrize(
-    ("member", "size_tb", "number"), [("hdd-1tb", 1, 3), ("hdd-1tb", 6, 7), ("hdd-1tb", 7, 10), ("crucial-h", 1, 3), ("crucial-h", 1.1, 4)]
-)
-def test_the_fewest_drives_hold_the_data_beside_a_parity_in_each_array(member: str, size_tb: float, number: int) -> None:
-    assert drives(member, size_tb * TB) == number
 
 
 def test_a_years_money_is_that_of_the_drives() -> None:

@@ -60,14 +60,6 @@ def test_a_nearest_arm_that_is_no_way_of_io_is_one_that_a_run_has() -> None:
             assert any(source.nearest.arm in verdict.arms for verdict in judged if verdict.source == letter), source.nearest.arm
 
 
-def test_the_nearest_arm_decides_in_full_alone() -> None:
-    assert {name: load_profile(name).decides for name in ("smoke", "quick", "full")} == {
-        "smoke": "direct",
-        "quick": "direct",
-        "full": "nearest",
-    }
-
-
 def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_arms() -> None:
     beside = {
         study: [cell for cell in cells(study, source, "quick") if cell["arm"] != IoArm.DIRECT]

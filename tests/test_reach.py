@@ -90,22 +90,6 @@ def test_a_verdict_on_times_that_stay_is_told_as_one_that_no_disk_decides(raw: P
     assert "M1" in ledger_reach.answer(run, reach).text
 
 
-def test_an_arm_whose_requests_are_not_there_is_told_so_beside_the_one_that_has_them(raw: Path) -> None:
-    run = made(raw, IoArm.DIRECT, IoArm.BUFFERED, decides="nearest")
-    reach = ledger_reach.judged(run, bounds_of(run, least={("hdd", "ssd"): 4.0}, most={}))
-    unknown, beside = of(reach, "M1", "published/buffered"), of(reach, "M1")
-    assert (unknown.decides, unknown.ends) == (True, {})
-    assert (beside.decides, beside.flips) == (False, (ledger_ahead.LEAST,))
-    assert "M1" in reach.unknown
-    shown = ledger_reach.table(run, reach)
-    assert isinstance(shown, Table)
-    lacking = next(row for row in shown.rows if "not replayed" in row[2])
-    assert "M1" in lacking[0]
-    assert lacking[1].startswith("buffered I/O")
-    assert lacking[-1] == "not known"
-    assert "M1 by direct I/O (confirmed as assumed, contradicted with 256 KiB)" in ledger_reach.answer(run, reach).text
-
-
 def test_one_query_that_nobody_recorded_leaves_its_claim_open_and_flash_needs_no_record(raw: Path) -> None:
     run = made(raw, IoArm.DIRECT)
     bounds = bounds_of(run, least={("hdd", "hdd"): 2.0}, most={})

@@ -10,7 +10,6 @@ import pytest
 
 from advice_run import counts_run, record_counts
 from tierwise.analysis.questions import Questions
-from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.errors import InputError
 from tierwise.core.toml import validate
 from tierwise.report.chapters import advice, conclusion
@@ -132,24 +131,6 @@ def test_placements_are_ranked_by_each_measure(raw: Path) -> None:
         assert ranks[0] == [1, 2, 3, 4]
         assert "**emulated**" in table.caption
         assert "The quickest placement is *all on SSD*" in conclusion.answer(conclusion.gather(run)).text
-
-
-def test_every_statement_stands_once_and_with_its_verdict(raw: Path) -> None:
-    counts_run(raw)
-    with opened(raw) as run:
-        table = conclusion.questions(run)
-        told_claims = [one.split(" ", 1) for row in table.rows for one in row[1].split("; ")]
-        verdicts = dict(told_claims)
-        assert len(verdicts) == len(told_claims)
-        for claim in run.verdicts:
-            assert verdicts[claim.id].replace("**", "") == str(claim.verdict)
-        known = {claim.id for claim in run.verdicts}
-        assert {verdict for claim, verdict in verdicts.items() if claim not in known} <= {"**not measured**"}
-        counts = [tuple(map(int, row[2].split(" of "))) for row in table.rows]
-        assert [sum(column) for column in zip(*counts, strict=True)] == [
-            sum(claim.verdict in DECIDED for claim in run.verdicts),
-            len(verdicts),
-        ]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 import cells
-from report_run import FACTS, SAMPLES
-from rows import Ratios, make_manifest, make_rows, save_run
+from rows import Ratios, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.arms import Truth, arms
@@ -19,7 +18,6 @@ from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.index_placement.reading import chapter_arms as hunt
-from tierwise.studies.index_placement.reading import chapter_planner as planner
 from tierwise.studies.index_placement.reading import figures_reads as reads
 from tierwise.studies.index_placement.reading.figures_reads import mean_distances
 from tierwise.timings.traces import END, TRACE, TraceKey, write_trace
@@ -194,20 +192,3 @@ def test_recorded_requests_add_a_panel_of_distances(opened: Opened) -> None:
 
 
 # the planner
-
-
-def test_the_nearest_statistics_explain_the_published_estimates(opened: Opened, tmp_path: Path) -> None:
-    rows = make_rows()
-    save_run(tmp_path, rows)
-    manifest = make_manifest(rows)
-    records = (record.model_copy(update={"facts": FACTS}) for record in manifest.studies)
-    manifest.model_copy(update={"studies": tuple(records)}).save(tmp_path / manifest.run_id)
-    run = open_run()
-    text = planner.explained(run, PAIR).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "a statistics target of 10 and rows that lie state by state" in text
-    assert "no published figure, of rows or of cost, is further than 4.88 % from an estimate" in text
-    assert "of 0.509 and 0.501 (but for its sign); here it is 0.51 with the rows state by state and 0.020 with the rows at random" in text
-    table = planner.samples(run, PAIR)
-    assert isinstance(table, Table)
-    assert len(table.rows) == 1 + len(SAMPLES)
-    assert list(table.rows[1][4:6]) == ["12,100 to 12,300", "35,000"]

@@ -107,12 +107,6 @@ def test_the_figure_of_devices_names_every_device_those_of_today_first(run: Run)
     assert all(f"`{name}`" in figure.caption for name in without)
 
 
-def test_every_device_with_a_price_stands_in_the_table(run: Run) -> None:
-    table = chapter.devices(run)
-    assert {"`crucial-m4`", "`st3000dm001`", "`micron-7450`"} <= {row[0] for row in table.rows}
-    assert "aws-io2" in table.caption  # it has no price at the day of the run
-
-
 def test_what_a_server_holds_is_swept_with_its_break_evens(run: Run) -> None:
     rows = chapter.over_servers(run).rows
     of_two = {row[2]: row for row in rows if row[:2] == ["2", "RAM over SSD"]}

@@ -1,15 +1,12 @@
 """The chapter on what would change the verdicts, from the reference run: every claim once, with its quotation, and what agrees with it."""
 
-from dataclasses import replace
-
 import polars as pl
 import pytest
 
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Verdict
 from tierwise.report import words
-from tierwise.report.chapters import ledger, summary
+from tierwise.report.chapters import ledger
 from tierwise.report.display import Table
 from tierwise.report.figures import verdicts
 from tierwise.report.run import Run
@@ -40,31 +37,6 @@ def test_cases_stand_once_with_their_intervals_and_the_table_of_verdicts_refers_
     assert several
     assert all(told[claim].startswith(f"{number} cases, see @tbl-ledger-cases") for claim, number in several.items() if claim in told)
     assert all("@tbl-ledger-cases" not in found for claim, found in told.items() if claim not in several)
-
-
-def test_the_tables_of_statements_have_few_columns_which_paper_can_hold(run: Run, table: pl.DataFrame) -> None:
-    every = summary.claims(run)
-    assert len(ledger.judged(run, table).header) == 4
-    assert every.header == ["Claim", "Published statement", "Found (95 % interval)", "Verdict", *["Today"] * bool(run.manifest.todays_pair)]
-    rows = {row[0]: row for row in every.rows}
-    for claim in run.verdicts:
-        _, statement, found, verdict, *_ = rows[claim.id]
-        assert claim.statement.split()[0] in statement
-        assert (f"**{claim.substrate}**" in found) == (claim.estimate is not None or bool(claim.flagged))
-        assert verdict.startswith(f"**{claim.verdict.mark}**")
-
-
-def test_a_run_that_decides_nothing_has_a_ledger_too(run: Run) -> None:
-    nothing: dict[str, object] = {
-        **dict.fromkeys(("flip", "fitted", "unjudged", "estimate", "low", "high")),
-        "cases": [],
-        "verdict": Verdict.UNDECIDED,
-    }
-    undecided = replace(run, verdicts=tuple(claim.model_copy(update=nothing) for claim in run.verdicts))
-    table = ledger.frame(undecided)
-    rows = pl.DataFrame({"clean": [1], "observed": [2]})
-    assert "0 have an interval and bounds that are ours: moved by half, none flips. 0 rest on" in ledger.answer(undecided, table, rows).text
-    assert len(ledger.judged(undecided, table).rows) == len(run.verdicts)
 
 
 def test_flips_are_those_of_the_verdicts_and_the_sentence_names_them(run: Run, table: pl.DataFrame) -> None:

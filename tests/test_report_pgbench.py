@@ -126,15 +126,6 @@ def test_what_the_server_told_late_is_a_dash_and_pages_read_are_the_log_s(tmp_pa
     assert conditions.rows[0][4] == "11.1\N{NO-BREAK SPACE}%"  # 10 of 90 pages, as if the server had told them
 
 
-def test_a_point_that_was_measured_shows_the_error_of_the_map(run: Run) -> None:
-    table = pgbench_map.spot_checks(run, PAIR)
-    assert isinstance(table, Table)
-    found = {row[4]: row[7] for row in table.rows}
-    assert set(found) == {"indexes on SSD", "tables on SSD"}, "as every other table names them"
-    assert "**simulated** and **emulated**" in table.caption
-    assert abs(float(found["tables on SSD"].split()[0]) - 25) <= 3
-
-
 def test_gains_are_carried_on_to_the_published_size(run: Run) -> None:
     shown = pgbench_scale.sizes(run, PAIR)
     assert isinstance(shown, Table)

@@ -75,24 +75,6 @@ def test_modes_and_quantiles_stand_beside_the_published_ones(tmp_path: Path, mon
     assert quantiles["RAID10 of disks"][3].endswith("(8.39 to 16.8 ms)"), "the published median"
 
 
-@pytest.mark.parametrize(
-    ("ssd", "of_250_us", "of_the_spike"),
-    [
-        ({18: 300, 20: 60}, "come out of the data sheet", "It is seen in every window."),
-        ({17: 300, 18: 30}, "are not explained by the data sheet", "No window has a mode there"),
-    ],
-)
-def test_what_is_said_of_the_ssd_follows_from_the_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ssd: dict[int, int], of_250_us: str, of_the_spike: str
-) -> None:
-    run = shown(tmp_path, monkeypatch, ssd=ssd)
-    drive, spike = (told.text for told in (why.ssd_explained(run, PAIR), why.spike_explained(run, PAIR)))
-    assert of_250_us in drive
-    assert "A read of 64 KiB would take that long" in drive
-    assert of_the_spike in spike
-    assert ("not explained" in spike) == ("not explained" in drive)
-
-
 def test_the_tenfold_stands_in_every_measure_of_both_histograms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = shown(tmp_path, monkeypatch)
     times = {(row[0], row[1]): row[4] for row in table(why.tenfold(run, PAIR))}

@@ -10,7 +10,6 @@ from rows import make_run
 from survey_rows import RUN_ID, placement_rows, save_survey
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import Run, open_run
-from tierwise.report.sizes import Sizes, sentence
 from tierwise.studies.index_placement.reading import chapter_scale as census
 from tierwise.studies.survey_placement.reading import chapter_scale as survey
 from tierwise.timings.manifest import load_manifest
@@ -103,13 +102,3 @@ def test_a_run_at_one_size_says_so(tmp_path: Path, facts: list[dict[str, Any]] |
     assert "at one size" in census.carried(run, "source-m").text
     assert survey.sizes(run, "source-h") == Sentence("")
     assert "at one size" in survey.carried(run, "source-h").text
-
-
-def test_a_line_that_misses_by_more_than_a_tenth_is_no_estimate() -> None:
-    bent = {1.0: 0.4, 10.0: 0.6, 100.0: 0.7}
-    sizes = Sizes({"a case": {size: dict.fromkeys(range(5), ratio) for size, ratio in bent.items()}}, 1e4, "{:g} rows".format)
-    assert sentence(sizes).endswith(
-        "not seen to hold within a tenth (a case), so that what it gives for the published size is no estimate."
-    )
-    reached = Sizes(sizes.lines, 100.0, sizes.named)
-    assert sentence(reached).endswith("not seen to hold within a tenth (a case).")

@@ -153,36 +153,6 @@ def test_the_chapter_on_placement_tells_whose_reads_they_are(run: Run) -> None:
     assert survey_placement.verdicts(run).text.count("**H") == 7
 
 
-def test_what_would_turn_the_order_of_indexes_is_told(run: Run, tmp_path: Path) -> None:
-    table = survey_placement.index_orders(run, PAIR)
-    assert isinstance(table, Table)
-    several = dict(zip(table.header, table.rows[3], strict=True))
-    assert several["Reads of indexes, of the disks' time"] == "10.0\u00a0%"
-    cold, cached = (float(several[name].split()[0]) for name in ("Cold on both", "Cached on the disks alone"))
-    assert cold == pytest.approx(49 / 39, rel=0.02)
-    assert cached == pytest.approx(49 / (0.9 * 39), rel=0.02)
-    assert several["Published"] == "1.26"
-    assert float(several["To be spared for that"].removesuffix("\u00a0%")) < 2, "timed as published"
-    assert table.rows[0][-2:] == [DASH, DASH], "no bar is known of the light curves"
-    told = survey_placement.slower_indexes(run, PAIR).text
-    assert "slower in *Light curves*, *Variable light curves*, *Source and Detection joined by a single index* and" in told
-    assert "the same pages in every repeat" in told
-    ours, ideal, alone = "*as PostgreSQL reads here* (2.40)", "*ideal* (1.95)", "*one request at a time* (2.41)"
-    assert (
-        f"quicker than one SSD in {ours}, {ideal} and {alone}, and than 6 SSDs, RAID5 in *as PostgreSQL reads here* (1.48). There" in told
-    )
-    assert "100 of 1,000 pages are of indexes. The larger" in told
-
-    half = {query: {**found, "index_ssd": found["all_hdd"] / 2} for query, found in PLACEMENT_S.items()}
-    save_run(tmp_path / "other", placement_rows(half))
-    told = survey_placement.slower_indexes(open_run(RUN_ID, tmp_path / "other"), PAIR).text
-    assert "slower in none of the queries" in told
-    assert re.search(
-        r"several indexes\* \(6\d\.\d\u00a0% against 10\.0\u00a0%\): there, pages of tables must have been cached as well", told
-    )
-    assert "was not simulated" in told
-
-
 def times(run: Run, shown: Shown) -> Figure | Sentence:
     label = f"fig-{shown.study.replace('_', '-')}-times"
     return cells.drawn(shown.study, run, label)[label]

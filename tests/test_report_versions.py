@@ -105,13 +105,6 @@ def test_a_version_says_what_changed_since_the_one_before(built: Built, second: 
     assert "No version" in first.get_text()
 
 
-def test_the_index_of_versions_lists_them_newest_first(second: Path) -> None:
-    page = BeautifulSoup((second.parent / "index.html").read_bytes(), "html.parser")
-    assert [str(link["href"]) for link in page.select("li a")] == [f"{second.name}/index.html", f"2000-01-01-v0-{RUN_ID}/index.html"]
-    assert "1 claim" in page.select("li small")[0].get_text()
-    assert "the first" in page.select("li small")[1].get_text()
-
-
 def test_two_versions_are_named_by_any_part_that_is_their_own(built: Built, second: Path) -> None:
     with placed(built.root, second.parent):
         assert versions.differing("2000", "latest") == versions.differing("v0", second.name)

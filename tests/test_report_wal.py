@@ -54,16 +54,6 @@ def test_a_ratio_is_that_of_the_windows_of_one_block_at_the_same_load(run: Run) 
     assert delayed.value == pytest.approx(2.0, rel=0.01)
 
 
-def test_the_answer_tells_when_it_pays_over_disks_and_over_a_cache_with_a_battery(run: Run) -> None:
-    disks, cache, delay = chapter.answer(run, PAIR).text.split("\n\n")
-    assert "with 1 client" in disks
-    assert "It pays: every interval lies above 1.1." in disks
-    assert "disks behind a cache with a battery" in cache
-    assert "Of 2 cases, in 1 it pays and in 1 it makes no odds." in cache
-    assert "with the log on disks" in delay
-    assert "It costs commits: every interval lies below 1." in delay
-
-
 def test_a_run_of_one_block_draws_no_median_and_its_caption_names_none(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     single = rates(opened(tmp_path / "single", monkeypatch, blocks=1))
     assert isinstance(single, Figure)

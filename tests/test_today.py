@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from rows import make_rows, save_run
-from tierwise.advisor.holding import saved
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Still, still
@@ -95,13 +94,6 @@ def test_every_placement_that_a_statement_speaks_for_is_one_that_its_study_knows
     assert spoken <= {*places(), "all hdd", "all ssd"}
     assert {"M1", "V1", "V2", "V7", "H9", "H10", "H13"} <= {name for name, claim in CLAIMS.items() if claim.placement}
     assert not any(claim.placement for name, claim in CLAIMS.items() if name[0] in "LR"), "no placement is in question"
-
-
-def test_what_lies_on_the_slow_volume_saves_the_difference_of_the_two_prices() -> None:
-    """Reckoned: a TiB of io2 is 128 USD and its 16,000 IOPS 1,040 a month, a GiB of gp3 0.08; nine tenths of a TiB are moved off."""
-    money = saved({"hdd": 0.9, "ssd": 0.1}, AWS, BOOK)
-    assert money.value == pytest.approx(0.9 * 1024 * (0.125 - 0.08))
-    assert money.low < money.value < money.high
 
 
 def test_a_small_fast_volume_is_sold_no_more_iops_than_its_size_carries() -> None:

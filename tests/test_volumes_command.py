@@ -101,17 +101,6 @@ def test_what_cannot_be_is_refused(option: str) -> None:
         run(*WISH, option, "0")
 
 
-def test_the_table_names_what_binds() -> None:
-    shown = run(*WISH, "--latency-ms", "2", "--reads-per-gib", "400")
-    for words in (
-        "298 MiB/s of m7i.2xlarge",
-        "0.6 (0.2 to 1, assumed)",
-        "no (from 575/s)",
-        "does not meet it: aws-st1: a read takes 5 to 25 ms",
-    ):
-        assert words in shown
-
-
 def test_no_offer_exceeds_what_the_file_says_is_sold() -> None:
     for offer in asked("--gib", "3", "--iops", "20000", "--mibs", "900")["offers"]:
         spec = load_device(offer["volume"])
