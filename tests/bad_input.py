@@ -45,7 +45,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a case ended: `line` is what the reader is told (empty: a right answer), `fault` what he should never see."""
+    """How a case ended: `line` is what the reader is reported (empty: a right answer), `fault` what he should never see."""
 
     line: str = ""
     fault: str = ""
@@ -101,20 +101,20 @@ def answer(load: Callable[[Case], None], home: Path, case: Case, processor_s: fl
     signal.setitimer(signal.ITIMER_PROF, processor_s)
     try:
         with _mutated(home, case), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()) as said:
-            line, fault = _told(load, case, said)
+            line, fault = _reported(load, case, said)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
     return Outcome(line, fault, _processor_s() - begun_s, _peak_bytes())
 
 
-def _told(load: Callable[[Case], None], case: Case, said: io.StringIO) -> tuple[str, str]:
+def _reported(load: Callable[[Case], None], case: Case, said: io.StringIO) -> tuple[str, str]:
     try:
         load(case)
     except InputError as error:
         return str(error), ""
     except SystemExit as ended:
-        told = said.getvalue()
-        return told, "" if ended.code in {0, 2, None} else f"exit code {ended.code}: {told}"
+        reported = said.getvalue()
+        return reported, "" if ended.code in {0, 2, None} else f"exit code {ended.code}: {reported}"
     except BaseException:
         return "", traceback.format_exc()
     return "", ""

@@ -54,7 +54,7 @@ Scheme = Literal["light", "dark"]
 
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
-        """Write nothing: what the browser asked for is looked at in its page."""
+        """Write nothing: what the browser requested is looked at in its page."""
 
 
 @contextmanager
@@ -82,7 +82,7 @@ def chromium() -> Iterator["Browser"]:
 
 @contextmanager
 def browsing(chromium: "Browser", url: str, width_px: int, scheme: Scheme) -> Iterator["Page"]:
-    """Provide a page of its own; anything on its console, or asked of another place than `url`, fails the test."""
+    """Provide a page of its own; anything on its console, or requested of another place than `url`, fails the test."""
     complaints: list[str] = []
     outside: list[str] = []
     page = chromium.new_page(viewport={"width": width_px, "height": 844}, color_scheme=scheme)

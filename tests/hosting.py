@@ -37,7 +37,7 @@ def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator
 
         do_HEAD = do_GET  # noqa: N815 - the base class's name; a client that wants the head only hangs up on the body
 
-        def do_POST(self) -> None:  # what is posted stands in the path, as if it had been asked for by GET
+        def do_POST(self) -> None:  # what is posted stands in the path, as if it had been requested by GET
             self.path += "?" + self.rfile.read(int(self.headers["Content-Length"])).decode()
             self.do_GET()
 
@@ -65,23 +65,23 @@ def whole(
     announced: int | None = None,
     pause_s: float = 0.0,
 ) -> Answer:
-    """Answer as a server should: by `content`, or the rest of it where a range of the same tag is asked for.
+    """Answer as a server should: by `content`, or the rest of it where a range of the same tag is requested.
 
-    Unless told otherwise: it breaks off after `cut` bytes, knows no ranges, gives the rest of whatever file, announces another length
+    Unless reported otherwise: it breaks off after `cut` bytes, knows no ranges, gives the rest of whatever file, announces another length
     (0: none at all), sends in fifty pieces with a pause.
     """
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
-        asked = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", "")) if ranges else None
-        if asked and heeds_tags and handler.headers.get("If-Range", tag) != tag:
-            asked = None
-        begin = int(asked[1]) if asked else 0
+        requested = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", "")) if ranges else None
+        if requested and heeds_tags and handler.headers.get("If-Range", tag) != tag:
+            requested = None
+        begin = int(requested[1]) if requested else 0
         if begin >= len(content):
             handler.send_error(416)
             return
         body = content[begin:]
-        handler.send_response(206 if asked else 200)
-        if asked:
+        handler.send_response(206 if requested else 200)
+        if requested:
             handler.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
         if tag:
             handler.send_header("ETag", tag)
@@ -99,7 +99,7 @@ def whole(
 
 
 def chunked(content: bytes, cut: int | None = None) -> Answer:
-    """Answer in chunks, with a length that is not told beforehand; `cut` after so many bytes, in the midst of a chunk."""
+    """Answer in chunks, with a length that is not reported beforehand; `cut` after so many bytes, in the midst of a chunk."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.protocol_version = "HTTP/1.1"

@@ -44,7 +44,7 @@ def latency_run(
         held = of_block(histograms, block)
         timing = _timing(held, _singles(held, recorder), flags, recorder, block)
         if arms:
-            replayed = {name: _told(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in arms.items()}
+            replayed = {name: _reported(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in arms.items()}
             timing = replace(timing, proof={**timing.proof, "arms": replayed})
         origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
         parts.append(frame(origin, [timing]))
@@ -68,7 +68,7 @@ def _shifted(held: Mapping[int, int], reads: int) -> Mapping[int, int]:
 
 
 def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...], recorder: str, block: int) -> Timing:
-    spaces = _told(histograms, singles)
+    spaces = _reported(histograms, singles)
     reads = singles.height
     return Timing(
         cell={"arm": "buffered", "load": "mixed"},
@@ -90,7 +90,7 @@ def _timing(histograms: Histograms, singles: pl.DataFrame, flags: tuple[str, ...
     )
 
 
-def _told(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
+def _reported(histograms: Histograms, singles: pl.DataFrame) -> dict[str, dict[str, object]]:
     """Tell the reads of each tablespace as the proof of a window does."""
     return {
         space: {

@@ -30,10 +30,10 @@ def pgbench_rows(
     arm: IoArm = IoArm.DIRECT,
     pair: str = "source-v",
     run_id: str = "20260102-030405-abcd",
-    told: bool = True,
+    reported: bool = True,
 ) -> pl.DataFrame:
-    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script; `told`:
-    whether the server's counts came before a window closed.
+    """Windows of each placement in each block; `flags`: placement -> the flag of all its windows; `mix`: in place of the script;
+    `reported`: whether the server's counts came before a window closed.
     """
     draw = random.Random(f"{size}/{slowdown}")
     turns = [(block, placement) for block in range(blocks) for placement in tps]
@@ -54,7 +54,7 @@ def pgbench_rows(
                     {**_cell(placement, size, slowdown, arm), **(mix or {})},
                     tps[placement] * draw.lognormvariate(0.0, sigma),
                     (flags or {}).get(placement),
-                    told,
+                    reported,
                 )
             ),
         )
@@ -68,7 +68,7 @@ def _cell(placement: str, size: str, slowdown: float, arm: IoArm) -> dict[str, A
     return {**trial, "arm": str(arm), "slowdown": slowdown, "memory": 1.0}
 
 
-def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, told: bool) -> Iterable[Timing]:
+def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, reported: bool) -> Iterable[Timing]:
     table, index = cell["table"], cell["index"]
     for phase, elapsed_s in PHASES.items():
         files = {
@@ -84,7 +84,7 @@ def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, told: bool) -
             "wal": {"tier": "wal", "writes": 7},
         }
         transactions = round(tps * elapsed_s)
-        server = {"wal": {"wal_bytes": 1e6, "wal_records": 6 * transactions if told else 2, "wal_fpi": transactions}}
+        server = {"wal": {"wal_bytes": 1e6, "wal_records": 6 * transactions if reported else 2, "wal_fpi": transactions}}
         yield Timing(
             cell={**cell, "phase": phase},
             cache=Cache.NONE,
@@ -93,8 +93,8 @@ def _phases(cell: Mapping[str, Any], tps: float, flag: str | None, told: bool) -
             elapsed_s=elapsed_s,
             result_rows=transactions,
             relation_io=(
-                RelationIo("pgbench_accounts", "table", table, *((120, 80) if told else (0, 0))),
-                RelationIo("pgbench_accounts_pkey", "index", index, *((390, 10) if told else (0, 0))),
+                RelationIo("pgbench_accounts", "table", table, *((120, 80) if reported else (0, 0))),
+                RelationIo("pgbench_accounts_pkey", "index", index, *((390, 10) if reported else (0, 0))),
             ),
             tier_io=tuple(TierIo(tier, Substrate.EMULATED, "device", 80, 80 * 8192, 16, 16 * 8192, 0.5, 0.6) for tier in ("hdd", "ssd")),
             proof={"window_cpu_share": 0.9 if flag == "cpu" else 0.4, "files": files, "server": server},

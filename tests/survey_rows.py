@@ -101,7 +101,7 @@ def _moved(cell: Mapping[str, str], elapsed_s: float, flags: tuple[str, ...]) ->
 
 
 def save_survey(raw: Path, rows: pl.DataFrame, *, stretch: float = 100.0) -> Path:
-    """Return a run of `rows` with the pair and the facts that moves are told by; its folder."""
+    """Return a run of `rows` with the pair and the facts that moves are reported by; its folder."""
     folder = save_run(raw, rows)
     record = StudyRecord(
         name="survey_placement",

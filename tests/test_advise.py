@@ -31,7 +31,7 @@ def run(*options: str) -> str:
     return done.output
 
 
-def asked(*options: str) -> dict[str, Any]:
+def requested(*options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
     return found
 
@@ -73,7 +73,7 @@ def test_sizes_requests_and_the_host_s_time_come_from_the_run(counts: Path) -> N
     }
     assert set(workload.queries) == {"count for FL", "count for PR", "count for NV"}
     (table,) = (relation for relation in workload.relations if relation.name == "census")
-    assert sum(asked.number for asked in table.requests) == 18_000 + 6_200 + 1_800
+    assert sum(requested.number for requested in table.requests) == 18_000 + 6_200 + 1_800
     measured = workload.measured["all ssd"].estimate.value
     assert measured is not None
     assert workload.host_s == pytest.approx(measured - (18_016 + 6_209 + 1_807 + 3) * 1e-4, rel=0.05), "what no request takes"
@@ -81,7 +81,7 @@ def test_sizes_requests_and_the_host_s_time_come_from_the_run(counts: Path) -> N
 
 @pytest.mark.parametrize("ssd_gib", [0.0, 0.004, 0.0051, 0.0102, 0.09, 0.1, 0.2])
 def test_what_is_advised_fits_and_nothing_that_is_allowed_beats_it(counts: Path, ssd_gib: float) -> None:
-    found = asked("--ssd-gib", str(ssd_gib))
+    found = requested("--ssd-gib", str(ssd_gib))
     sizes = {placed["relation"]: placed["size_bytes"] for placed in found["relations"]}
     assert found["ssd_bytes"] == sum(sizes[name] for name, tier in placement(found).items() if tier == "ssd")
     assert found["ssd_bytes"] <= ssd_gib * GIB
@@ -91,14 +91,14 @@ def test_what_is_advised_fits_and_nothing_that_is_allowed_beats_it(counts: Path,
 
 
 def test_regret_is_above_zero_only_for_what_does_not_fit(counts: Path) -> None:
-    found = asked("--ssd-gib", "0.0102")  # both indexes, not the table
+    found = requested("--ssd-gib", "0.0102")  # both indexes, not the table
     assert placement(found) == {"census": "hdd", "census_pkey": "ssd", "pob": "ssd"}
     assert regrets(found)["all ssd"] > 0
     assert not next(one for one in found["alternatives"] if one["name"] == "all ssd")["fits"]
 
 
 def test_more_room_is_never_slower(counts: Path) -> None:
-    times = [asked("--ssd-gib", str(room))["job_s"] for room in (0, 0.006, 0.011, 0.1, 0.2)]
+    times = [requested("--ssd-gib", str(room))["job_s"] for room in (0, 0.006, 0.011, 0.1, 0.2)]
     assert times == sorted(times, reverse=True)
     assert times[0] > 2 * times[-1]
 
@@ -108,8 +108,8 @@ def test_recorded_requests_are_replayed_in_their_order(counts: Path) -> None:
     record_counts(counts, {"pob": [3, 900], "census": list(range(2000)), "census_vm": [0]})
     workload = workload_of(counts)
     (table,) = (relation for relation in workload.relations if relation.name == "census")
-    assert {asked.basis for asked in table.requests} == {"the recorded requests, replayed"}
-    assert sum(asked.number for asked in table.requests) == 3 * 2001, "the visibility map is the table's"
+    assert {requested.basis for requested in table.requests} == {"the recorded requests, replayed"}
+    assert sum(requested.number for requested in table.requests) == 3 * 2001, "the visibility map is the table's"
     in_order_s = table.service_s(workload.device("hdd"))
     assert in_order_s / 6003 < random_s / 26_200 / 5, "a page in order takes far less than one at random"
 
@@ -120,8 +120,8 @@ def service(workload: Workload, relation: str, tier: str) -> float:
 
 
 def test_a_budget_keeps_the_table_off_the_ssd(counts: Path) -> None:
-    free = asked("--ssd-gib", "1")
-    tight = asked("--ssd-gib", "1", "--budget", str(free["cost_a_year"] / 2))
+    free = requested("--ssd-gib", "1")
+    tight = requested("--ssd-gib", "1", "--budget", str(free["cost_a_year"] / 2))
     assert placement(tight)["census"] == "hdd"
     assert tight["cost_a_year"] <= free["cost_a_year"] / 2
     assert regrets(tight)["all hdd"] < 0
@@ -129,7 +129,7 @@ def test_a_budget_keeps_the_table_off_the_ssd(counts: Path) -> None:
 
 
 def test_the_cheapest_placement_depends_on_how_often_a_job_comes(counts: Path) -> None:
-    rare, often = (asked("--ssd-gib", "1", "--goal", "cheapest", "--jobs-per-hour", rate) for rate in ("0.0001", "3600"))
+    rare, often = (requested("--ssd-gib", "1", "--goal", "cheapest", "--jobs-per-hour", rate) for rate in ("0.0001", "3600"))
     assert set(placement(rare).values()) == {"hdd"}
     assert placement(often)["census"] == "ssd"
     for found in (rare, often):
@@ -138,7 +138,7 @@ def test_the_cheapest_placement_depends_on_how_often_a_job_comes(counts: Path) -
 
 
 def test_the_log_is_a_relation_where_a_study_records_it(transactions: Path) -> None:
-    found = asked("--ssd-gib", "0.5")
+    found = requested("--ssd-gib", "0.5")
     log = next(placed for placed in found["relations"] if placed["relation"] == "wal")
     assert (log["relation_class"], log["size_bytes"]) == ("wal", WAL_BYTES)
     assert log["requests"] == pytest.approx(2.0)
@@ -164,10 +164,10 @@ def test_tiers_that_were_slowed_alter_what_was_seen_and_not_the_advice(raw: Path
     slowed = workload_of(transactions_run(raw, run_id="slowed", slowdown=8.0))
     assert (slowed.name, slowed.slowdown) == ("large set, tiers slowed 8-fold", 8.0)
     assert times(slowed) == times(plain)
-    found = asked("--ssd-gib", "0.4", "--run", "slowed")
+    found = requested("--ssd-gib", "0.4", "--run", "slowed")
     assert "the run's tiers were slowed 8-fold; these times are of devices as they are" in found["assumptions"]
     with pytest.raises(InputError, match="Remedy: one of: large set, tiers slowed 8-fold"):
-        asked("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
+        requested("--ssd-gib", "0.4", "--run", "slowed", "--workload", "large")
 
 
 def counted(*, reads: float = 0, sequential: float | None = 0, writes: float = 0, depth: int = 1, log: bool = False) -> Counted:
@@ -184,10 +184,10 @@ def survey(raw: Path) -> Path:
 
 
 def test_a_survey_s_tables_are_placed_each_by_itself(survey: Path) -> None:
-    found = asked("--ssd-gib", "0.1", "--workload", "joins")
+    found = requested("--ssd-gib", "0.1", "--workload", "joins")
     assert found["devices"] == {"hdd": "hdd-1tb-raid5-x7", "ssd": "crucial-h-raid5-x6"}, "the array stands for ssd"
     assert placement(found) == {"source": "ssd", "source_ra": "ssd", "detection": "hdd"}
-    assert asked("--ssd-gib", "1", "--workload", "joins")["ssd_bytes"] == 465_000_000
+    assert requested("--ssd-gib", "1", "--workload", "joins")["ssd_bytes"] == 465_000_000
     assert "what no job asks for anything is not placed: mergelog, mergelog_pkey" in found["assumptions"]
     assert set(regrets(found)) == {"all hdd", "indexes ssd", "tables ssd", "all ssd", "Source ssd", "Detection ssd"}
     allowed = {one["name"]: one["regret"] for one in found["alternatives"] if one["fits"]}
@@ -213,7 +213,7 @@ def test_on_a_disk_order_matters_and_on_flash_hardly() -> None:
     assert on("sata-7k2", scattered) == on("sata-7k2", counted(reads=100, sequential=None)), "what nobody counted is taken as random"
 
 
-def test_without_a_run_the_remedy_is_told(raw: Path) -> None:
+def test_without_a_run_the_remedy_is_reported(raw: Path) -> None:
     with pytest.raises(MissingError, match=r"rows is missing: there is no complete run\. Remedy: make report"):
         run("--ssd-gib", "1")
 
@@ -240,11 +240,11 @@ def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
     change_manifest(counts, directory)
     with pytest.raises(MissingError, match=r"tier ssd of pair source-m is a real directory\. Remedy: name one of data/devices: --ssd NAME"):
         run("--ssd-gib", "1")
-    assert asked("--ssd-gib", "1", "--ssd", "micron-7450")["devices"]["ssd"] == "micron-7450"
+    assert requested("--ssd-gib", "1", "--ssd", "micron-7450")["devices"]["ssd"] == "micron-7450"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--ssd-gib", "-1"), "--ssd-gib is -1.0: must be zero or more"),
         (("--ssd-gib", "nan"), "--ssd-gib is nan: must be zero or more"),
@@ -263,15 +263,15 @@ def test_a_real_directory_needs_a_model_in_its_place(counts: Path) -> None:
         (("--ssd-gib", "1", "--budget", "5", "--currency", "XYZ"), "does not mix with XYZ"),
     ],
 )
-def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], reported: str) -> None:
     with pytest.raises(TierwiseError) as caught:
         run(*DAY, *options)
     assert isinstance(caught.value, InputError)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-def test_a_device_without_a_price_counts_no_money_unless_money_is_asked_for(counts: Path) -> None:
-    found = asked("--ssd-gib", "1", "--ssd", "aws-io2")
+def test_a_device_without_a_price_counts_no_money_unless_money_is_requested(counts: Path) -> None:
+    found = requested("--ssd-gib", "1", "--ssd", "aws-io2")
     assert found["cost_a_year"] is None
     assert "no money is counted: price of aws-io2-size on 2026-07-01 is missing" in found["warnings"][0]
     with pytest.raises(MissingError, match="price of aws-io2-size"):

@@ -45,48 +45,48 @@ def alike(size_bytes: int, *, relations: int = 4, room: int = 2) -> Problem:
 @GOALS
 @pytest.mark.parametrize("seed", range(25))
 def test_the_solver_finds_what_looking_at_every_placement_finds(seed: int, goal: Goal) -> None:
-    asked = problem(seed)
-    best = exhaustive(asked, goal)
+    requested = problem(seed)
+    best = exhaustive(requested, goal)
     if best is None:
         with pytest.raises(InputError):
-            solve(asked, goal)
+            solve(requested, goal)
         return
-    found = solve(asked, goal)
-    assert asked.feasible(found)
-    assert asked.objective(found, goal) == pytest.approx(asked.objective(best, goal), rel=1e-9)
-    assert asked.used_bytes(found, "ssd") == asked.used_bytes(best, "ssd")
+    found = solve(requested, goal)
+    assert requested.feasible(found)
+    assert requested.objective(found, goal) == pytest.approx(requested.objective(best, goal), rel=1e-9)
+    assert requested.used_bytes(found, "ssd") == requested.used_bytes(best, "ssd")
 
 
 def test_twelve_relations_are_still_searched_and_thirteen_are_not() -> None:
-    asked = replace(problem(7, relations=EXHAUSTIVE_RELATIONS), budget=None)
-    best = exhaustive(asked, Goal.QUICKEST)
+    requested = replace(problem(7, relations=EXHAUSTIVE_RELATIONS), budget=None)
+    best = exhaustive(requested, Goal.QUICKEST)
     assert best is not None
-    assert asked.time_s(solve(asked, Goal.QUICKEST)) == pytest.approx(asked.time_s(best), rel=1e-9)
+    assert requested.time_s(solve(requested, Goal.QUICKEST)) == pytest.approx(requested.time_s(best), rel=1e-9)
     assert exhaustive(problem(7, relations=EXHAUSTIVE_RELATIONS + 1), Goal.QUICKEST) is None
 
 
 def test_the_solver_answers_for_a_hundred_relations() -> None:
-    asked = replace(problem(11, relations=100), budget=None)
-    found = solve(asked, Goal.QUICKEST)
-    assert asked.fits(found)
-    worth = {name: times["hdd"] - times["ssd"] for name, times in asked.service_s.items()}
-    left_out = [name for name in asked.relations if found[name] == "hdd" and worth[name] > 0]
-    room = asked.capacity_bytes["ssd"] - asked.used_bytes(found, "ssd")
-    assert all(asked.sizes_bytes[name] > room for name in left_out), "what would still fit and save time is not left out"
+    requested = replace(problem(11, relations=100), budget=None)
+    found = solve(requested, Goal.QUICKEST)
+    assert requested.fits(found)
+    worth = {name: times["hdd"] - times["ssd"] for name, times in requested.service_s.items()}
+    left_out = [name for name in requested.relations if found[name] == "hdd" and worth[name] > 0]
+    room = requested.capacity_bytes["ssd"] - requested.used_bytes(found, "ssd")
+    assert all(requested.sizes_bytes[name] > room for name in left_out), "what would still fit and save time is not left out"
 
 
 def test_of_equally_quick_placements_the_one_with_the_fewest_bytes_on_ssd_is_taken() -> None:
-    asked = Problem(
+    requested = Problem(
         sizes_bytes={"large": 50, "small": 10, "idle": 10},
         service_s={"large": {"hdd": 1.0, "ssd": 0.5}, "small": {"hdd": 1.0, "ssd": 0.5}, "idle": {"hdd": 0.0, "ssd": 0.0}},
         capacity_bytes={"ssd": 50},
         devices_bytes={"hdd": 1000, "ssd": 1000},
         prices={},
     )
-    assert solve(asked, Goal.QUICKEST) == {"large": "hdd", "small": "ssd", "idle": "hdd"}
+    assert solve(requested, Goal.QUICKEST) == {"large": "hdd", "small": "ssd", "idle": "hdd"}
 
 
-def test_times_of_nanoseconds_and_of_hours_are_told_apart() -> None:
+def test_times_of_nanoseconds_and_of_hours_are_reported_apart() -> None:
     """An absolute gap would call these equal."""
     tiny = Problem(
         sizes_bytes={"a": 10, "b": 10},
@@ -101,7 +101,7 @@ def test_times_of_nanoseconds_and_of_hours_are_told_apart() -> None:
 
 
 def test_a_busy_relation_belongs_on_the_dear_tier_and_an_idle_one_on_the_cheap() -> None:
-    asked = Problem(
+    requested = Problem(
         sizes_bytes={"busy": 10, "idle": 10},
         service_s={"busy": {"hdd": 1.0, "ssd": 0.01}, "idle": {"hdd": 0.0, "ssd": 0.0}},
         capacity_bytes={},
@@ -109,10 +109,10 @@ def test_a_busy_relation_belongs_on_the_dear_tier_and_an_idle_one_on_the_cheap()
         prices={"hdd": 100.0, "ssd": 100.0},
         jobs_per_s=0.9,
     )
-    found = solve(asked, Goal.CHEAPEST)
+    found = solve(requested, Goal.CHEAPEST)
     assert found == {"busy": "ssd", "idle": "hdd"}
-    assert asked.devices(found) == pytest.approx({"hdd": 0.01, "ssd": 0.1})
-    assert asked.cost_a_year(found) == pytest.approx(11.0)
+    assert requested.devices(found) == pytest.approx({"hdd": 0.01, "ssd": 0.1})
+    assert requested.cost_a_year(found) == pytest.approx(11.0)
 
 
 def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
@@ -123,7 +123,7 @@ def test_a_budget_keeps_what_would_be_quicker_off_the_ssd() -> None:
         assert sum(tier == "ssd" for tier in found.values()) == number, "each step of the budget pays for one more"
 
 
-def test_relations_that_fit_nowhere_are_told() -> None:
-    asked = replace(alike(100), capacity_bytes={"hdd": 100, "ssd": 100})
+def test_relations_that_fit_nowhere_are_reported() -> None:
+    requested = replace(alike(100), capacity_bytes={"hdd": 100, "ssd": 100})
     with pytest.raises(InputError, match="the relations take 400 bytes and do not fit"):
-        solve(asked, Goal.QUICKEST)
+        solve(requested, Goal.QUICKEST)

@@ -78,7 +78,7 @@ def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_p
     assert (found["M6"].verdict, found["M6"].arms) == (Verdict.REPORTED, {})
 
 
-def test_a_claim_on_a_study_without_variants_is_asked_of_its_view_as_it_stands() -> None:
+def test_a_claim_on_a_study_without_variants_is_requested_of_its_view_as_it_stands() -> None:
     case = {"name": "x", "study": "another", "select": {"cache": "cold"}}
     varied = {"name": "y", "study": "another", "select": {"cache": "cold", "variant": "published"}}
     bounds = {"bounds": {"upper": 0.5}, "bounds_how": "stated"}
@@ -160,12 +160,12 @@ def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_pat
 
 def test_times_that_nothing_recorded_are_null_with_the_reason(tmp_path: Path) -> None:
     save_run(tmp_path, make_rows(substrate=Substrate.MEASURED))
-    (told,) = [one["through"] for one in as_json([*judged(tmp_path).values()])["claims"] if one["id"] == "M1"]
-    assert (told["heap_io_s"], told["index_io_s"], told["reason"]) == (None, None, "nothing recorded it")
-    assert told["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
+    (reported,) = [one["through"] for one in as_json([*judged(tmp_path).values()])["claims"] if one["id"] == "M1"]
+    assert (reported["heap_io_s"], reported["index_io_s"], reported["reason"]) == (None, None, "nothing recorded it")
+    assert reported["heap_reads"]["FL"]["hdd/hdd"] == HEAP_READS["FL"]
 
 
-# how it is told
+# how it is reported
 
 
 def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:

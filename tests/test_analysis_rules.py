@@ -32,8 +32,8 @@ ORDERS = [{"greater": "x", "than": "y"}]
 
 
 def claim(kind: str = "ratio", **fields: Any) -> Claim:
-    told = {"statement": "so it is", "how": "stated", "where": "p. 1", "quotation": "so it is"}
-    table = {"id": "M9", "kind": kind, **told, "cases": [CASE], **fields}
+    reported = {"statement": "so it is", "how": "stated", "where": "p. 1", "quotation": "so it is"}
+    table = {"id": "M9", "kind": kind, **reported, "cases": [CASE], **fields}
     return Claim.model_validate(table)
 
 
@@ -145,8 +145,8 @@ def test_an_order_may_have_bounds_of_its_own() -> None:
     sharp = claim(
         "order", cases=[CASE, {**CASE, "name": "y"}], orders=[{"greater": "x", "than": "y"}], bounds={"lower": 2}, bounds_how="assumed"
     )
-    told = [judged_alone(sharp, order_series(series(around(ratio)), series([1.0] * 5, case="y"))).verdict for ratio in (3, 1.5, 2)]
-    assert told == [CONFIRMED, CONTRADICTED, UNDECIDED]
+    reported = [judged_alone(sharp, order_series(series(around(ratio)), series([1.0] * 5, case="y"))).verdict for ratio in (3, 1.5, 2)]
+    assert reported == [CONFIRMED, CONTRADICTED, UNDECIDED]
 
 
 def test_an_order_pairs_the_blocks_that_both_have_and_counts_the_flags_of_both() -> None:

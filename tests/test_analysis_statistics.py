@@ -41,8 +41,8 @@ def test_sentences_charts_and_sql_go_by_one_rule() -> None:
     assert set(estimable(rows, ["of"])["of"]) == {"enough"}
     connection = duckdb.connect()
     connection.execute(MACRO)
-    asked = "select x, if(enough(y), median(y), null) from (values ('few', [1, 1, 1, 1, null]), ('enough', [1, 1, 1, 1, 1])) v(x, l)"
-    found = dict(connection.execute(f"{asked}, unnest(l) as u(y) group by x").fetchall())
+    requested = "select x, if(enough(y), median(y), null) from (values ('few', [1, 1, 1, 1, null]), ('enough', [1, 1, 1, 1, 1])) v(x, l)"
+    found = dict(connection.execute(f"{requested}, unnest(l) as u(y) group by x").fetchall())
     assert found == {"few": None, "enough": 1.0}
     connection.close()
 

@@ -121,7 +121,7 @@ def test_the_tally_counts_what_is_decided_and_says_what_keeps_the_others_open(tm
     assert any(line.startswith("shown:") and "M6" in line for line in lines)
 
 
-def test_hot_counts_whose_processor_time_scatters_are_not_told_to_be_mended_by_more_blocks(tmp_path: Path) -> None:
+def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_by_more_blocks(tmp_path: Path) -> None:
     hot = pl.col("cache") == "hot"
     first = pl.col("block") == 0
     rows = flagging(flagging(make_rows(ratios=AS_PUBLISHED), hot, "host"), hot & first & pl.col("trial").str.contains("start=FL"))
@@ -151,14 +151,14 @@ def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_pat
 
 def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
-    for decides, told in (
+    for decides, reported in (
         ("nearest", "confirmed (the reference run says contradicted by published/buffered, the arm nearest to the source)"),
         ("direct", "confirmed"),  # it binds once the reference run is one that the nearest arms decide
     ):
         theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)])
         reference = save_run(tmp_path / decides, theirs, profile="full", decides=decides)
         verdict = by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=reference))["M1"]
-        assert verdict.verdict_text == told
+        assert verdict.verdict_text == reported
     agreeing = save_run(tmp_path / "agreeing", make_rows(ratios=AS_PUBLISHED, arm=IoArm.BUFFERED), profile="full", decides="nearest")
     assert by_id(judged_by(tmp_path / "own", judges=JUDGES, reference=agreeing))["M1"].verdict_text == "confirmed"
 
@@ -251,15 +251,15 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
         judge(tmp_path, "b")
 
 
-# how it is told
+# how it is reported
 
 
 def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_substrate(tmp_path: Path) -> None:
     make_run(tmp_path, ratios=AS_PUBLISHED)
-    told = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
-    assert told.keys() == {"version", "claims"}
-    assert told["version"] == 5
-    objects = told["claims"]
+    reported = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
+    assert reported.keys() == {"version", "claims"}
+    assert reported["version"] == 5
+    objects = reported["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:
         assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()

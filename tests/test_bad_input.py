@@ -89,13 +89,13 @@ def hold(child: Child, target: Target, chosen: settings) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
+def test_bad_input_is_reported_in_one_line(child: Child, target: Target) -> None:
     hold(child, target, cases(IN_PROCESS, len(TARGETS), target))
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.name)
-def test_much_more_bad_input_is_told_in_one_line(child: Child, target: Target) -> None:
+def test_much_more_bad_input_is_reported_in_one_line(child: Child, target: Target) -> None:
     hold(child, target, cases(SOAKED, len(TARGETS), target, derandomize=False))
 
 
@@ -107,13 +107,13 @@ def starter() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.mark.parametrize("target", COMMANDS, ids=lambda target: target.name)
-def test_bad_input_is_told_by_the_command_line_with_exit_code_2(home: Path, starter: ProcessPoolExecutor, target: Target) -> None:
+def test_bad_input_is_reported_by_the_command_line_with_exit_code_2(home: Path, starter: ProcessPoolExecutor, target: Target) -> None:
     @cases(BY_COMMAND, len(COMMANDS), target)
     @given(spoilt(target))
     def check(case: Case) -> None:
-        told = starter.submit(by_command, home, case, WARMING_S).result()
-        if told.processor_s > COMMAND_S:  # code was compiled, or a neighbour had the processor's other half
-            told = starter.submit(by_command, home, case, WARMING_S).result()
-        told.check(COMMAND_S)
+        reported = starter.submit(by_command, home, case, WARMING_S).result()
+        if reported.processor_s > COMMAND_S:  # code was compiled, or a neighbour had the processor's other half
+            reported = starter.submit(by_command, home, case, WARMING_S).result()
+        reported.check(COMMAND_S)
 
     check()

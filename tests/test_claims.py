@@ -119,10 +119,10 @@ def test_what_is_fitted_is_said_with_its_value_at_every_claim_that_rests_on_it()
     assert {claim.id for claim in claims if claim.fitted} == judged
     for claim in claims:
         if claim.fitted:
-            told = set(re.findall(r"\d[\d,.]*\d", claim.fitted.parameter))
-            assert told, claim.id
-            assert told <= values, claim.id
-            ours = {one for value, on in fitted.items() if f"{value:,g}" in told for one in CLAIM.findall(on)}
+            reported = set(re.findall(r"\d[\d,.]*\d", claim.fitted.parameter))
+            assert reported, claim.id
+            assert reported <= values, claim.id
+            ours = {one for value, on in fitted.items() if f"{value:,g}" in reported for one in CLAIM.findall(on)}
             if not (claim.id in ours and claim.fitted.left.startswith("nothing")):
                 assert ours == set(CLAIM.findall(claim.fitted.on)), claim.id
     assert {claim.id for claim in claims if claim.fitted and claim.fitted.left.startswith("nothing")} == set(
@@ -138,13 +138,13 @@ def test_the_method_argues_for_every_claim_that_is_only_reported() -> None:
 
 
 def test_the_logged_fall_is_that_of_the_author_s_series() -> None:
-    told = {(tier, size): reads for tier, size, reads in published_series("data/published/ram_or_ssd_means.csv").iter_rows()}
+    reported = {(tier, size): reads for tier, size, reads in published_series("data/published/ram_or_ssd_means.csv").iter_rows()}
     series = pl.read_csv(shared("realdata", "read_benchmark", "reads_per_s.csv"))
     tier, size, phase, _, reads = series.columns
     means = series.filter((pl.col(phase) == "measured") & (pl.col(size) == 16)).group_by(tier).agg(pl.col(reads).mean())
-    assert dict(means.iter_rows()) == pytest.approx({name: told[name, 16] for name in ("ssd", "hdd")}, rel=1e-3)
+    assert dict(means.iter_rows()) == pytest.approx({name: reported[name, 16] for name in ("ssd", "hdd")}, rel=1e-3)
     known = shared("realdata", "README.md").read_text(encoding="utf-8")
-    assert f"24 GiB have {told['ssd', 24]:,} reads/s on the SSD and {told['hdd', 24]} on the HDD" in known
+    assert f"24 GiB have {reported['ssd', 24]:,} reads/s on the SSD and {reported['hdd', 24]} on the HDD" in known
 
 
 def test_every_source_pair_is_named_once() -> None:

@@ -79,13 +79,13 @@ def test_a_folder_that_another_user_made_beforehand_is_not_taken(place: Path) ->
     assert tier.directory.stat().st_uid == SOMEBODY[0]
 
 
-@pytest.mark.parametrize(("mode", "told"), [(0o777, "no sticky bit"), (0o1777, ""), (0o775, "")])
+@pytest.mark.parametrize(("mode", "reported"), [(0o777, "no sticky bit"), (0o1777, ""), (0o775, "")])
 @pytest.mark.parametrize("below", ["", "mine"])
-def test_a_folder_that_every_user_can_write_in_is_refused_without_the_sticky_bit(place: Path, mode: int, told: str, below: str) -> None:
+def test_a_folder_that_every_user_can_write_in_is_refused_without_the_sticky_bit(place: Path, mode: int, reported: str, below: str) -> None:
     place.chmod(mode)
     tier = tier_in(place / below if below else place)
-    if told:
-        with pytest.raises(InputError, match=told):
+    if reported:
+        with pytest.raises(InputError, match=reported):
             started(tier)
         assert not tier.directory.exists()
     else:

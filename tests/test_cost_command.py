@@ -22,7 +22,7 @@ def run(*options: str) -> str:
     return done.output
 
 
-def asked(*options: str) -> dict[str, Any]:
+def requested(*options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(*DAY, *options, "--format", "json"))
     return found
 
@@ -33,7 +33,7 @@ def by(rows: list[dict[str, Any]], key: str) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def today() -> dict[str, Any]:
-    return asked()
+    return requested()
 
 
 def test_each_device_has_its_cost_per_gigabyte_and_per_io(today: dict[str, Any]) -> None:
@@ -71,7 +71,7 @@ def test_a_device_whose_price_is_older_than_its_life_serves_no_load(today: dict[
 
 
 def test_another_price_moves_the_answer() -> None:
-    before, after = asked("--device", "crucial-m4"), asked("--device", "crucial-m4", "--price", "ssd-m4-128gb=125")
+    before, after = requested("--device", "crucial-m4"), requested("--device", "crucial-m4", "--price", "ssd-m4-128gb=125")
     difference = by(before["devices"], "device")["crucial-m4"]["cost_a_year"] - by(after["devices"], "device")["crucial-m4"]["cost_a_year"]
     assert difference == pytest.approx(125 / 5)
 
@@ -79,7 +79,7 @@ def test_another_price_moves_the_answer() -> None:
 def test_beyond_its_limit_a_price_changes_who_comes_first(today: dict[str, Any]) -> None:
     edge = by(today["sensitivity"], "item")["ssd-enterprise"]
     assert edge["first_above"] > edge["now"]
-    moved = asked("--price", f"ssd-enterprise={edge['first_above'] * 1.01}")
+    moved = requested("--price", f"ssd-enterprise={edge['first_above'] * 1.01}")
     assert moved["delivered"][0]["plan"] == edge["then_above"]
     assert today["delivered"][0]["plan"] != edge["then_above"]
 
@@ -93,14 +93,14 @@ def test_source_rs_own_time_has_its_own_prices_and_devices() -> None:
 
 
 def test_published_iops_are_never_filled_up_with_simulated_ones() -> None:
-    found = asked("--iops", "published")
+    found = requested("--iops", "published")
     assert {row["iops_substrate"] for row in found["devices"]} == {"published"}
     assert "exos-x24-24tb" in by(found["left_out"], "device")
 
 
 def test_the_readers_own_load_is_answered() -> None:
     load = ("--data-gib", "1000", "--ram-gib", "64", "--reads-per-s", "5000", "--misses-per-read", "0.2")
-    found = asked("--device", "micron-7450", *load)
+    found = requested("--device", "micron-7450", *load)
     assert found["load"] == {"data_gib": 1000, "ram_gib": 64, "reads_per_s": 5000, "misses_per_read": 0.2, "substrate": None}
     assert found["delivered"][0]["substrate"] == "simulated"
 
@@ -119,7 +119,7 @@ def test_the_table_shows_all_parts() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (("--price", "ram"), "--price is 'ram': must be ITEM=VALUE"),
         (("--price", "ram=dear"), "must be ITEM=VALUE"),
@@ -134,16 +134,16 @@ def test_the_table_shows_all_parts() -> None:
         (("--device", "floppy"), "data/devices/floppy.toml: no such file"),
     ],
 )
-def test_what_cannot_be_is_refused(options: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_refused(options: tuple[str, ...], reported: str) -> None:
     with pytest.raises(InputError) as caught:
         run(*DAY, *options)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
-def test_iops_are_those_at_the_latency_that_is_asked_for() -> None:
+def test_iops_are_those_at_the_latency_that_is_requested() -> None:
     with pytest.raises(MissingError, match="IOPS of exos-x24-24tb within 5 ms is missing: a read alone takes 11"):
         run(*DAY, "--device", "exos-x24-24tb", "--latency-ms", "5")
-    quick, slow = (asked("--device", "exos-x24-24tb", "--latency-ms", ms) for ms in ("15", "1000"))
+    quick, slow = (requested("--device", "exos-x24-24tb", "--latency-ms", ms) for ms in ("15", "1000"))
     assert (quick["latency_ms"], slow["latency_ms"]) == (15, 1000)
     assert quick["devices"][0]["iops"] < slow["devices"][0]["iops"] / 2
     intervals_s = [found["break_evens"][0]["by_year_s"] for found in (quick, slow)]
@@ -164,7 +164,7 @@ def test_todays_devices_come_first_of_either_kind_the_cheapest_io(today: dict[st
 
 
 def test_a_volume_is_named_short_and_provisioned_in_its_name() -> None:
-    found = by(asked("--device", "gp3", "--device", "gp3:500GiB,6000IOPS")["devices"], "device")
+    found = by(requested("--device", "gp3", "--device", "gp3:500GiB,6000IOPS")["devices"], "device")
     assert found["gp3"]["cost_a_year"] == pytest.approx(12 * 1024 * 0.08)
     assert found["gp3:500GiB,6000IOPS"]["cost_a_year"] == pytest.approx(12 * (500 * 0.08 + 3000 * 0.005))
     assert found["gp3:500GiB,6000IOPS"]["iops"] == pytest.approx(6000, rel=0.01)

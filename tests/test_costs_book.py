@@ -57,17 +57,17 @@ def test_a_row_that_breaks_a_rule_is_named_with_file_row_field_and_value(tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("rows", "told"),
+    ("rows", "reported"),
     [
         ((GOOD, GOOD), "row 3: item is 'ram': the same item, region, currency and date as test.csv row 2"),
         ((GOOD, changed("unit", "piece").replace("2026-01", "2025")), "row 3: unit is 'piece': other rows of ram are prices of a byte"),
         (("ram,US,USD",), "row 2 is 'ram,US,USD': must have 8 fields, not 3"),
     ],
 )
-def test_rows_must_agree_with_each_other(tmp_path: Path, rows: tuple[str, ...], told: str) -> None:
+def test_rows_must_agree_with_each_other(tmp_path: Path, rows: tuple[str, ...], reported: str) -> None:
     with pytest.raises(InputError) as caught:
         load_book(TODAY, folder=write(tmp_path, *rows))
-    assert told in str(caught.value)
+    assert reported in str(caught.value)
 
 
 @pytest.mark.parametrize(

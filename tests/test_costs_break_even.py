@@ -9,7 +9,7 @@ from tierwise.costs.break_even import break_even_s, device_over, memory_over, pu
 from tierwise.costs.iops import Iops
 
 
-def told(year: int, upper: str, lower: str, page_bytes: int = 4 * KIB) -> float:
+def reported(year: int, upper: str, lower: str, page_bytes: int = 4 * KIB) -> float:
     (case,) = [each for each in published() if (each.year, each.upper, each.lower, each.page_bytes) == (year, upper, lower, page_bytes)]
     return case.interval_s
 
@@ -17,7 +17,7 @@ def told(year: int, upper: str, lower: str, page_bytes: int = 4 * KIB) -> float:
 def test_1987_a_page_of_1_kb_is_worth_caching_for_205_seconds() -> None:
     interval_s = break_even_s(page_bytes=KIB, accesses_per_s=15, device_cost=15_000, memory_cost_per_byte=5000 / MIB)
     assert interval_s == pytest.approx(204.8)
-    assert interval_s == pytest.approx(told(1987, "RAM", "HDD", KIB), rel=0.005)
+    assert interval_s == pytest.approx(reported(1987, "RAM", "HDD", KIB), rel=0.005)
 
 
 def test_the_rule_is_gray_and_putzolus_formula() -> None:
@@ -32,11 +32,11 @@ def test_the_rule_is_gray_and_putzolus_formula() -> None:
 def test_2007_two_of_graefes_intervals_and_his_flash_predict_the_third() -> None:
     """Read: flash of 32 GB for 999 at 6,200 reads a second, and the three intervals. Memory's and the disk's price follow from two."""
     flash_iops = 6200
-    memory_per_byte = 999 / (flash_iops * 4 * KIB * told(2007, "RAM", "SSD"))
-    disk_per_access = told(2007, "RAM", "HDD") * 4 * KIB * memory_per_byte
+    memory_per_byte = 999 / (flash_iops * 4 * KIB * reported(2007, "RAM", "SSD"))
+    disk_per_access = reported(2007, "RAM", "HDD") * 4 * KIB * memory_per_byte
     assert memory_per_byte * GIB == pytest.approx(48, rel=0.03)
     interval_s = break_even_s(page_bytes=4 * KIB, accesses_per_s=1, device_cost=disk_per_access, memory_cost_per_byte=999 / (32 * GIB))
-    assert interval_s == pytest.approx(told(2007, "SSD", "HDD"), rel=0.01)
+    assert interval_s == pytest.approx(reported(2007, "SSD", "HDD"), rel=0.01)
 
 
 NOW = book(price("hdd-3tb-7k2", 100), price("ssd-m4-128gb", 128), price("ram", 4, "GiB"), price("electricity", 0.1, "kWh"))

@@ -77,9 +77,9 @@ def test_flagged_rows_and_data_that_fit_the_memory_are_left_out(connection: "Con
 
 def test_a_verdict_says_which_prices_of_its_band_were_read_once() -> None:
     book = load_book(THEN)
-    told = verdict_of("R10")
-    (condition,) = (condition for condition in told.conditions if "read once" in condition)
-    assert condition in told.reason
+    reported = verdict_of("R10")
+    (condition,) = (condition for condition in reported.conditions if "read once" in condition)
+    assert condition in reported.reason
     assert "ssd-m4-128gb" in condition
     for item in condition.split(": ")[1].split(", "):
         low, high = book.band(item)
@@ -107,7 +107,7 @@ def test_r10_hangs_on_the_memory_that_a_server_holds_and_says_where() -> None:
     assert [over.memory[ram_gib].machines for ram_gib in bands] == [3, 2, 1, 1, 1, 1]
     assert bands[16][0] > 1
     assert bands[64][0] < 1 < bands[64][1]
-    assert "1.14 to 2.09" not in verdict.reason, "16 and 32 GiB are told together"
+    assert "1.14 to 2.09" not in verdict.reason, "16 and 32 GiB are reported together"
     assert "with 16 to 32 GiB a server, inside the bound; 0.761 to 1.52 with 64 to 512 GiB a server" in verdict.reason
     assert all(low > 1 for low, _ in over.disks_over_memory(load_book(THEN)).values()), "disks are the dearest with any bays"
 
@@ -120,17 +120,17 @@ def test_r11_random_reads_gain_much_more_from_flash_than_reads_in_order() -> Non
 
 
 @pytest.mark.parametrize(
-    ("bands", "told"),
+    ("bands", "reported"),
     [
         ({"a": (1.1, 2.0), "b": (3.0, 4.0)}, "confirmed"),
         ({"a": (0.9, 2.0), "b": (3.0, 4.0)}, "undecided (the bound lies within the price band; needs prices that are known more closely)"),
         ({"a": (0.9, 2.0), "b": (0.1, 0.9)}, "contradicted"),
     ],
 )
-def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], told: str) -> None:
+def test_a_band_must_lie_inside_the_bounds_with_every_ratio(bands: Mapping[str, tuple[float, float]], reported: str) -> None:
     counted = Counted({name: Compared.alone(Substrate.SIMULATED, band) for name, band in bands.items()})
     verdict = judge_band(claim_of("R10"), "source-r", counted, arm=IoArm.BUFFERED)
-    assert verdict.verdict_text == told
+    assert verdict.verdict_text == reported
     assert verdict.deciding_case == min(bands, key=lambda name: bands[name][0])
 
 
@@ -155,6 +155,6 @@ def test_without_a_run_costs_alone_are_judged_from_what_was_published() -> None:
 
 
 def test_every_cost_has_a_judge_in_the_room_of_its_study() -> None:
-    """One without would be told as not measured."""
+    """One without would be reported as not measured."""
     of_cost = {claim.id for claim in load_claims().claims if claim.kind is Kind.COST}
     assert {claim for module in modules("judges") for claim in module.MONEY} == of_cost

@@ -1,4 +1,4 @@
-"""What the machine refuses is told in one line, with its cause and what a reader can do; nothing that was killed stays half done."""
+"""What the machine refuses is reported in one line, with its cause and what a reader can do; nothing that was killed stays half done."""
 
 import os
 import shutil
@@ -29,12 +29,12 @@ from tierwise.timings.parquet import keep_whole
     ],
 )
 def test_a_remedy_goes_with_what_the_system_says(said: str, remedy: str) -> None:
-    told = with_remedy(said)
-    assert "\n" not in told
-    assert told.startswith(said.split("\n", maxsplit=1)[0])
-    assert f"Remedy: {remedy}" in told
-    assert told.endswith(GO_ON)
-    assert with_remedy(told) == told
+    reported = with_remedy(said)
+    assert "\n" not in reported
+    assert reported.startswith(said.split("\n", maxsplit=1)[0])
+    assert f"Remedy: {remedy}" in reported
+    assert reported.endswith(GO_ON)
+    assert with_remedy(reported) == reported
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_rows_for_which_there_is_no_room_leave_nothing_half_written(full: Path) 
     assert [path.name for path in full.rglob("*")] == ["new"]
 
 
-def test_a_folder_for_which_there_is_no_room_is_told_by_its_first_file(
+def test_a_folder_for_which_there_is_no_room_is_reported_by_its_first_file(
     full: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Python tells every file that it could not copy, in one long line of brackets."""
@@ -88,18 +88,18 @@ def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, cwd=paths.home(), capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize(("name", "asked"), [("run-study", True), ("show-chapter", False)])
-def test_a_kernel_that_measures_is_asked_to_end_and_others_are_ended(
-    name: str, asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("name", "requested"), [("run-study", True), ("show-chapter", False)])
+def test_a_kernel_that_measures_is_requested_to_end_and_others_are_ended(
+    name: str, requested: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     put_away = tmp_path / "put-away"
     done = executed_alone(tmp_path / f"{name}.ipynb", f"import atexit, pathlib; atexit.register(pathlib.Path({str(put_away)!r}).touch)")
     assert done.returncode == 0, done.stderr
-    assert put_away.exists() == asked
+    assert put_away.exists() == requested
 
 
-def test_a_kernel_that_is_killed_is_told_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_that_is_killed_is_reported_and_its_half_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process ends as it does where memory is short."""
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
     done = executed_alone(tmp_path / "killed.ipynb", f"import os; os.kill(os.getpid(), {int(signal.SIGKILL)})")

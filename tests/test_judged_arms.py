@@ -28,10 +28,10 @@ def cells(study: str, source: str, profile: str) -> list[dict[str, str]]:
     found = load_study(study)
     assert isinstance(found, Study)
     trials = found.trials(load_profile(profile), load_pair(CLAIMS.sources[source].pair))
-    told = (
+    reported = (
         {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in trial.coordinates.items()} for trial in trials
     )
-    return [{**cell, "placement": trial.placed or cell.get("placement", "")} for cell, trial in zip(told, trials, strict=True)]
+    return [{**cell, "placement": trial.placed or cell.get("placement", "")} for cell, trial in zip(reported, trials, strict=True)]
 
 
 def selected(case: Case, cell: Mapping[str, str]) -> bool:
@@ -47,10 +47,10 @@ def without_arm(cell: Mapping[str, str]) -> frozenset[tuple[str, str]]:
 def test_every_judged_cell_of_full_is_measured_by_the_arm_nearest_to_its_source(study: str) -> None:
     for source, case in CASES:
         if case.study == study:
-            asked = [cell for cell in cells(study, source, "full") if selected(case, cell)]
-            nearest = {without_arm(cell) for cell in asked if cell["arm"] == NEAREST[source]}
+            requested = [cell for cell in cells(study, source, "full") if selected(case, cell)]
+            nearest = {without_arm(cell) for cell in requested if cell["arm"] == NEAREST[source]}
             assert nearest, f"{source} {case.name}"
-            assert {without_arm(cell) for cell in asked if cell["arm"] == IoArm.DIRECT} <= nearest, f"{source} {case.name}"
+            assert {without_arm(cell) for cell in requested if cell["arm"] == IoArm.DIRECT} <= nearest, f"{source} {case.name}"
 
 
 def test_a_nearest_arm_that_is_no_way_of_io_is_one_that_a_run_has() -> None:

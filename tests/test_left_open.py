@@ -98,7 +98,7 @@ def test_disks_that_read_less_far_ahead_take_longer_for_a_scan_and_flash_as_long
 
 
 @pytest.mark.parametrize("name", ["sas-10k", "sas-10k-raid10", "crucial-h", "aws-gp3"])
-def test_only_disks_read_as_far_ahead_as_they_are_told(name: str) -> None:
+def test_only_disks_read_as_far_ahead_as_they_are_reported(name: str) -> None:
     spec = load_device(name)
     altered = reading_ahead(spec, 8 * MIB)
     member = altered.member if isinstance(altered, ArraySpec) else altered

@@ -52,7 +52,7 @@ def run(*options: str) -> str:
     return done.output
 
 
-def asked(*options: str) -> dict[str, Any]:
+def requested(*options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(*options, "--format", "json"))
     return found
 
@@ -152,7 +152,7 @@ def test_measured_placements_are_taken_where_the_run_has_them(counts: Path) -> N
 def test_a_survey_s_detections_are_moved_for_joins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     survey_run(tmp_path)
-    found = asked("--study", "survey_placement", "--workload", "joins", "--relation", "detection", "--jobs", "1000")
+    found = requested("--study", "survey_placement", "--workload", "joins", "--relation", "detection", "--jobs", "1000")
     assert (found["source"], found["target"]) == ("hdd-1tb-raid5-x7", "crucial-h-raid5-x6")
     assert found["slow_job_s"] == pytest.approx(1271 + 39, rel=0.05)
     assert found["fast_job_s"] == pytest.approx(130 + 34, rel=0.05)
@@ -169,7 +169,7 @@ def test_what_was_not_measured_is_predicted_and_then_has_a_verdict(counts: Path)
 
 
 def test_the_command_tells_both_ways_of_copying(counts: Path) -> None:
-    page_by_page, at_bandwidth = (asked("--relation", "pob", "--way", way) for way in ("server", "bandwidth"))
+    page_by_page, at_bandwidth = (requested("--relation", "pob", "--way", way) for way in ("server", "bandwidth"))
     assert at_bandwidth["there_s"] < page_by_page["there_s"]
     assert page_by_page["relations"] == {"pob": 5_400_000}
     shown = run("--relation", "pob", "--jobs", "10")
@@ -178,14 +178,14 @@ def test_the_command_tells_both_ways_of_copying(counts: Path) -> None:
 
 
 def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
-    found = asked(*GIVEN)
+    found = requested(*GIVEN)
     assert found["relations"] == {"data": GIB}
     assert found["break_even_jobs"] == pytest.approx((found["there_s"] + found["back_s"]) / 90, rel=0.01)
     assert found["pays"] == "no verdict: mixed substrates"
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "reported"),
     [
         (
             ("--relation", "nope"),
@@ -201,7 +201,7 @@ def test_without_a_run_sizes_devices_and_a_job_s_times_are_given() -> None:
         ((*GIVEN, "--hdd", "floppy"), "data/devices/floppy.toml: no such file"),
     ],
 )
-def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], told: str) -> None:
+def test_what_cannot_be_is_refused(counts: Path, options: tuple[str, ...], reported: str) -> None:
     with pytest.raises(InputError) as caught:
         run(*options)
-    assert told in str(caught.value)
+    assert reported in str(caught.value)

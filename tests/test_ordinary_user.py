@@ -53,10 +53,10 @@ def said(place: Path, *arguments: str) -> str:
 
 
 def test_doctor_says_what_an_ordinary_user_goes_without(place: Path) -> None:
-    told = said(place, "doctor")
-    assert ("mounted through fusermount3" if EVERYBODY else "disks are simulated from recorded page sequences, not emulated") in told
-    assert "of one session alone: an ordinary user may not group processes" in told
-    assert told.endswith("make report can run\n")
+    reported = said(place, "doctor")
+    assert ("mounted through fusermount3" if EVERYBODY else "disks are simulated from recorded page sequences, not emulated") in reported
+    assert "of one session alone: an ordinary user may not group processes" in reported
+    assert reported.endswith("make report can run\n")
 
 
 @pytest.mark.soak

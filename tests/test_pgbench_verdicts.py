@@ -87,7 +87,7 @@ def test_a_flag_on_the_base_withholds_the_ratios(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_went_on_for_longer_than_its_requests_took_withholds_what_it_counted(tmp_path: Path) -> None:
-    busy = pgbench_rows(LARGE).with_columns(device_s=pl.lit(1.0))  # the devices were asked for a second
+    busy = pgbench_rows(LARGE).with_columns(device_s=pl.lit(1.0))  # the devices were requested a second
     assert judged(tmp_path / "busy", busy)["V1"].flagged == 0
     jumped = busy.with_columns(
         device_s=pl.when(pl.col("trial").str.contains("all_hdd")).then(1.0 + 0.11 * pl.col("elapsed_s")).otherwise(1.0)
@@ -97,7 +97,7 @@ def test_a_clock_that_went_on_for_longer_than_its_requests_took_withholds_what_i
     assert found.cause is Cause.JUMPED
 
 
-def test_io_is_told_by_relation_and_phase(tmp_path: Path) -> None:
+def test_io_is_reported_by_relation_and_phase(tmp_path: Path) -> None:
     save_run(tmp_path, pgbench_rows(LARGE, blocks=1))
     with open_views(tmp_path) as connection:
         rows = connection.execute(
@@ -117,19 +117,19 @@ def without_log(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_files(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the same with nothing asked of a tier in the phase."""
+    """Return the same with nothing requested of a tier in the phase."""
     return rows.with_columns(proof=pl.lit(json.dumps({"window_cpu_share": 0.4, "files": {}, "server": {}})))
 
 
 @pytest.mark.parametrize(
     ("made", "table", "index"),
     [
-        (lambda: pgbench_rows(LARGE, blocks=1, told=False), 80, 10),  # the server's counts came late
-        (lambda: pgbench_rows(LARGE, blocks=1, told=False, arm=IoArm.BUFFERED), 0, 0),
+        (lambda: pgbench_rows(LARGE, blocks=1, reported=False), 80, 10),  # the server's counts came late
+        (lambda: pgbench_rows(LARGE, blocks=1, reported=False, arm=IoArm.BUFFERED), 0, 0),
         (lambda: pgbench_rows(LARGE, blocks=1, arm=IoArm.BUFFERED), 80, 10),
-        (lambda: without_log(pgbench_rows(LARGE, blocks=1, told=False)), 0, 0),
+        (lambda: without_log(pgbench_rows(LARGE, blocks=1, reported=False)), 0, 0),
         (lambda: without_log(pgbench_rows(LARGE, blocks=1)), 80, 10),
-        (lambda: without_files(pgbench_rows(LARGE, blocks=1)), 0, 0),  # told late, of what was before
+        (lambda: without_files(pgbench_rows(LARGE, blocks=1)), 0, 0),  # reported late, of what was before
     ],
 )
 def test_pages_read_are_the_log_s_past_the_page_cache(made: Callable[[], pl.DataFrame], table: int, index: int, tmp_path: Path) -> None:

@@ -72,16 +72,16 @@ def test_a_verdict_flips_where_its_times_leave_the_bounds_and_only_there(raw: Pa
     assert staying.as_assumed.verdict is Verdict.CONTRADICTED
     assert staying.moves
     assert staying.flips == ()
-    told = ledger_reach.answer(run, reach).text
-    assert "M1 (confirmed as assumed, contradicted with 256 KiB)" in told
-    assert "M3" not in told
+    reported = ledger_reach.answer(run, reach).text
+    assert "M1 (confirmed as assumed, contradicted with 256 KiB)" in reported
+    assert "M3" not in reported
     shown = ledger_reach.table(run, reach)
     assert isinstance(shown, Table)
     verdicts = {row[0]: row[-1] for row in shown.rows}
     assert (verdicts["M1"], verdicts["M3"]) == ("**flips with 256 KiB**", "stays")
 
 
-def test_a_verdict_on_times_that_stay_is_told_as_one_that_no_disk_decides(raw: Path) -> None:
+def test_a_verdict_on_times_that_stay_is_reported_as_one_that_no_disk_decides(raw: Path) -> None:
     run = made(raw, IoArm.DIRECT)
     reach = ledger_reach.judged(run, bounds_of(run, least={}, most={}))
     assert [one.flips for one in reach.held] == [()] * len(reach.held)
@@ -103,7 +103,7 @@ def test_one_query_that_nobody_recorded_leaves_its_claim_open_and_flash_needs_no
     assert of(reach, "M3").ends, "the queries from a cross cache are all there"
 
 
-def test_every_statement_of_a_whole_run_is_told_and_factors_of_one_change_none(smoke: Run) -> None:
+def test_every_statement_of_a_whole_run_is_reported_and_factors_of_one_change_none(smoke: Run) -> None:
     known = pl.DataFrame(
         [(one.study, one.pair, one.trial, one.step, 1.0, 1.0) for one in asked(smoke.connection, smoke.folder)],
         schema=["study", "pair", "trial", "step", "least", "most"],
@@ -112,8 +112,8 @@ def test_every_statement_of_a_whole_run_is_told_and_factors_of_one_change_none(s
     reach = ledger_reach.judged(smoke, known)
     assert len({one.claim for one in reach.held}) > 10
     assert reach.moved == []
-    told = {one.claim for one in reach.held} | set(reach.unrecorded)
-    assert told == {claim.id for claim in smoke.verdicts if claim.verdict not in ledger_reach.NOT_JUDGED}
+    reported = {one.claim for one in reach.held} | set(reach.unrecorded)
+    assert reported == {claim.id for claim in smoke.verdicts if claim.verdict not in ledger_reach.NOT_JUDGED}
 
 
 def test_a_query_without_a_record_has_that_of_the_same_one_on_other_tiers(smoke: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,7 +111,7 @@ def test_single_reads_are_a_view_beside_the_rows(tmp_path: Path) -> None:
         counted = connection.execute(
             "select tablespace, bucket::int, count(*) from reads where block = 1 group by all order by all"
         ).fetchall()
-        told = connection.execute(
+        reported = connection.execute(
             "select tablespace, bucket, reads from read_latency_buckets where block = 1 and tablespace <> 'all' order by all"
         ).fetchall()
-    assert counted == told
+    assert counted == reported

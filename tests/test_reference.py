@@ -33,7 +33,7 @@ def test_it_is_a_whole_run_small_enough_for_git() -> None:
     assert sum(path.stat().st_size for path in shipped) <= WHOLE_BYTES
 
 
-def test_what_is_a_sample_is_told_and_no_raw_row_is_of_one() -> None:
+def test_what_is_a_sample_is_reported_and_no_raw_row_is_of_one() -> None:
     assert not [name for name in RUN.samples if name.startswith("timings/")]
     for name, files in tables(FOLDER).items():
         rows = sum(len(pl.read_parquet(path, hive_partitioning=False)) for path in files.values())

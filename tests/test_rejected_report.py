@@ -72,7 +72,7 @@ def text_of(value: Sentence | Table | Figure) -> str:
 
 
 @pytest.mark.soak  # for the second report
-def test_no_number_that_is_told_hangs_on_the_few_clean_times(report: Shown, other: Shown) -> None:
+def test_no_number_that_is_reported_hangs_on_the_few_clean_times(report: Shown, other: Shown) -> None:
     """Sentences and tables are the same whatever the clean times are: so none of them is an estimate of these."""
     assert report.keys() == other.keys()
     for key, value in report.items():
@@ -112,8 +112,8 @@ def test_first_screens_say_why_and_what_the_reference_found(report: Shown) -> No
         assert "The reference run `" in texts[first]
     (folder,) = paths.reference().glob("[!.]*/")
     profile = load_manifest(folder).profile["name"]
-    told = rf"profile `{profile}`, [\d.]+\s% of the published rows, says instead: From a cold cache"
-    assert re.search(told, texts["summary.answer(run, pair)"])
+    reported = rf"profile `{profile}`, [\d.]+\s% of the published rows, says instead: From a cold cache"
+    assert re.search(reported, texts["summary.answer(run, pair)"])
     for screen in (source for source in texts if source.endswith(".answer(run, pair)") and not source.startswith("moves.")):
         assert "No answer yet" in texts[screen], screen
 
@@ -125,7 +125,7 @@ def test_nothing_is_ranked_or_advised_on(report: Shown) -> None:
     assert any(text.startswith("No advice from this run") for text in own.values())
 
 
-def test_rejected_rows_are_told_by_substrate(tmp_path: Path, report: Shown) -> None:
+def test_rejected_rows_are_reported_by_substrate(tmp_path: Path, report: Shown) -> None:
     rejected_run(tmp_path)
     with open_views(tmp_path, RUN_ID) as connection:
         found = {one.substrate: one for one in rejections(connection)}

@@ -107,7 +107,7 @@ def test_the_tables_tell_io_background_and_other_conditions(run: Run) -> None:
 
 def test_what_the_server_told_late_is_a_dash_and_pages_read_are_the_log_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    rows = pl.concat([pgbench_rows(LARGE, told=False), pgbench_rows(SMALL, size="small")])
+    rows = pl.concat([pgbench_rows(LARGE, reported=False), pgbench_rows(SMALL, size="small")])
     run = open_run(save_run(tmp_path, rows).name)
     background = pgbench_placement.background(run, PAIR)
     assert isinstance(background, Table)

@@ -10,17 +10,17 @@ SIZES = (1e4, 1e5, 1e6)
 
 def test_a_power_of_the_size_is_carried_on_without_a_miss() -> None:
     found = {size: {block: (1 + block) * size**0.8 for block in range(5)} for size in SIZES}
-    told = extrapolate(found, 1e9)
-    assert told.value.value == pytest.approx(120 ** (1 / 5) * 1e9**0.8)
-    assert told.miss.value == pytest.approx(1.0)
+    reported = extrapolate(found, 1e9)
+    assert reported.value.value == pytest.approx(120 ** (1 / 5) * 1e9**0.8)
+    assert reported.miss.value == pytest.approx(1.0)
 
 
 def test_what_bends_shows_in_the_miss() -> None:
     """A time with a part that does not grow: the line through the small sizes predicts too little at the largest."""
     found = {size: dict.fromkeys(range(5), 1 + size * 1e-05) for size in SIZES}
-    told = extrapolate(found, 1e7)
-    assert told.miss.value is not None
-    assert told.miss.value < 0.5
+    reported = extrapolate(found, 1e7)
+    assert reported.miss.value is not None
+    assert reported.miss.value < 0.5
     straight = {size: dict.fromkeys(range(5), size * 1e-05) for size in SIZES}
     assert extrapolate(straight, 1e7).miss.value == pytest.approx(1.0)
 

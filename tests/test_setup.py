@@ -98,7 +98,7 @@ def clone(tmp_path: Path) -> Clone:
         ("Linux 4.4.0-19041-Microsoft x86_64", "WSL1", "wsl --set-version"),
     ],
 )
-def test_an_unsupported_system_is_told_what_to_do(clone: Clone, machine: str, names: str, remedy: str) -> None:
+def test_an_unsupported_system_is_reported_what_to_do(clone: Clone, machine: str, names: str, remedy: str) -> None:
     system, release, architecture = machine.split()
     clone.program("uname", f"case $1 in -s) echo {system} ;; -r) echo {release} ;; -m) echo {architecture} ;; esac")
     said = clone.refusal()
@@ -106,7 +106,7 @@ def test_an_unsupported_system_is_told_what_to_do(clone: Clone, machine: str, na
     assert remedy in said
 
 
-def test_too_little_space_is_told_before_anything_else(clone: Clone) -> None:
+def test_too_little_space_is_reported_before_anything_else(clone: Clone) -> None:
     clone.needs("quick", 10**15)
     said = clone.refusal()  # there is no Python on this PATH either: space comes first
     assert "profile quick and its environment need 1000002.0 GB free" in said
@@ -128,7 +128,7 @@ def test_a_work_folder_elsewhere_is_measured_where_it_lies(clone: Clone, tmp_pat
     assert "no Python" in clone.refusal(TIERWISE_WORK=str(memory / "not" / "there"))
 
 
-def test_an_unknown_profile_is_told_the_known_ones(clone: Clone) -> None:
+def test_an_unknown_profile_is_reported_the_known_ones(clone: Clone) -> None:
     assert "there is no profile 'huge'. Name one of full quick smoke: make report PROFILE=quick" in clone.refusal(PROFILE="huge")
 
 
@@ -142,7 +142,7 @@ def test_an_old_python_is_as_good_as_none(clone: Clone) -> None:
     assert "there is no Python >= 3.11 on PATH" in clone.refusal()
 
 
-def test_a_python_that_was_named_and_does_not_run_is_told(clone: Clone) -> None:
+def test_a_python_that_was_named_and_does_not_run_is_reported(clone: Clone) -> None:
     assert "PYTHON=python4 is no Python >= 3.11. Let it be found: make report PYTHON=" in clone.refusal(PYTHON="python4")
 
 
@@ -235,13 +235,13 @@ class TestMake:
         program = ready.folder / ".venv" / "bin" / "tierwise"
         program.write_text('#!/bin/sh\necho "$1 $PROFILE $TIERS $SEED $CENSUS $SKY $FRESH $RUN $ENGINE $PG_BIN"\n', encoding="utf-8")
         program.chmod(0o755)
-        asked = ("TIERS=mine", "SEED=7", "CENSUS=file:/a b/c", "SKY=file:/d e", "FRESH=1", "RUN=r", "ENGINE=plain", "PG_BIN=/pg")
-        assert ready.run("make", "report", *asked).stdout == "report quick mine 7 file:/a b/c file:/d e 1 r plain /pg\n"
+        requested = ("TIERS=mine", "SEED=7", "CENSUS=file:/a b/c", "SKY=file:/d e", "FRESH=1", "RUN=r", "ENGINE=plain", "PG_BIN=/pg")
+        assert ready.run("make", "report", *requested).stdout == "report quick mine 7 file:/a b/c file:/d e 1 r plain /pg\n"
         assert ready.run("make", "report", PROFILE="smoke").stdout.split() == ["report", "smoke"]
 
     def test_help_has_a_line_for_every_target(self, ready: Clone) -> None:
-        told, _, options = ready.run("make").stdout.partition("options, as in make report PROFILE=smoke\n")
-        listed = {line.split()[1]: line.split()[2:] for line in told.splitlines()}
+        reported, _, options = ready.run("make").stdout.partition("options, as in make report PROFILE=smoke\n")
+        listed = {line.split()[1]: line.split()[2:] for line in reported.splitlines()}
         lines = (ready.folder / "Makefile").read_text(encoding="utf-8").splitlines()
         phony, exported = (next(line for line in lines if line.startswith(word)).split()[1:] for word in (".PHONY", "export "))
         assert list(listed) == phony

@@ -1,4 +1,4 @@
-"""One query at several sizes of its data: recorded on a real server, replayed on the devices of its pair, and told block by block."""
+"""One query at several sizes of its data: recorded on a real server, replayed on the devices of its pair, and reported block by block."""
 
 import json
 import os
@@ -48,9 +48,9 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 @contextmanager
 def prepared(study: Study[Any, Any], pair_name: str, cell: object, work: Path) -> Iterator[tuple[Trial[Any], Any, Any]]:
     """Provide the trial of `cell` in a lab that is ready for it: a fiftieth of the census, five hundred sources."""
-    asked, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
-    profile = asked.profile.model_copy(update={"studies": GRIDS})
-    inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
+    requested, pair = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic"), load_pair(pair_name)
+    profile = requested.profile.model_copy(update={"studies": GRIDS})
+    inputs = Inputs(profile, requested.pairs, None, 1, requested.server_version, counting=requested.counting)
     (trial,) = (trial for trial in study.trials(profile, pair) if trial.cell == cell)
     with open_lab(study, pair, inputs, work / study.name, seed=1) as (lab, memo):
         study.prepare(trial, lab, memo)
@@ -110,9 +110,11 @@ def test_a_join_is_simulated_at_three_sizes_beside_the_emulated_one(workspace: P
 
 
 def test_full_alone_simulates_other_sizes() -> None:
-    asked = {name: (census.grid(load_profile(name)).scales, survey.grid(load_profile(name)).scales) for name in ("smoke", "quick", "full")}
-    assert asked["smoke"] == asked["quick"] == (None, None)
-    assert [scales and scales.shares for scales in asked["full"]] == [(0.01, 0.08), (0.05, 0.2)]
+    requested = {
+        name: (census.grid(load_profile(name)).scales, survey.grid(load_profile(name)).scales) for name in ("smoke", "quick", "full")
+    }
+    assert requested["smoke"] == requested["quick"] == (None, None)
+    assert [scales and scales.shares for scales in requested["full"]] == [(0.01, 0.08), (0.05, 0.2)]
 
 
 def test_few_requests_are_replayed_more_often() -> None:
@@ -135,7 +137,7 @@ def test_relations_lie_as_they_were_made_from_the_first_on() -> None:
     assert laid_from(requests, "first") == {"heap": [2 * extent, 0, 4 * extent], "key": [7 * extent], "first": [0]}
 
 
-def told(share: float, rows: int, pace: float) -> dict[str, Any]:
+def reported(share: float, rows: int, pace: float) -> dict[str, Any]:
     return {"share": share, "rows": rows, "published_rows": 1000, "requests": rows, "seconds": {"hdd": pace * rows, "ssd": 0.9 * rows}}
 
 
@@ -147,7 +149,7 @@ def row(block: int, proof: dict[str, Any]) -> pl.DataFrame:
 
 def test_the_sizes_of_every_block_are_put_together_also_of_merged_runs() -> None:
     blocks = {0: 1.0, 1: 1.1, RUN_BLOCKS: 1.2}
-    rows = [row(block, {PROOF: [told(0.1, 100 + block, pace), told(1.0, 1000, pace)]}) for block, pace in reversed(blocks.items())]
+    rows = [row(block, {PROOF: [reported(0.1, 100 + block, pace), reported(1.0, 1000, pace)]}) for block, pace in reversed(blocks.items())]
     (found,) = by_size(pl.concat([*rows, row(0, {"misses": {}})])).values()
     small, large = found
     assert (small["share"], small["substrate"], small["blocks"]) == (0.1, "simulated", [0, 1, RUN_BLOCKS])

@@ -179,10 +179,10 @@ class Model:
                 assert found == versions[-1], name
                 continue
             assert len(found) in {len(version) for version in versions}, name
-            told = np.frombuffer(found, dtype=np.uint8)
+            reported = np.frombuffer(found, dtype=np.uint8)
             fits = np.zeros(len(found), dtype=bool)
             for version in versions:
-                fits |= told == np.frombuffer(version[: len(found)].ljust(len(found), b"\0"), dtype=np.uint8)
+                fits |= reported == np.frombuffer(version[: len(found)].ljust(len(found), b"\0"), dtype=np.uint8)
             assert fits.all(), f"{name}: {np.count_nonzero(~fits)} bytes from {np.argmin(fits)} of {len(found)}"
             self.versions[name] = [found]
 
@@ -290,8 +290,8 @@ def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier:
     cluster.start(settings)
     subprocess.run(pgbench(binaries, account, cluster, "--initialize", "--scale=5", "--quiet"), check=True, capture_output=True)
     with cluster.connect() as session:
-        session.execute("CREATE TABLE told (n int PRIMARY KEY)")
-    told = 0
+        session.execute("CREATE TABLE reported (n int PRIMARY KEY)")
+    reported = 0
     for round_ in range(ROUNDS):
         tier.delays(round_ % 3 > 0)
         load = subprocess.Popen(
@@ -300,8 +300,8 @@ def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier:
         end_s = time.monotonic() + chance.uniform(4, 10)
         with cluster.connect() as session:
             while time.monotonic() < end_s:
-                session.execute("INSERT INTO told VALUES (%s)", (told + 1,))
-                told += 1  # acknowledged: never to be lost
+                session.execute("INSERT INTO reported VALUES (%s)", (reported + 1,))
+                reported += 1  # acknowledged: never to be lost
         if round_ % 2:
             servers = server_processes(cluster.data)
             kill_daemon(tier)
@@ -317,7 +317,7 @@ def test_a_cluster_killed_at_random_under_load_recovers_and_verifies_clean(tier:
         tier.delays(False)
         cluster.start(settings)
         with cluster.connect() as session:
-            assert session.execute("SELECT count(*), coalesce(max(n), 0) FROM told").fetchone() == (told, told)
+            assert session.execute("SELECT count(*), coalesce(max(n), 0) FROM reported").fetchone() == (reported, reported)
             balances = "SELECT (SELECT sum(abalance) FROM pgbench_accounts), (SELECT sum(bbalance) FROM pgbench_branches)"
             accounts, branches = session.execute(balances).fetchone() or (0, 1)
             assert accounts == branches

@@ -58,10 +58,10 @@ def tier(workspace: Path, cluster18: Cluster) -> Iterator[Emulated]:
 
 def load(connection: Connection, tier: Emulated) -> None:
     create_tablespace(connection, "disk", tier.directory)
-    connection.execute("CREATE TABLE told (k int, v text) TABLESPACE disk")
-    connection.execute("INSERT INTO told SELECT k, md5(k::text) || repeat('x', 200) FROM generate_series(1, %s) k", (ROWS,))
-    connection.execute("ALTER TABLE told ADD PRIMARY KEY (k) USING INDEX TABLESPACE disk")
-    connection.execute("VACUUM (FREEZE, ANALYZE) told")
+    connection.execute("CREATE TABLE reported (k int, v text) TABLESPACE disk")
+    connection.execute("INSERT INTO reported SELECT k, md5(k::text) || repeat('x', 200) FROM generate_series(1, %s) k", (ROWS,))
+    connection.execute("ALTER TABLE reported ADD PRIMARY KEY (k) USING INDEX TABLESPACE disk")
+    connection.execute("VACUUM (FREEZE, ANALYZE) reported")
     connection.execute("CHECKPOINT")
 
 
@@ -85,7 +85,7 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
             looks: dict[str, list[Look]] = {name: [] for name in pids}
             for number in range(QUERIES):
                 key = chance.randint(1, ROWS)
-                row = connection.execute("SELECT v FROM told WHERE k = %s", (key,)).fetchone()
+                row = connection.execute("SELECT v FROM reported WHERE k = %s", (key,)).fetchone()
                 different += row is None or row[0][:32] != hashlib.md5(str(key).encode()).hexdigest()
                 if number % (QUERIES // LOOKS) == 0:
                     for name, pid in pids.items():
@@ -100,7 +100,7 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
         cluster18.stop()
         cluster18.start(loading_settings())
         with cluster18.connect() as connection:
-            connection.execute("DROP TABLE IF EXISTS told")
+            connection.execute("DROP TABLE IF EXISTS reported")
             connection.execute("DROP TABLESPACE IF EXISTS disk")
         cluster18.stop()
     with capsys.disabled():

@@ -128,10 +128,10 @@ def cases(run: Run, claim: str) -> dict[str, CaseToday]:
     return {case.case: case for case in found.cases}
 
 
-def test_each_statement_of_a_placement_is_told_of_today(run: Run) -> None:
-    told = {claim.id: bool(claim.today.cases) for claim in run.verdicts if claim.today is not None and claim.id[0] in "VH"}
-    assert {"V1", "V2", "V3", "V4", "V7", "V8", "H9", "H11", "H13"} <= told.keys()
-    assert all(told.values())
+def test_each_statement_of_a_placement_is_reported_of_today(run: Run) -> None:
+    reported = {claim.id: bool(claim.today.cases) for claim in run.verdicts if claim.today is not None and claim.id[0] in "VH"}
+    assert {"V1", "V2", "V3", "V4", "V7", "V8", "H9", "H11", "H13"} <= reported.keys()
+    assert all(reported.values())
 
 
 def test_what_was_not_run_there_is_simulated_and_what_was_is_not(run: Run) -> None:
@@ -161,7 +161,7 @@ def test_a_move_that_nobody_timed_is_copied_by_the_models_for_a_job_that_was_run
     assert case.still is Still.REVERSED
 
 
-def test_a_move_that_was_timed_there_is_told_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_that_was_timed_there_is_reported_by_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     queries = placement_rows({"join_single": PLACEMENT_S["join_single"]})
     found = saved(tmp_path, SERVER, todays(queries, SERVER), todays(move_rows(), SERVER))
@@ -172,7 +172,7 @@ def test_a_move_that_was_timed_there_is_told_by_its_rows(tmp_path: Path, monkeyp
     found.connection.close()
 
 
-def test_holding_large_databases_on_flash_is_told_in_money(run: Run) -> None:
+def test_holding_large_databases_on_flash_is_reported_in_money(run: Run) -> None:
     """A TiB of gp3 is, by hand, 81.92 USD a month, one of io2 128 and its 16,000 IOPS 1,040."""
     (case,) = cases(run, "H13").values()
     assert case.substrate is Substrate.PUBLISHED
@@ -193,7 +193,7 @@ def test_the_catalog_stands_then_and_now(run: Run) -> None:
     assert [row[1:4] for row in table.rows] == [["159", "23", "7.04"], ["215", "283", "0.760"], ["276", "40", "6.90"]]
     assert "**simulated**" in table.caption
     assert "*matters*" not in table.caption, "it says so of no row"
-    assert "*not asked*" not in table.caption
+    assert "*not requested*" not in table.caption
     scan = next(row for row in table.rows if row[0] == "Non-indexed columns")
     if run.manifest.todays_pair == AWS:  # 144 GB in requests of 128 KiB one at a time: 1 ms each of gp3, half of that of io2
         requests = SKY_BYTES / (128 * 1024)

@@ -60,8 +60,8 @@ from tierwise.report.project import assemble
 from tierwise.report.run import open_run
 run_id, folder = sys.argv[1], Path(sys.argv[2])
 execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id, {"RUN_ID": run_id})
-told = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
-others = {name: f"# {name}" for name in told if name != "show-toy_x.qmd"}
+reported = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
+others = {name: f"# {name}" for name in reported if name != "show-toy_x.qmd"}
 run = open_run(run_id)
 variables = {**run.facts(), "engine": "plain", "date": "today", "version": "toy"}
 book = assemble(folder / "book", paths.raw() / run_id / "notebooks", stamp_of(run, "toy"), variables, others)
@@ -70,8 +70,8 @@ PlainEngine().build(book, folder / "site")
 
 
 def tracked() -> list[str]:
-    told = subprocess.run(["git", "ls-files", "-z"], cwd=paths.home(), capture_output=True, text=True, check=True).stdout
-    return [name for name in told.split("\0") if name and (paths.home() / name).is_file()]
+    reported = subprocess.run(["git", "ls-files", "-z"], cwd=paths.home(), capture_output=True, text=True, check=True).stdout
+    return [name for name in reported.split("\0") if name and (paths.home() / name).is_file()]
 
 
 def lay_out(copy: Path) -> None:
@@ -170,8 +170,8 @@ def test_every_search_was_cold_and_found_the_same(checkout: Checkout, run: Manif
 
 
 def test_its_statement_is_judged_and_no_other(checkout: Checkout, run: Manifest) -> None:
-    told = json.loads(checkout.tierwise("claims", "--run", run.run_id, "--format", "json"))["claims"]
-    judged = {claim["id"]: claim["verdict"] for claim in told if claim["verdict"] != "not measured"}
+    reported = json.loads(checkout.tierwise("claims", "--run", run.run_id, "--format", "json"))["claims"]
+    judged = {claim["id"]: claim["verdict"] for claim in reported if claim["verdict"] != "not measured"}
     assert judged.keys() >= {"X1"}
     assert judged["X1"] == "confirmed"
 

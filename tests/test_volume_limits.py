@@ -54,7 +54,7 @@ rate_unit = "MiB/s"
 "small" = { vcpus = 1, ram_gib = 64, iops = 200, rate = 100 }
 """
 RULES = {"per GiB": (80_000, 10, ""), "per volume": (MOST, 1000, ""), "per instance": (80_000, 1000, "@small")}
-"""Rule -> IOPS of a volume, IOPS of a GiB, and where the volume hangs: each leaves `MOST` of what is asked."""
+"""Rule -> IOPS of a volume, IOPS of a GiB, and where the volume hangs: each leaves `MOST` of what is requested."""
 NONE = (80_000, 1000, "")
 
 

@@ -20,8 +20,8 @@ def found(gib: float, iops: float, mib_s: float, read_kib: float = 16) -> Volume
     return volumes(BOOK, Wanted(gib=gib, iops=iops, mib_s=mib_s, read_kib=read_kib))
 
 
-def offer(name: str, *asked: float) -> Offer:
-    (one,) = [each for each in found(*asked).offers if each.volume == name]
+def offer(name: str, *requested: float) -> Offer:
+    (one,) = [each for each in found(*requested).offers if each.volume == name]
     return one
 
 
@@ -100,15 +100,15 @@ CASES: dict[str, Case] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_pieces_size_iops_and_rent_are_those_of_a_sum_by_hand(case: str) -> None:
-    name, asked, (count, gib, iops), per_month = CASES[case]
-    one = offer(name, *asked, 512) if "512 KiB" in case else offer(name, *asked)
+    name, requested, (count, gib, iops), per_month = CASES[case]
+    one = offer(name, *requested, 512) if "512 KiB" in case else offer(name, *requested)
     assert one.count == count
     assert (one.gib, one.iops) == pytest.approx((gib, iops))
     assert one.per_month == pytest.approx(per_month)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "machine", "an_hour", "binds"),
+    ("name", "requested", "machine", "an_hour", "binds"),
     [
         ("aws-gp3", (500, 3600, 60), "m7i.large", 0.1008, "3,600 IOPS of m7i.large"),
         ("aws-gp3", (500, 3601, 60), "m7i.xlarge", 0.2016, "6,000 IOPS of m7i.xlarge"),
@@ -121,16 +121,16 @@ def test_pieces_size_iops_and_rent_are_those_of_a_sum_by_hand(case: str) -> None
     ],
 )
 def test_the_cheapest_machine_that_takes_it_and_what_it_binds(
-    name: str, asked: tuple[float, ...], machine: str, an_hour: float, binds: str
+    name: str, requested: tuple[float, ...], machine: str, an_hour: float, binds: str
 ) -> None:
-    one = offer(name, *asked)
+    one = offer(name, *requested)
     assert one.machine is not None
     assert (one.machine.name, one.binds) == (machine, binds)
     assert one.machine.per_month == pytest.approx(an_hour * HOURS)
 
 
 @pytest.mark.parametrize(
-    ("name", "asked", "gib_month", "read_month"),
+    ("name", "requested", "gib_month", "read_month"),
     [
         ("aws-gp3", (500, 6000, 200), (0.5292 - 0.4032) / 32, 0.005),
         ("aws-io2", (500, 6000, 200), (0.5292 - 0.4032) / 32, 0.065),
@@ -145,8 +145,10 @@ def test_the_cheapest_machine_that_takes_it_and_what_it_binds(
         ("azure-premium-ssd-v2", (800, 250_000, 1), (0.265 - 0.202) / 16, 0.00511 + 0.04015 * AZURE_MIB / 64),
     ],
 )
-def test_memory_pays_from_its_price_over_that_of_a_read(name: str, asked: tuple[float, ...], gib_month: float, read_month: float) -> None:
-    memory = offer(name, *asked).memory
+def test_memory_pays_from_its_price_over_that_of_a_read(
+    name: str, requested: tuple[float, ...], gib_month: float, read_month: float
+) -> None:
+    memory = offer(name, *requested).memory
     assert memory is not None
     assert memory.gib_month == pytest.approx(gib_month * HOURS)
     assert memory.reads_per_s == pytest.approx(gib_month * HOURS / read_month, rel=0.01)

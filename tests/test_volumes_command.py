@@ -23,7 +23,7 @@ def run(*options: str) -> str:
     return done.output
 
 
-def asked(*options: str) -> dict[str, Any]:
+def requested(*options: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run(*options, "--format", "json"))
     return found
 
@@ -34,7 +34,7 @@ def by(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def wish() -> dict[str, Any]:
-    return asked(*WISH, "--latency-ms", "2")
+    return requested(*WISH, "--latency-ms", "2")
 
 
 def test_each_provider_offers_and_the_cheapest_comes_first(wish: dict[str, Any]) -> None:
@@ -60,16 +60,16 @@ def test_the_machine_binds_where_it_has_the_least_to_spare(wish: dict[str, Any])
 
 
 def test_two_volumes_are_taken_where_one_is_not_enough() -> None:
-    gp3 = by(asked("--gib", "500", "--iops", "120000", "--mibs", "200"))["aws-gp3"]
+    gp3 = by(requested("--gib", "500", "--iops", "120000", "--mibs", "200"))["aws-gp3"]
     assert (gp3["count"], gp3["iops"]) == (2, 60_000)
 
 
 def test_the_band_of_a_latency_reaches_the_answer() -> None:
-    strict = asked(*WISH, "--latency-ms", "0.7")
+    strict = requested(*WISH, "--latency-ms", "0.7")
     assert by(strict)["aws-gp3"]["latency"]["meets"] == "open: within the band"
     assert by(strict)["aws-io2"]["latency"]["meets"] == "yes"
     assert by(strict)["gcp-hyperdisk-balanced"]["latency"]["low_ms"] == pytest.approx(0.2)
-    hard = asked(*WISH, "--latency-ms", "0.3")
+    hard = requested(*WISH, "--latency-ms", "0.3")
     gone = {each["volume"]: each["why"] for each in hard["refused"]}
     assert gone["aws-gp3"] == "a read takes 0.5 to 2 ms, assumed"
     assert gone["aws-io2"] == "a read takes 0.5 ms"
@@ -83,11 +83,11 @@ def test_memory_pays_exactly_from_the_break_even_on(wish: dict[str, Any]) -> Non
     assert memory["reads_per_s"] == pytest.approx(memory["gib_month"] / 0.005)
     assert memory["cheaper"] is None
     for reads, cheaper in ((memory["reads_per_s"] * 0.99, False), (memory["reads_per_s"] * 1.01, True)):
-        assert by(asked(*WISH, "--reads-per-gib", str(reads)))["aws-gp3"]["memory"]["cheaper"] is cheaper
+        assert by(requested(*WISH, "--reads-per-gib", str(reads)))["aws-gp3"]["memory"]["cheaper"] is cheaper
 
 
 def test_what_was_read_more_than_a_year_before_is_stamped(wish: dict[str, Any]) -> None:
-    warnings = "\n".join(asked(*WISH)["warnings"])
+    warnings = "\n".join(requested(*WISH)["warnings"])
     assert "older than a year on 2026-11-22: aws-st1" not in warnings
     assert "aws-st1: 11 of its values are older than a year on 2026-11-22: read of 2023-06-15" in warnings
     assert "gcp-local-ssd-size (2025-06)" in warnings
@@ -102,7 +102,7 @@ def test_what_cannot_be_is_refused(option: str) -> None:
 
 
 def test_no_offer_exceeds_what_the_file_says_is_sold() -> None:
-    for offer in asked("--gib", "3", "--iops", "20000", "--mibs", "900")["offers"]:
+    for offer in requested("--gib", "3", "--iops", "20000", "--mibs", "900")["offers"]:
         spec = load_device(offer["volume"])
         if isinstance(spec, CloudSpec):
             size_bytes = offer["gib"] * 2**30

@@ -89,7 +89,7 @@ def test_the_wheel_has_every_input_and_no_output(installed: Installed) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "reported"),
     [
         ((), "Reference run "),
         (("cost", "--price", "ssd-m4-128gb=100"), "crucial-m4"),
@@ -100,8 +100,8 @@ def test_the_wheel_has_every_input_and_no_output(installed: Installed) -> None:
     ],
     ids=lambda given: (given[0] if given else "alone") if isinstance(given, tuple) else "",
 )
-def test_a_command_that_needs_no_checkout_works(installed: Installed, arguments: tuple[str, ...], told: str) -> None:
-    assert told in installed.answer(*arguments)
+def test_a_command_that_needs_no_checkout_works(installed: Installed, arguments: tuple[str, ...], reported: str) -> None:
+    assert reported in installed.answer(*arguments)
 
 
 def test_a_drive_is_validated(installed: Installed) -> None:

@@ -64,9 +64,9 @@ def run(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
         patch.setattr(mounting, "DEVICE", raw / "fuse")
         small = load_profile("smoke").model_copy(update={"blocks": BLOCKS, "fraction": 0.005})
         patch.setattr("tierwise.bench.loop.load_profile", lambda _: small)
-        asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-        begun = begin_run(asked, fresh=True)
-        measure_study("index_placement", asked, raw / begun.run_id)
+        requested = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+        begun = begin_run(requested, fresh=True)
+        measure_study("index_placement", requested, raw / begun.run_id)
         yield Simulated(raw, complete(begun.run_id), read_rows(raw / begun.run_id))
 
 
@@ -124,9 +124,9 @@ def test_claims_are_judged_and_the_report_says_simulated(run: Simulated, monkeyp
     monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
     shown = open_run(run.manifest.run_id)
     assert shown.facts()["substrate"] == "simulated (pair source-m)"
-    told = chapter.predictions(shown, "source-m")
-    assert isinstance(told, Sentence)
-    assert "emulated tiers" in told.text
+    reported = chapter.predictions(shown, "source-m")
+    assert isinstance(reported, Sentence)
+    assert "emulated tiers" in reported.text
 
 
 def test_a_pair_keeps_its_devices_and_its_real_disks(hidden: None) -> None:

@@ -67,7 +67,7 @@ def test_who_has_no_home_has_none_to_hide(tmp_path: Path, monkeypatch: pytest.Mo
     check_nothing_private(tmp_path)
 
 
-def test_a_user_whom_the_system_does_not_know_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_whom_the_system_does_not_know_is_reported_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 3_999_999)
     with pytest.raises(MissingError, match=r"account with the id 3999999 is missing.*Remedy"):
         server_account()

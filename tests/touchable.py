@@ -93,7 +93,7 @@ def prices() -> None:
         try:
             book.quote(item)
             book.band(item)
-        except MissingError:  # no price of that day or before: told as what is missing
+        except MissingError:  # no price of that day or before: reported as what is missing
             continue
 
 
@@ -205,7 +205,7 @@ def parameters() -> dict[str, Any]:
     return found
 
 
-def asked_trials() -> None:
+def requested_trials() -> None:
     """Read the parameters of a notebook that measures, as its cells use them."""
     from tierwise.bench.loop import trials_of
 
@@ -213,7 +213,7 @@ def asked_trials() -> None:
     trials_of("index_placement", profile=given["PROFILE"], tiers=given["TIERS"], seed=given["SEED"], trials=given["TRIALS"])
 
 
-def asked_devices() -> None:
+def requested_devices() -> None:
     """Read the parameters of a chapter with other devices behind a pair."""
     from tierwise.report.run import open_run, with_devices
 
@@ -280,8 +280,8 @@ TARGETS: Final = (
     Target("single reads", first("reads"), stored),
     Target("page sequence", first("traces"), partial(recorded, first("traces"))),
     Target("transactions", first("transactions"), partial(transacted, first("transactions"))),
-    Target("parameters of a notebook that measures", read=asked_trials, command=TRIALS),
-    Target("parameters of a chapter", read=asked_devices, command=DEVICES, dear=True),
+    Target("parameters of a notebook that measures", read=requested_trials, command=TRIALS),
+    Target("parameters of a chapter", read=requested_devices, command=DEVICES, dear=True),
     Target("variables of plan", command=("plan",), environment=VARIABLES, dear=True),
     Target("options of cost", command=COST),
     Target("options of predict-scan", command=SCAN),

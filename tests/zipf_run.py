@@ -28,7 +28,7 @@ def inputs(*, blocks: int = 5, seed: int = 1) -> Inputs:
 def zipf_run(raw: Path, monkeypatch: pytest.MonkeyPatch, *, blocks: int = 5, study: SimulatedStudy[Any, Any] = STUDY) -> str:
     """Simulate, complete; returns the run's id."""
     monkeypatch.setenv("TIERWISE_RAW", str(raw))
-    asked = inputs(blocks=blocks)
-    run = begin_run(asked, fresh=True)
-    simulate_on_pair(study, asked.pairs[0], asked, Book(paths.raw() / run.run_id), raw / "work")
+    requested = inputs(blocks=blocks)
+    run = begin_run(requested, fresh=True)
+    simulate_on_pair(study, requested.pairs[0], requested, Book(paths.raw() / run.run_id), raw / "work")
     return complete(run.run_id).run_id
