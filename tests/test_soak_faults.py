@@ -55,7 +55,12 @@ class Struck(Home):
             report = psutil.Popen(command, env=self.environment(), stderr=log, stdout=log, cwd="/", start_new_session=True)
             if self.group is not None:
                 control_groups.take_in(self.group, report.pid)
-            yield report
+            try:
+                yield report
+            finally:
+                for process in () if report.poll() is not None else self.living(report):
+                    with suppress(psutil.NoSuchProcess):
+                        process.kill()
 
     def living(self, report: psutil.Popen) -> list[psutil.Process]:
         """Return the command, its notebook kernels, servers, daemons, clients and tracers."""
