@@ -20,13 +20,10 @@ SHARES: Final = (0.5, 0.95, 0.99)
 
 
 def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
-    """Record the reads of the server for `seconds` and tell their times by tablespace; `out` is a Parquet file for the single reads.
+    """Record the reads of the server for `seconds` and return their times by tablespace; `out` is a Parquet file for single reads.
 
-    It ends by itself, or on Ctrl-C or SIGTERM (what was recorded until then is told), and keeps `MOST_READS` single reads at most; where
-    nobody asks for them, the kernel only counts. Killed, it leaves nothing: the kernel ends the tracing program with it.
-
-    Raises:
-        InputError: a wrong server, time or file; MissingError: nothing may record here; EvidenceError: the tracing program was killed.
+    Ends by itself, or on Ctrl-C or SIGTERM with what was recorded until then, and keeps `MOST_READS` single reads at most; without
+    `out` the kernel only counts. If killed, it leaves nothing: the kernel ends the tracing program with it.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")
@@ -51,7 +48,6 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:
-    """What was seen in `seconds`, or until this process was told to end."""
     told_to_end: list[int] = []
     before = {number: signal.signal(number, lambda got, _: told_to_end.append(got)) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -74,7 +70,7 @@ def _named(server: Server) -> str:
 
 
 def as_text(counts: pl.DataFrame) -> str:
-    """Return a power-of-two histogram for all reads and for each tablespace, as the source's, of `recorders.reads.COUNTS`."""
+    """Return power-of-two histograms, like the source's, of all reads and of each tablespace."""
     if counts.is_empty():
         return "no read was seen: the server asked nothing of the storage"
     every = counts.group_by("bucket").agg(pl.col("reads").sum())

@@ -25,7 +25,6 @@ CALLS: Final[dict[str, Operation]] = {
     "fsync": "flush",
     "fdatasync": "flush",
 }
-"""What is recorded, by system call."""
 
 CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)( <(?P<took_s>[\d.]+)>)?")
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
@@ -34,8 +33,6 @@ PATIENCE_S: Final = 10.0
 
 
 class Transfer(NamedTuple):
-    """One call of the traced process that reads or writes a file by position."""
-
     operation: Operation
     path: Path
     offset_bytes: int
@@ -44,7 +41,6 @@ class Transfer(NamedTuple):
 
 
 def require() -> None:
-    """Refuse with a `MissingError` where strace is not there or may not look at another process."""
     if shutil.which("strace") is None:
         raise MissingError("strace", why="it is not on PATH", remedy="apt-get install strace")
     with subprocess.Popen(["sleep", str(PATIENCE_S)]) as other:
@@ -56,7 +52,6 @@ def require() -> None:
 
 
 def obstacle() -> str | None:
-    """Return why nothing can be recorded; None where it can."""
     try:
         require()
     except MissingError as missing:
@@ -66,11 +61,6 @@ def obstacle() -> str | None:
 
 @contextmanager
 def recorded(pid: int) -> Iterator[list[Transfer]]:
-    """Record what process `pid` reads and writes by position, while open; the list fills when it closes.
-
-    Raises:
-        MissingError: strace is not permitted to attach.
-    """
     transfers: list[Transfer] = []
     with scratch_folder("tierwise-strace-") as folder:
         said = folder / "calls"
@@ -94,7 +84,7 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
 
 
 def parse(text: str) -> Iterator[Transfer]:
-    """Yield the calls of strace's output (``-y -T``) that succeeded."""
+    """Yield the successful calls of strace's output (``-y -T``)."""
     for line in text.splitlines():
         found = CALL.match(line)
         if found is None or found["call"] not in CALLS:

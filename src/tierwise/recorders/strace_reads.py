@@ -1,6 +1,6 @@
 """Every read of a server's processes, by strace: needs the server's own user, and stops a process twice at each read.
 
-The stops lie outside the time that it tells, all but a few microseconds: it tells memory from a disk, not how quick memory is.
+The stops lie outside the reported latency but for a few microseconds: it tells memory from a disk, but not how fast memory is.
 """
 
 import re
@@ -26,31 +26,24 @@ BEGUN: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*) <unfinis
 RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>.*)")
 WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 LINE_BYTES: Final = 150
-"""About how many bytes a line of one read takes; the file is ended where `MOST_READS` of them would be exceeded."""
+"""Approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded."""
 RIGHTS: Final = ("sys_ptrace",)
-"""What strace keeps of root's rights beside the server's account, because a kernel may let nobody else attach (Yama)."""
+"""Capability kept beside the server's account, since a kernel may let nobody else attach (Yama)."""
 ATTACHED: Final = b"attached"
-
-
-obstacle = strace.obstacle
 
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Record every read of `server`, while open, for at most `seconds`; `reads` holds them when it closes.
-
-    Raises:
-        MissingError: strace is not there, or may not attach.
-    """
+    """Record every read of `server` for at most `seconds`; `reads` holds them on exit."""
     strace.require()
     before = data_files(server.data)
-    pids = [server.only] if server.only is not None else [server.postmaster, *_children(server.postmaster)]
+    pids, account = _processes(server)
     options = ["-f", "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-ttt", "-s", "0", "-o", "/dev/stdout"]
     bounded = ["timeout", "--signal=INT", str(ceil(seconds)), "setpriv", "--pdeathsig", "INT"]  # it ends with timeout, too
     attach = [option for pid in pids for option in ("-p", str(pid))]
     with ExitStack() as stack:
         try:
-            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach], rights=RIGHTS, account=_account(server)))
+            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach], rights=RIGHTS, account=account))
             watcher.wait_until_ready(ATTACHED, watcher.complained)
         except TierwiseError as error:
             remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
@@ -65,25 +58,18 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         recording.counts = counted(recording.reads)
 
 
-def _account(server: Server) -> tuple[int, int]:
-    """Whom the server runs as: (uid, gid)."""
+def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
+    """Return the processes to trace, and the (uid, gid) that they run as."""
     try:
-        process = psutil.Process(server.postmaster)
-        return process.uids().real, process.gids().real
+        first = psutil.Process(server.postmaster)
+        pids = [first.pid, *(child.pid for child in first.children())] if server.only is None else [server.only]
+        return pids, (first.uids().real, first.gids().real)
     except psutil.NoSuchProcess as error:
         raise InputError("--pid", value=server.postmaster, rule="the server is gone", remedy="start it") from error
 
 
-def _children(pid: int) -> list[int]:
-    try:
-        return [child.pid for child in psutil.Process(pid).children()]
-    except psutil.NoSuchProcess as error:
-        raise InputError("--pid", value=pid, rule="the server is gone", remedy="start it") from error
-
-
 def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:
-    """Yield the reads of strace's output (``-f -y -T -ttt``) that read something, in `SEEN`'s columns; calls of several processes
-    interlace."""
+    """Yield the reads of strace's output (``-f -y -T -ttt``), in which processes interlace, in `SEEN`'s columns."""
     begun: dict[str, tuple[float, str]] = {}
     for line in text.splitlines():
         if started := BEGUN.match(line):
@@ -107,7 +93,6 @@ def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, 
 
 @cache
 def _identity(path: Path) -> tuple[int, int] | None:
-    """(device, inode); None for a file that is gone."""
     try:
         told = path.stat()
     except OSError:
