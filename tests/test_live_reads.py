@@ -6,7 +6,6 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
@@ -19,10 +18,10 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.runs import begin_run, complete
 from tierwise.bench.simulation import simulate_on_pair
 from tierwise.core import memory_group, paths
-from tierwise.core.errors import EvidenceError, InputError, MissingError, TierwiseError
+from tierwise.core.errors import EvidenceError, MissingError, TierwiseError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import load_profile
-from tierwise.core.units import KIB, MIB
+from tierwise.core.units import MIB
 from tierwise.report.display import Sentence, Table
 from tierwise.report.run import open_run
 from tierwise.simulate.zipf import WINDOW_PAGES
@@ -74,15 +73,6 @@ def test_threads_hold_no_lock_of_the_interpreter(folder: Path) -> None:
     assert busy_s > 0.3 * (last.time_s - first.time_s)
 
 
-def test_an_item_that_is_not_what_was_written_is_counted(folder: Path) -> None:
-    write_items(folder / "items", ITEMS)
-    with (folder / "items").open("r+b") as file:
-        for item in range(ITEMS // 2):
-            file.seek(item * KIB + 8)
-            file.write(b"\1")
-    assert read_mapped(reading(folder / "items"))[-1].wrong > 0
-
-
 def test_where_no_group_can_be_made_nothing_is_read_live_and_the_chapter_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted here")
     with pytest.raises(MissingError, match="not permitted here"), memory_group.memory_group("x"):
@@ -105,24 +95,6 @@ def test_every_live_trial_has_the_sources_advice_and_its_model() -> None:
 def disk_alone() -> Pair:
     pair = load_pair(PAIR)
     return pair.model_copy(update={"tiers": {"disk": pair.tiers["disk"]}})
-
-
-def test_in_memory_alone_nothing_is_read_live() -> None:
-    with (
-        TemporaryDirectory(prefix="tierwise-", dir="/dev/shm") as folder,
-        pytest.raises(InputError, match=r"what is in memory alone \(tmpfs\) cannot be made cold.*TIERWISE_WORK"),
-        open_live(disk_alone(), {}, work=Path(folder), stretch=1.0, seed=1),
-    ):
-        pass
-
-
-def test_what_the_reading_process_meets_is_told_and_it_goes_on(folder: Path) -> None:
-    path = folder / "items"
-    write_items(path, 1024)
-    with started_reader() as reader:
-        with pytest.raises(FileNotFoundError, match="absent"):
-            reader.read(reading(folder / "absent", items=1024, intervals=1))
-        assert len(reader.read(reading(path, items=1024, intervals=1))) == 2
 
 
 def test_a_reading_process_that_was_killed_is_told_with_a_remedy(folder: Path) -> None:

@@ -135,15 +135,6 @@ def test_a_mix_of_the_accounts_that_were_kept_updates_one_of_them_in_every_trans
     assert transactions == load.transactions.height > 0
 
 
-def test_caches_are_filled_by_lookups_as_the_load_makes_them(filled: Cluster) -> None:
-    with filled.connect() as conn:
-        pgbench.touch(filled, 400, scale=1)
-        conn.execute("SELECT pg_stat_force_next_flush()")
-        time.sleep(0.2)
-        (scans,) = conn.execute("SELECT idx_scan FROM pg_stat_user_tables WHERE relname = 'pgbench_accounts'").fetchall()[0]
-    assert scans >= 800
-
-
 def test_a_database_is_put_back_elsewhere_as_it_was(cluster18: Cluster, workspace: Path) -> None:
     prepared = Cluster(workspace / "prepared", cluster18.binaries, cluster18.account)
     here = Cluster(workspace / "here", cluster18.binaries, cluster18.account)

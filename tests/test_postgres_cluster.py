@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
 import tierwise
@@ -136,12 +135,6 @@ def test_the_session_keeps_its_own_settings_after_others_were_applied(conn: Conn
     with applied(conn, {"enable_seqscan": "on", "work_mem": "1MB"}):
         assert (_shown(conn, "enable_seqscan"), _shown(conn, "work_mem")) == ("on", "1MB")
     assert (_shown(conn, "enable_seqscan"), _shown(conn, "work_mem")) == ("off", "4MB")
-
-
-def test_also_after_an_error(conn: Connection) -> None:
-    with pytest.raises(psycopg.errors.DivisionByZero), applied(conn, {"work_mem": "1MB"}):
-        conn.execute("SELECT 1 / 0")
-    assert _shown(conn, "work_mem") == "4MB"
 
 
 @pytest.fixture

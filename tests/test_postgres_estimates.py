@@ -2,7 +2,6 @@
 
 import pytest
 
-from tierwise.core.errors import InputError
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled
 from tierwise.postgres.settings import Connection
@@ -65,9 +64,3 @@ def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_sta
     enlarged = many["estimates"]["93"]["rows_at_published_size"]
     assert enlarged == [pytest.approx(rows * SOURCE_M.tuples / 100_000, rel=1e-6) for rows in many["estimates"]["93"]["rows"]]
     assert column_statistics(strewn, "strewn", "key") == {**before, "tuples": 100_000}, "the number of rows is a plain correction"
-
-
-def test_a_column_without_statistics_is_told(conn: Connection) -> None:
-    conn.execute("CREATE TABLE bare (key int)")
-    with pytest.raises(InputError, match=r"bare: column is 'key': has no statistics. Remedy: ANALYZE bare"):
-        column_statistics(conn, "bare", "key")

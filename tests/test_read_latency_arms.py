@@ -13,12 +13,8 @@ from tierwise.bench.replaying import models
 from tierwise.core.pairs import load_pair
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Substrate
-from tierwise.report.display import Table
-from tierwise.report.formats import NBSP
 from tierwise.report.rooms import judge_all
-from tierwise.report.run import open_run
 from tierwise.studies.read_latency.measuring.arms import ARMS, RECORD_BYTES, arms_of
-from tierwise.studies.read_latency.reading import chapter_arms
 
 LAB: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1)
 """What the models of a pair need of a lab."""
@@ -82,7 +78,7 @@ def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None
     assert models(LAB, seed=1).keys() == {"hdd", "aux", "ssd"}
 
 
-def test_the_arms_are_judged_beside_the_windows_and_the_chapter_says_what_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_arms_are_judged_beside_the_windows(tmp_path: Path) -> None:
     arms = {
         "records": {"ssd": {19: 300, 20: 60}, "hdd": {22: 200, 23: 300}, "aux": {22: 50, 23: 20}},
         "replayed": {"ssd": {16: 200, 17: 100}, "hdd": {22: 300, 23: 100}, "aux": {22: 50, 23: 20}},
@@ -94,13 +90,3 @@ def test_the_arms_are_judged_beside_the_windows_and_the_chapter_says_what_remain
     assert {name: found.verdict for name, found in told["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
     assert {found.substrate for found in told["L4"].values()} == {Substrate.SIMULATED}
     assert (told["L4"]["records"].verdict, told["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(RUN)
-    table = chapter_arms.remains(run, "source-l")
-    assert isinstance(table, Table)
-    rows = {row[0]: [cell.replace(NBSP, " ") for cell in row] for row in table.rows}
-    assert (rows["Published"][1], rows["Published"][5]) == ("77.6 %", "9.27")
-    assert rows["Records of 128 KiB"][2] == "524 µs to 1.05 ms"
-    said = chapter_arms.remains_told(run, "source-l").text
-    assert "No arm has most of the SSD's reads" in said
-    assert "is there in the arms *Records of 128 KiB*" in said.replace(NBSP, " ")

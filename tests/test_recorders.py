@@ -122,7 +122,7 @@ def test_what_the_server_counts_is_what_was_recorded(server: Cluster, recorder: 
 
 
 def test_reads_that_are_only_counted_are_all_of_them(server: Cluster) -> None:
-    if why := bpftrace.obstacle():
+    if why := RECORDERS["bpftrace"].obstacle():
         pytest.skip(why)
     with server.connect() as connection:
         connection.execute(LOAD)
@@ -141,7 +141,7 @@ def test_reads_that_are_only_counted_are_all_of_them(server: Cluster) -> None:
 
 
 def test_of_reads_that_come_too_quickly_some_are_looked_at_and_each_counts_for_more(server: Cluster) -> None:
-    if why := bpftrace.obstacle():
+    if why := RECORDERS["bpftrace"].obstacle():
         pytest.skip(why)
     with server.connect() as connection:
         connection.execute("SET max_parallel_workers_per_gather = 0")
@@ -169,28 +169,6 @@ def kernel_bytes(pid: int) -> int:
     return sum(int(found[1]) for text in told if (found := re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)))
 
 
-def test_debians_server_is_recorded_too(cluster15: Cluster, recorder: str) -> None:
-    cluster15.start({"shared_buffers": "1MB", "autovacuum": "off", "max_parallel_workers_per_gather": "0"})
-    try:
-        with cluster15.connect() as connection:
-            connection.execute("CREATE TABLE traced AS SELECT i, repeat('x', 1000) AS note FROM generate_series(1, 3200) AS i")
-            connection.execute("VACUUM (FREEZE) traced")
-            pages, node = connection.execute(
-                "SELECT relpages, pg_relation_filenode(oid) FROM pg_class WHERE relname = 'traced'"
-            ).fetchall()[0]
-            with RECORDERS[recorder].recorded(find_server(cluster=cluster15.data), seconds=60) as recording:
-                plan = "\n".join(line for (line,) in connection.execute(f"EXPLAIN (ANALYZE, BUFFERS) {LOAD}".encode()))
-            connection.execute("DROP TABLE traced")
-    finally:
-        cluster15.stop()
-    found = re.search(r"Buffers: .*read=(\d+)", plan)
-    assert found
-    own = recording.reads.filter(pl.col("relation").str.ends_with(f"/{node}"))
-    assert own.height == pytest.approx(int(found[1]), abs=2)
-    assert pages / 2 < own.height, "of a table that shared buffers cannot hold"
-    assert set(own["size_bytes"]) == {8192}
-
-
 def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=1) as recording:
         ours = tracers()
@@ -208,16 +186,6 @@ def test_more_reads_than_it_may_keep_are_left_out_and_told(server: Cluster, reco
             connection.execute(LOAD)
     assert recording.full
     assert 0 < len(recording.reads) <= 50 * strace_reads.LINE_BYTES / 80  # a line of strace has 80 characters at least
-
-
-def test_more_counts_than_it_may_keep_are_told(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    if why := bpftrace.obstacle():
-        pytest.skip(why)
-    monkeypatch.setattr(bpftrace, "MOST_COUNTS", 2)
-    with bpftrace.counting(find_server(cluster=server.data), seconds=60) as recording, server.connect() as connection:
-        connection.execute(LOAD)
-    assert recording.full
-    assert 0 < recording.counts.height <= 2
 
 
 def test_one_process_alone_is_recorded(server: Cluster, recorder: str) -> None:
@@ -276,14 +244,6 @@ def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pyte
             watcher.wait_until_ready(b"ready", watcher.said)
             watcher.last_words()
     assert watcher.ended
-
-
-def test_a_tracer_that_overheard_that_it_is_to_end_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "AGAIN_S", 0.1)
-    inattentive = ["sh", "-c", "trap '' INT; trap 'echo all; exit' TERM; echo ready; while :; do sleep 0.1; done"]
-    with watching.watching(inattentive) as watcher:
-        watcher.wait_until_ready(b"ready", watcher.said)
-        assert watcher.last_words() == b"ready\nall\n"
 
 
 def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_path: Path) -> None:
@@ -365,12 +325,6 @@ def test_a_server_that_reads_by_io_uring_is_refused_with_the_remedy(tmp_path: Pa
     assert find_server(cluster=tmp_path).postmaster == os.getpid()
 
 
-def test_a_server_of_long_ago_is_refused(tmp_path: Path) -> None:
-    as_server(tmp_path, version="9.6")
-    with pytest.raises(InputError, match=r"PG_VERSION is '9\.6': reads by lseek and read.*Remedy: trace PostgreSQL 12 or later"):
-        find_server(cluster=tmp_path)
-
-
 def as_server(folder: Path, *, version: str) -> None:
     """A data folder whose postmaster this process is."""
     (folder / "PG_VERSION").write_text(f"{version}\n", encoding="ascii")
@@ -383,16 +337,11 @@ def test_a_time_without_bounds_is_refused(seconds: float) -> None:
         trace(cluster=None, pid=os.getpid(), seconds=seconds, out=None)
 
 
-def test_a_file_in_no_folder_is_refused_before_anything_is_recorded(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--out is '.+': its folder does not exist\. Remedy: mkdir -p"):
-        trace(cluster=tmp_path, pid=None, seconds=1, out=tmp_path / "none" / "x.parquet")
-
-
 def test_an_unknown_recorder_and_one_that_is_not_there_are_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="--recorder is 'dtrace': must be auto, bpftrace or strace"):
         choose("dtrace")
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert bpftrace.obstacle() == "bpftrace is missing: it is not on PATH. Remedy: apt-get install bpftrace"
+    assert RECORDERS["bpftrace"].obstacle() == "bpftrace is missing: it is not on PATH. Remedy: apt-get install bpftrace"
     with pytest.raises(MissingError, match=r"bpftrace: bpftrace is missing.*; strace: strace is missing"):
         choose("auto")
 

@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -11,9 +10,6 @@ import polars as pl
 import pytest
 
 from checkout import Home
-from tierwise.report.display import Table
-from tierwise.report.run import open_run
-from tierwise.studies.index_placement.reading import chapter
 from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace
@@ -93,16 +89,3 @@ def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> N
         else:
             assert cold.is_empty() == ("index=ssd/" in trial and "table=ssd" in trial), trial
         assert all(first_s > 0.12e-3 for first_s in cold["intended_s"].head(1)), trial
-
-
-def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
-    table = chapter.predictions(open_run(run.manifest.run_id), "source-m")
-    assert isinstance(table, Table)
-    listed = [(row[1], row[2]) for row in table.rows]
-    places = ("both on HDD", "index on SSD", "table on SSD", "both on SSD")
-    assert listed == [both for both in product(("Florida", "Puerto Rico", "Nevada"), places) if both in listed], "all that is not flagged"
-    assert {row[-2] for row in table.rows if row[2] == "both on SSD"} == {"recorded"}
-    assert "are within 10.0" in table.caption
-    assert run.manifest.run_id in table.caption
-    assert {one["substrate"] for one in run.study.facts["predictions"]} == {"simulated"}

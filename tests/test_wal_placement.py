@@ -9,10 +9,9 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.runs import begin_run, complete
 from tierwise.core import paths, session_group
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import load_pair
 from tierwise.core.profiles import Profile, load_profile
-from tierwise.core.words import IoArm
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.studies.wal_placement.measuring import trials as study
 from tierwise.tiers import sleeps
@@ -87,18 +86,6 @@ def test_every_profile_has_a_grid_that_can_be_read() -> None:
         assert {"hdd", "ssd"} <= {trial.cell.wal for trial in asked}
         assert load_profile(name).blocks_of(study.NAME) >= 5
         assert len({trial.key for trial in asked}) == len(asked)
-    full = study.trials(load_profile("full"), load_pair(PAIR))
-    assert {trial.cell.clients for trial in full} == {1, 8, 32}
-    assert {(trial.cell.wal, trial.cell.commit_delay_us > 0) for trial in full} == {
-        (wal, grouped) for wal in ("hdd", "cached", "ssd") for grouped in (False, True)
-    }
-
-
-def test_each_trial_touches_the_tier_of_its_log_and_that_of_the_data(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sleeps, "obstacle", lambda: None)
-    for trial in study.trials(with_grid(load_profile("smoke")), load_pair(PAIR)):
-        assert trial.tiers == {trial.cell.wal, study.DATA_ON}
-        assert trial.placed == trial.cell.wal
 
 
 def test_half_a_flush_is_waited_for_where_it_is_that_long() -> None:
@@ -138,19 +125,8 @@ def test_a_pair_without_a_cached_tier_has_none_of_its_cells_and_a_real_disk_is_n
     assert {trial.cell.slowdown for trial in asked} == {1.0}
 
 
-def test_a_pair_without_the_tiers_is_refused() -> None:
-    pair = load_pair(PAIR).model_copy(update={"name": "mine", "tiers": {"ssd": load_pair(PAIR).tiers["ssd"]}})
-    with pytest.raises(InputError, match="wal_placement needs a tier named 'hdd'"):
-        study.trials(load_profile("smoke"), pair)
-
-
 def test_without_fuse_nothing_is_measured() -> None:
     assert study.trials(load_profile("smoke"), load_pair(PAIR).simulated()) == ()
-
-
-def test_a_server_without_direct_io_is_measured_buffered() -> None:
-    profile = with_grid(load_profile("smoke")).model_copy(update={"arms": (IoArm.BUFFERED,)})
-    assert {trial.arm for trial in study.trials(profile, load_pair(PAIR))} == {IoArm.BUFFERED}
 
 
 def test_a_window_without_a_commit_is_no_evidence() -> None:
