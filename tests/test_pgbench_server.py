@@ -96,7 +96,7 @@ def test_the_first_partition_lies_apart_and_every_relation_is_known(filled: Clus
             for name, place in places.items():
                 create_tablespace(conn, name, place)
             pgbench.initialise(filled, 1, tables="rest", indexes="rest", partitions=4)
-            pgbench.part_off(conn, tables="apart", indexes="apart")
+            pgbench.move_first_partition(conn, tables="apart", indexes="apart")
             pgbench.age(conn)
             found = conn.execute(
                 "SELECT relname FROM pg_class JOIN pg_tablespace AS t ON t.oid = reltablespace WHERE spcname = 'apart' ORDER BY 1"
@@ -124,7 +124,7 @@ def test_an_aged_table_has_room_for_updates_in_its_blocks(filled: Cluster) -> No
 def test_a_mix_of_the_accounts_that_were_kept_updates_one_of_them_in_every_transaction(filled: Cluster) -> None:
     with filled.connect() as conn:
         (before,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
-        pgbench.keep(conn, 1000)
+        pgbench.keep_accounts(conn, 1000)
         (after,) = conn.execute("SELECT pg_relation_size('pgbench_accounts')").fetchall()[0]
         assert after < before / 50
         with pgbench.Load(filled, pgbench.Mix(1.0, 0.0), clients=2, seed=1, scale=1, accounts=1000) as load:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tierwise.postgres.copies import Build, CopiedTable, is_whole, schema_of
+from tierwise.postgres.copies import Build, CopiedTable, is_complete, schema_of
 from tierwise.postgres.settings import Connection
 
 ROWS = 20_000
@@ -68,11 +68,11 @@ def test_what_a_kill_left_half_made_is_made_anew(clean: Connection) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         replace(TABLE, load=killed).use(clean, "pg_default", "", Build(), seed=1)
-    assert not is_whole(clean, "on_pg_default")
+    assert not is_complete(clean, "on_pg_default")
     TABLE.use(clean, "pg_default", "", Build(), seed=1)
     clean.execute("COMMENT ON SCHEMA on_pg_default IS NULL; DELETE FROM people")  # as if killed between the rows and the mark
     TABLE.use(clean, "pg_default", "", Build(), seed=1)
-    assert is_whole(clean, "on_pg_default")
+    assert is_complete(clean, "on_pg_default")
     assert len(_keys(clean, "plain")) == ROWS
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled
+from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled_plans
 from tierwise.postgres.settings import Connection
 
 SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)
@@ -53,7 +53,7 @@ def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
 def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_stands_again(strewn: Connection) -> None:
     before = column_statistics(strewn, "strewn", "key")
     few, many = (
-        sampled(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
+        sampled_plans(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
     )
     assert max(few["most_common"]) <= 2, "one sample in some dozens lists 7 alone"
     rare = zip(few["estimates"]["1"]["rows"], few["estimates"]["93"]["rows"], strict=True)

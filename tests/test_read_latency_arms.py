@@ -14,7 +14,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
-from tierwise.studies.read_latency.measuring.arms import ARMS, RECORD_BYTES, arms_of
+from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, REPLAY_VARIANTS, replay_variants
 
 LAB: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1)
 """What the models of a pair need of a lab."""
@@ -47,8 +47,8 @@ def chain(count: int, *, file: str = "PG_18_1/5/16384") -> pl.DataFrame:
 
 
 def test_replayed_reads_take_what_they_took_and_whole_records_their_transfer() -> None:
-    found = arms_of(LAB, {"ssd": chain(50)})
-    assert set(found) == set(ARMS)
+    found = replay_variants(LAB, {"ssd": chain(50)})
+    assert set(found) == set(REPLAY_VARIANTS)
     assert found["replayed"]["ssd"]["waited_s"] / 50 == pytest.approx(ALONE_S)
     assert found["records"]["ssd"]["waited_s"] / 50 == pytest.approx(RECORD_S)
     assert found["records"]["ssd"]["buckets"] == {"19": 50}, "above the published bucket: the transfer alone takes 524 us"
@@ -57,13 +57,13 @@ def test_replayed_reads_take_what_they_took_and_whole_records_their_transfer() -
 def test_a_session_asks_as_long_after_an_answer_as_it_did_however_late_that_comes() -> None:
     """Two sessions in one tablespace; were they replayed by the clock, slower answers would heap up."""
     one, other = chain(50), chain(50).with_columns(pl.col("time_s") + 5e-4)
-    found = arms_of(LAB, {"ssd": pl.concat([one, other])})
+    found = replay_variants(LAB, {"ssd": pl.concat([one, other])})
     assert found["records"]["ssd"]["waited_s"] / 100 < 1.5 * RECORD_S
 
 
 def test_the_tablespace_is_in_the_path_and_what_is_no_relation_is_replayed_and_not_told() -> None:
     requests = pl.concat([chain(5, file="cached/PG_18_1/5/16390"), log((1.0, "read", "pg_wal/000000010000000000000001", 0, ALONE_S))])
-    found = arms_of(LAB, {"aux": requests})["replayed"]
+    found = replay_variants(LAB, {"aux": requests})["replayed"]
     assert {space: told["reads"] for space, told in found.items()} == {"cached": 5}
 
 
@@ -71,9 +71,9 @@ def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None
     """One of ten channels is held up 1.5 ms for each 256 KiB that are written; the log alone writes as much as the source's tables."""
     reads = chain(400)
     writes = log(*((number * 1e-3, "write", "PG_18_1/5/16385", 4000 + 16 * number, 1e-4) for number in range(400)))
-    quiet, busy = (arms_of(LAB, {"ssd": requests}) for requests in (reads, pl.concat([reads, writes])))
+    quiet, busy = (replay_variants(LAB, {"ssd": requests}) for requests in (reads, pl.concat([reads, writes])))
     assert quiet["erasing"]["ssd"]["buckets"] == quiet["replayed"]["ssd"]["buckets"]
-    slow = {name: sum(n for bucket, n in busy[name]["ssd"]["buckets"].items() if int(bucket) >= 20) for name in ARMS}
+    slow = {name: sum(n for bucket, n in busy[name]["ssd"]["buckets"].items() if int(bucket) >= 20) for name in REPLAY_VARIANTS}
     assert slow["records-erasing"] > slow["erasing"] >= slow["replayed"]
     assert models(LAB, seed=1).keys() == {"hdd", "aux", "ssd"}
 

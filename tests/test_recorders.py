@@ -21,7 +21,7 @@ from tierwise.postgres.settings import Connection
 from tierwise.recorders import bpftrace, strace_reads, watching
 from tierwise.recorders.choice import RECORDERS, choose
 from tierwise.recorders.command import as_text, trace
-from tierwise.recorders.reads import COUNTS, counted, data_files, find_server
+from tierwise.recorders.reads import COUNTS, count_reads, data_files, find_server
 from tierwise.timings.reads import READS
 
 SETTINGS = {
@@ -163,10 +163,10 @@ def relation_reads(connection: Connection) -> int:
 
 def kernel_bytes(pid: int) -> int:
     """What the maps of a tracing program take in the kernel; 0 where it is gone."""
-    told = []
+    reported = []
     with suppress(OSError):
-        told = [info.read_text(encoding="ascii") for info in Path(f"/proc/{pid}/fdinfo").iterdir()]
-    return sum(int(found[1]) for text in told if (found := re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)))
+        reported = [info.read_text(encoding="ascii") for info in Path(f"/proc/{pid}/fdinfo").iterdir()]
+    return sum(int(found[1]) for text in reported if (found := re.search(r"^memlock:\s*(\d+)", text, re.MULTILINE)))
 
 
 def test_a_recorder_ends_by_itself(server: Cluster, recorder: str) -> None:
@@ -239,7 +239,7 @@ def test_a_tracer_that_does_not_end_when_asked_is_told_as_that(monkeypatch: pyte
     monkeypatch.setattr(watching, "PATIENCE_S", 0.5)
     monkeypatch.setattr(watching, "AGAIN_S", 0.1)
     deaf = ["sh", "-c", "trap '' INT TERM; echo ready; while :; do sleep 0.1; done"]
-    with pytest.raises(EvidenceError, match=r"did not end within 0.5 s of being asked to: what it saw is lost"):  # noqa: PT012, SIM117
+    with pytest.raises(EvidenceError, match=r"did not end within 0.5 s: what it saw is lost"):  # noqa: PT012, SIM117
         with watching.watching(deaf) as watcher:
             watcher.wait_until_ready(b"ready", watcher.said)
             watcher.last_words()
@@ -254,7 +254,7 @@ def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_pa
     ) as ended:
         assert ended.stderr is not None
         first = ended.stderr.readline()
-        assert f"with {recorder} for 60 s" in first, "the overhead is told before it starts"
+        assert f"with {recorder} for 60 s" in first, "the overhead is reported before it starts"
         assert " as long" in first
         assert ended.stderr.readline() == "recording\n"
         with server.connect() as connection:
@@ -270,9 +270,9 @@ def test_told_to_end_it_tells_what_it_has(server: Cluster, recorder: str, tmp_pa
 def test_strace_output_of_several_processes_is_read_call_by_call(tmp_path: Path) -> None:
     file = tmp_path / "100"
     file.touch()
-    told = file.stat()
+    reported = file.stat()
     reads = list(strace_reads.parse(SAID.replace("/d/16384/5/100", str(file)), epoch_s=1_700_000_000.0))
-    place = (told.st_dev, told.st_ino)
+    place = (reported.st_dev, reported.st_ino)
     assert [(read[0], read[1], read[2:4], read[4], read[5]) for read in reads] == [
         (100_000, 100, place, 16384, 8192),
         (10_000, 200, place, 0, 8192),
@@ -349,7 +349,7 @@ def test_an_unknown_recorder_and_one_that_is_not_there_are_told(monkeypatch: pyt
 def test_a_histogram_is_printed_for_all_and_for_each_tablespace() -> None:
     row = {"time_s": 0.0, "pid": 1, "relation": "5/1", "page": 0, "size_bytes": 8192, "recorder": "x"}
     spaces = [("a", 20e-6), ("a", 300e-6), ("b", 300e-6)]
-    counts = counted(pl.DataFrame([{**row, "tablespace": space, "latency_s": latency_s} for space, latency_s in spaces], schema=READS))
+    counts = count_reads(pl.DataFrame([{**row, "tablespace": space, "latency_s": latency_s} for space, latency_s in spaces], schema=READS))
     lines = as_text(counts).splitlines()
     assert lines[0] == "all: 3 reads, 50 % below 524 us, 95 % below 524 us, 99 % below 524 us"
     assert "a: 2 reads, 50 % below 33 us, 95 % below 524 us, 99 % below 524 us" in lines
@@ -364,9 +364,9 @@ def test_the_tracing_program_has_no_right_that_it_does_not_need(server: Cluster,
     with RECORDERS[recorder].recorded(find_server(cluster=server.data), seconds=60):
         (pid,) = tracers()
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
-        told = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
+        reported = {name: value.split() for name, _, value in (line.partition(":") for line in lines)}
         for kept in ("CapPrm", "CapEff", "CapBnd", "CapAmb"):
-            assert {bit for bit in range(64) if int(told[kept][0], 16) >> bit & 1} <= needed, kept
-        assert told["NoNewPrivs"] == ["1"]
+            assert {bit for bit in range(64) if int(reported[kept][0], 16) >> bit & 1} <= needed, kept
+        assert reported["NoNewPrivs"] == ["1"]
         account = server.account.uid if recorder == "strace" else 0
-        assert {int(uid) for uid in told["Uid"]} == {account}
+        assert {int(uid) for uid in reported["Uid"]} == {account}

@@ -42,7 +42,7 @@ class CopiedTable:
         A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
         """
         schema = schema_of(tier, name, build)
-        if build != Build() and not is_whole(conn, schema):
+        if build != Build() and not is_complete(conn, schema):
             self.use(conn, tier, name, Build(), seed=seed)
         make_whole(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build, seed), vacuumed=build.vacuumed)
 
@@ -85,7 +85,7 @@ def make_whole(
     `fill` makes and fills `tables` in one transaction. One full scan of each then sets the hint bits, so that no read writes later.
     """
     named = sql.Identifier(schema)
-    there = is_whole(conn, schema)
+    there = is_complete(conn, schema)
     if not there:
         with conn.transaction():
             conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
@@ -108,6 +108,6 @@ def schema_of(tier: str, name: str, build: Build) -> str:
     return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
 
 
-def is_whole(conn: Connection, schema: str) -> bool:
+def is_complete(conn: Connection, schema: str) -> bool:
     (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
     return bool(comment == WHOLE)

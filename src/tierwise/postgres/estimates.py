@@ -92,7 +92,7 @@ def column_statistics(conn: Connection, table: str, column: str) -> dict[str, An
 
 
 @contextmanager
-def analysed(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
+def analysed_anew(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
     """Give `column`, while open, the statistics of a new ANALYZE with `statistics_target`; restore the old ones then."""
     with conn.transaction(force_rollback=True):
         conn.execute(f"SET LOCAL default_statistics_target = {statistics_target}")
@@ -117,7 +117,7 @@ def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict
     }
 
 
-def sampled(
+def sampled_plans(
     conn: Connection,
     table: str,
     column: str,
@@ -134,7 +134,7 @@ def sampled(
     """
     statistics, chosen = [], []
     for _ in range(analyses):
-        with analysed(conn, table, column, statistics_target=statistics_target) as found:
+        with analysed_anew(conn, table, column, statistics_target=statistics_target) as found:
             statistics.append(found)
             chosen.append(scans(conn, statements))
     return {

@@ -53,7 +53,7 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
         raise CommandError(f"pgbench --initialize ended with status {done.returncode}: {done.stderr.strip()}")
 
 
-def part_off(conn: Connection, *, tables: str, indexes: str) -> None:
+def move_first_partition(conn: Connection, *, tables: str, indexes: str) -> None:
     """Move the first partition of the accounts, with its index, to tablespaces of its own."""
     conn.execute(f"ALTER TABLE pgbench_accounts_1 SET TABLESPACE {tables}")
     conn.execute(f"ALTER INDEX pgbench_accounts_1_pkey SET TABLESPACE {indexes}")
@@ -90,13 +90,13 @@ def age(conn: Connection, *, scattered: int = 0) -> None:
     conn.execute("VACUUM (ANALYZE) pgbench_accounts")
 
 
-def keep(conn: Connection, accounts: int) -> None:
+def keep_accounts(conn: Connection, accounts: int) -> None:
     """Keep only the first `accounts`, in as few pages as they need."""
     conn.execute("DELETE FROM pgbench_accounts WHERE aid > %s", [accounts])
     conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
 
 
-def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
+def fill_caches(cluster: Cluster, lookups: int, *, scale: int) -> None:
     """Look up random accounts inside the server, as the TPC-B script does, until the caches hold what such a load leaves in them."""
     loop = f"""
         DO $$ DECLARE account int; BEGIN

@@ -103,18 +103,18 @@ def remove_socket(folder: Path) -> None:
 
 def reclaim(work: Path) -> list[str]:
     """End every server whose data folder lies below `work`, remove its socket folder and pid file, and report each in a line."""
-    told = []
+    reports = []
     for data in _data_folders(work):
         found = server_processes(data)
         if found:
             _end(data)
-            told.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
+            reports.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
         if (data / PID_FILE).exists():
             (data / PID_FILE).unlink()
             if not found:
-                told.append(f"removed the pid file of a server that was killed in {data.relative_to(work)}")
+                reports.append(f"removed the pid file of a server that was killed in {data.relative_to(work)}")
         remove_socket(data.parent)
-    return told
+    return reports
 
 
 def _working_folders() -> Iterator[tuple[int, Path]]:

@@ -53,10 +53,10 @@ def move(conn: Connection, relation: str, tier_name: str) -> None:
     found = find_relation(conn, relation)
     if found.tablespace == tier_name:
         return
-    conn.execute(sql.SQL(moving({relation: found.relation_class}, tier_name)))
+    conn.execute(sql.SQL(move_statements({relation: found.relation_class}, tier_name)))
 
 
-def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
+def move_statements(relations: Mapping[str, RelationClass], tier_name: str) -> str:
     """Return one string of statements that move `relations` to the tier, all or none."""
     kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
     alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")

@@ -1,4 +1,4 @@
-"""Pages of each relation that one statement found in shared_buffers or asked of the storage: PostgreSQL's own counts of its blocks."""
+"""Pages of each relation that one statement found in shared_buffers or read from the storage: PostgreSQL's own counts of its blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.recorders.reads import COUNTED, MOST_READS, SEEN, Recording, Server, counted, data_files, named, placed
+from tierwise.recorders.reads import COUNTED, MOST_READS, SEEN, Recording, Server, count_by_tablespace, count_reads, data_files, with_names
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
@@ -137,8 +137,8 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         yield recording
         seen = _parsed(watcher.last_words())
         recording.full = len(seen) >= MOST_READS
-        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
-        recording.counts = counted(recording.reads)
+        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = count_reads(recording.reads)
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
         seen = _parsed_counts(watcher.last_words())
         recording.full = len(seen) >= MOST_COUNTS
         weighed = seen.with_columns(pl.col("reads") * pl.col("each"))
-        recording.counts = placed(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
+        recording.counts = count_by_tablespace(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
         recording.most_for_one = int(seen.select(pl.col("each").max().fill_null(1)).item())
 
 

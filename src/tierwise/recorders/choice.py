@@ -46,7 +46,7 @@ RECORDERS: Final = {
 }
 """The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
 10 times there, where an emulated tier keeps the processors awake, and 65 for the same load without one, where they sleep at each stop;
-memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
+memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel reports it."""
 
 
 def choose(name: str) -> str:
@@ -57,5 +57,5 @@ def choose(name: str) -> str:
     for one, why in obstacles.items():
         if why is None:
             return one
-    told = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
-    raise MissingError("a recorder", why=told, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")
+    reasons = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
+    raise MissingError("a recorder", why=reasons, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")

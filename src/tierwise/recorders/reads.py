@@ -17,7 +17,7 @@ from tierwise.timings.reads import READS, buckets
 SEEN: Final[dict[str, Any]] = {
     "latency_ns": pl.Int64,
     "pid": pl.Int32,
-    "device": pl.Int64,  # as os.stat tells it
+    "device": pl.Int64,  # as os.stat reports it
     "inode": pl.Int64,
     "offset_bytes": pl.Int64,
     "size_bytes": pl.Int64,  # of what was read
@@ -103,9 +103,7 @@ def _postmaster(data: Path) -> int:
     except (OSError, ValueError, IndexError):
         pid = 0
     if not Path(f"/proc/{pid}").exists():
-        raise InputError(
-            "--cluster", value=str(data), rule="no server runs in this data folder", remedy="ask the server: SHOW data_directory"
-        )
+        raise InputError("--cluster", value=str(data), rule="no server runs in this data folder", remedy="run SHOW data_directory")
     return pid
 
 
@@ -139,14 +137,14 @@ def _files(data: Path) -> Iterator[tuple[int, int, str, str, int]]:
                 if found is None:
                     continue
                 with suppress(OSError):
-                    told = entry.stat()
+                    status = entry.stat()
                     first_page = int(found["segment"] or 0) * GIB // PAGE_BYTES
-                    yield told.st_dev, told.st_ino, tablespace, f"{database}/{found['relation']}", first_page
+                    yield status.st_dev, status.st_ino, tablespace, f"{database}/{found['relation']}", first_page
     for part in PARTS:
         for path in sorted((data / part).glob("*")):
             with suppress(OSError):
-                told = path.stat()
-                yield told.st_dev, told.st_ino, part, path.name, 0
+                status = path.stat()
+                yield status.st_dev, status.st_ino, part, path.name, 0
 
 
 def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
@@ -162,7 +160,7 @@ def locations(data: Path) -> dict[str, str]:
     return {link.name: str(link.resolve()) for link in (data / "pg_tblspc").glob("*")}
 
 
-def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
+def with_names(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
     """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time; `epoch_s` is CLOCK_MONOTONIC's zero."""
     known = files.unique(["device", "inode"], keep="last")
     return (
@@ -182,10 +180,10 @@ def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: fl
     )
 
 
-def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
+def count_by_tablespace(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
     return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
 
 
-def counted(reads: pl.DataFrame) -> pl.DataFrame:
+def count_reads(reads: pl.DataFrame) -> pl.DataFrame:
     return reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(reads=pl.len()).cast(pl.Schema(COUNTS))

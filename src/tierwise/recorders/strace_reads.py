@@ -17,7 +17,7 @@ import psutil
 
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.recorders import strace
-from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, counted, data_files, named
+from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
 from tierwise.recorders.watching import watching
 
 NAME: Final = "strace"
@@ -54,8 +54,8 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         text = watcher.last_words(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
         seen = pl.DataFrame(list(parse(text, epoch_s)), schema=SEEN, orient="row")
         recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
-        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
-        recording.counts = counted(recording.reads)
+        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = count_reads(recording.reads)
 
 
 def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
@@ -94,7 +94,7 @@ def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, 
 @cache
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino

@@ -53,14 +53,14 @@ class Watcher:
 
     def stop(self) -> None:
         """Make it print the rest and end; a second SIGINT would kill bpftrace while it prints its maps, so SIGTERM follows."""
-        asked, deadline_s = signal.SIGINT, time.monotonic() + PATIENCE_S
+        request, deadline_s = signal.SIGINT, time.monotonic() + PATIENCE_S
         while not self.ended:
             if time.monotonic() > deadline_s:
                 self._process.kill()
                 self._process.wait()
-                raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s of being asked to: what it saw is lost")
-            self._process.send_signal(asked)
-            asked = signal.SIGTERM
+                raise EvidenceError(f"the tracing program did not end within {PATIENCE_S:g} s: what it saw is lost")
+            self._process.send_signal(request)
+            request = signal.SIGTERM
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(AGAIN_S)
 

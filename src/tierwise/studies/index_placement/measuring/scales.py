@@ -54,7 +54,7 @@ def by_scale(lab: Lab, scales: Scales, whole: Asked, *, rows: int, folder: Path)
     return simulated(lab, sizes, PLACEMENTS, requests=scales.requests)
 
 
-def asked(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
+def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
     """Return the count of the copy in `schema` as a cold server with this memory answers it."""
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
     return Asked(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
@@ -70,5 +70,7 @@ def _smaller(lab: Lab, scales: Scales, folder: Path) -> list[Size]:
             size_bytes = relation_sizes(connection)
             memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
-            sizes.append(Size(share, data.rows, census.ROWS, asked(relation_files(connection, RELATIONS), schema, memory_bytes, expected)))
+            sizes.append(
+                Size(share, data.rows, census.ROWS, count_query(relation_files(connection, RELATIONS), schema, memory_bytes, expected))
+            )
     return sizes

@@ -29,13 +29,13 @@ from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files, visibility_pages
 from tierwise.postgres.copies import CopiedTable, schema_of
-from tierwise.postgres.estimates import IndexScanCost, analysed, column_statistics, estimates, sampled
+from tierwise.postgres.estimates import IndexScanCost, analysed_anew, column_statistics, estimates, sampled_plans
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
-from tierwise.studies.index_placement.measuring.scales import STATE, asked, by_scale
+from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
     BUILDS,
@@ -210,7 +210,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     variant, start = VARIANTS[trial.cell.variant], trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = memo.copies[schema]
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
     with lab.cold(
         RELATIONS,
         memo.files[schema],
@@ -221,7 +221,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         recorder=recorder,
         cached=variant.cached,
     ) as session:
-        first, second = ({**trial.coordinates, "state": asked} for asked in (start, NEXT[start]))
+        first, second = ({**trial.coordinates, "state": state} for state in (start, NEXT[start]))
         expected = _expected(copy.pages[start], variant)
         cold = lab.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
         hot = lab.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
@@ -239,7 +239,7 @@ def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> Facts:
     schema = _schema("hdd", PUBLISHED)
     copy = memo.copies[schema]
     memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, copy.size_bytes)
-    whole = asked(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
+    whole = count_query(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
     found = by_scale(lab, scales, whole, rows=memo.data.rows, folder=folder())
     return {PROOF: found} if found else {}
 
@@ -262,18 +262,18 @@ def placement(trial: Trial[Cell]) -> Placement | None:
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    asked = trials(lab.profile, lab.pair)
+    measured = trials(lab.profile, lab.pair)
     asks_planner = lab.pair.name != lab.profile.today
     with lab.loading() as connection:
         builds = {}
-        for build in sorted({VARIANTS[trial.cell.variant].build for trial in asked} | ({"shuffled"} if asks_planner else set())):
+        for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured} | ({"shuffled"} if asks_planner else set())):
             _use(connection, "hdd", build, lab, memo.data)
             builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
         planner = {"planner": _planner(connection, lab, memo.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,
-        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in asked})},
+        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in measured})},
         **planner,
     }
 
@@ -283,7 +283,7 @@ def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
     _use(connection, "hdd", PUBLISHED, lab, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]
-    with analysed(connection, "census", "pob", statistics_target=TODAYS_TARGET):
+    with analysed_anew(connection, "census", "pob", statistics_target=TODAYS_TARGET):
         today = estimates(connection, statements)
     for command in PUBLISHED_SCAN.switches:
         connection.execute(command)
@@ -292,7 +292,9 @@ def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
     for order, build in (("state", PUBLISHED), ("random", "shuffled")):
         _use(connection, "hdd", build, lab, data)
         for target in SAMPLED_TARGETS:
-            found = sampled(connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST)
+            found = sampled_plans(
+                connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST
+            )
             samples.append({"order": order, **found})
     return {
         "statistics_target": STATISTICS_TARGET,

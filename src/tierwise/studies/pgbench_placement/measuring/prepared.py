@@ -44,7 +44,7 @@ def database_facts(lab: Lab, name: str) -> dict[str, Any] | None:
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def put_back(lab: Lab, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
+def restore_database(lab: Lab, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
     """Make the lab's cluster the database `name` as it was prepared, with tablespaces (name -> tier) and WAL on its tiers.
 
     A pair without the tier `wal` has the WAL in the cluster's own folder.

@@ -33,7 +33,7 @@ from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, OpenAxes, flip_map, open_map
-from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
+from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, restore_database
 from tierwise.studies.pgbench_placement.measuring.scales import Scales, by_scale
 
 TIERS: Final = ("hdd", "ssd")
@@ -124,18 +124,18 @@ def grid(profile: Profile) -> Grid:
 
 def grid_on(profile: Profile, pair: Pair) -> Grid:
     """Return the study's table for `pair`: that of today has its own cells, and no maps."""
-    asked = grid(profile)
+    config = grid(profile)
     return (
-        asked.model_copy(update={"cells": asked.today, "flip_map": None, "left_open": None, "scales": None})
+        config.model_copy(update={"cells": config.today, "flip_map": None, "left_open": None, "scales": None})
         if pair.name == profile.today
-        else asked
+        else config
     )
 
 
 def banks(profile: Profile) -> list[Bank]:
-    asked = grid(profile)
-    sizes = {size for cells in (*asked.cells, *asked.today) for size in cells.sizes}
-    return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
+    config = grid(profile)
+    sizes = {size for cells in (*config.cells, *config.today) for size in cells.sizes}
+    return [Bank(size, config.scale_of(size), config.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
@@ -188,27 +188,27 @@ def published_share(lab: Lab, memo: None) -> float:  # noqa: ARG001 - nothing wa
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 - facts lie beside the databases
-    cell, asked = trial.cell, grid(lab.profile)
+    cell, config = trial.cell, grid(lab.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
     def fill(cluster: Cluster, connection: Connection) -> dict[str, int]:
-        pgbench.initialise(cluster, asked.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
+        pgbench.initialise(cluster, config.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
         if partitions:
-            pgbench.part_off(connection, tables="hot_tables", indexes="hot_indexes")
+            pgbench.move_first_partition(connection, tables="hot_tables", indexes="hot_indexes")
         if scattered:
-            pgbench.scatter(connection, asked.rows_of(size))
-        pgbench.age(connection, scattered=asked.rows_of(size) if scattered else 0)
+            pgbench.scatter(connection, config.rows_of(size))
+        pgbench.age(connection, scattered=config.rows_of(size) if scattered else 0)
         names = list(pgbench.relations(partitions))
         rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [names])
         return dict(rows.fetchall())
 
     prepare_database(lab, cell.database, tuple(cell.places), fill)
-    put_back(lab, cell.database, cell.places, wal=WAL_TIER)
+    restore_database(lab, cell.database, cell.places, wal=WAL_TIER)
 
 
-def warm_transactions(asked: Grid, skew: float) -> int:
+def warm_transactions(config: Grid, skew: float) -> int:
     """Return how many transactions dirty pages before a window, where keys have this skew."""
-    return round(WARM_TPS * asked.warming_s(skew))
+    return round(WARM_TPS * config.warming_s(skew))
 
 
 def memory_bytes(cell: Cell, lab: Lab) -> int:
@@ -220,12 +220,12 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
 
 def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
     """Measure one window: before its checkpoint, during it, after it."""
-    cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
+    cell, config, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
     lab.processors = cell.processors or PROCESSORS
     buffered = trial.arm is IoArm.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
-    window_s = asked.window_s[cell.table]
+    window_s = config.window_s[cell.table]
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
@@ -235,7 +235,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
         tier.empty_cache(cached=buffered)
     clock = lab.clock(alone=False)
     with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
-        pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
+        pgbench.fill_caches(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
         warming = pgbench.Load(
             lab.cluster,
             cell.load(lab.seed),
@@ -243,7 +243,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
             seed=lab.seed,
             scale=scale,
             logged=False,
-            transactions=warm_transactions(asked, cell.skew or 0.0),
+            transactions=warm_transactions(config, cell.skew or 0.0),
         )
         with warming:
             pass
@@ -254,7 +254,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
         load = pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
         with load, window:
             lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(asked.settle_s, hold=True)
+            lab.sleep(config.settle_s, hold=True)
             with window.phase("before"):
                 lab.sleep(window_s / 4, hold=True)
             with window.phase("checkpoint"):
@@ -268,35 +268,35 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
 
 
 def describe(lab: Lab, memo: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
-    asked = grid_on(lab.profile, lab.pair)
+    config = grid_on(lab.profile, lab.pair)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
     return {
-        "scales": {size: asked.scale_of(size) for size in sizes},
+        "scales": {size: config.scale_of(size) for size in sizes},
         "size_bytes": sizes,
         "memory_share": PUBLISHED_MEMORY,
-        "window_s": asked.window_s,
+        "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
-        **(_maps(lab, asked, sizes["large"]) if "large" in sizes else {}),
+        **(_maps(lab, config, sizes["large"]) if "large" in sizes else {}),
     }
 
 
-def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
-    rows, memory = Rows(asked.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
+def _maps(lab: Lab, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+    rows, memory = Rows(config.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
 
     def warming(skew: float) -> Warming:
-        return Warming(FILL, warm_transactions(asked, skew))
+        return Warming(FILL, warm_transactions(config, skew))
 
     found = {}
-    if asked.flip_map:
-        found["flip_map"] = flip_map(lab, asked.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
-    if asked.left_open:
-        found["left_open"] = open_map(lab, asked.left_open, rows, memory_bytes=memory, warming=warming(0.0))
-    if asked.scales:
+    if config.flip_map:
+        found["flip_map"] = flip_map(lab, config.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
+    if config.left_open:
+        found["left_open"] = open_map(lab, config.left_open, rows, memory_bytes=memory, warming=warming(0.0))
+    if config.scales:
         found["by_scale"] = by_scale(
             lab,
-            asked.scales,
+            config.scales,
             rows,
-            scale=asked.scale,
+            scale=config.scale,
             memory_bytes=memory,
             published=PUBLISHED_SCALES["large"],
             clients=JUDGED["clients"],

@@ -76,14 +76,14 @@ class LiveLab:
     def hit_s(self) -> float:
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
-    def observe(self, tier_name: str, asked: Reading, cache_bytes: int) -> Observation:
-        """Read the items of `asked` on a tier, cold, with memory for `cache_bytes` of pages.
+    def observe(self, tier_name: str, reading: Reading, cache_bytes: int) -> Observation:
+        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages.
 
         A few more fit where the reader needs less than it did at first. Raises `EvidenceError` if the start was not cold, more pages
         were resident than the limit allows, or an item was not what was written.
         """
         tier = self.tiers[tier_name]
-        path = self._file(tier, asked.items)
+        path = self._file(tier, reading.items)
         tier.delays(False)
         evict([path])
         tier.forget()
@@ -93,8 +93,8 @@ class LiveLab:
         tier.reset_io()
         tier.delays(True)
         started_at = datetime.now(UTC)
-        self._reader.begin(replace(asked, path=path))
-        time.sleep(asked.intervals * asked.interval_s / 2)
+        self._reader.begin(replace(reading, path=path))
+        time.sleep(reading.intervals * reading.interval_s / 2)
         resident_half_way = residency([path])
         samples = self._reader.samples()
         used_bytes, file_bytes = self._group.used_bytes()
@@ -173,8 +173,8 @@ def _calibrate(lab: LiveLab, name: str) -> dict[str, float]:
     """Return what a page fault on the tier costs beside the device's own time, found with one thread; and what a real disk does."""
     tier = lab.tiers[name]
     disk = calibrate(tier.directory, seconds=CALIBRATION_S).model_dump(mode="json") if isinstance(tier, Directory) else {}
-    asked = Reading(Path(), COLD_ITEMS, scale=64, threads=1, random=True, intervals=1, interval_s=SETTLE_S, seed=2)
-    found = lab.observe(name, asked, 2 * COLD_ITEMS * ITEM_BYTES)
+    reading = Reading(Path(), COLD_ITEMS, scale=64, threads=1, random=True, intervals=1, interval_s=SETTLE_S, seed=2)
+    found = lab.observe(name, reading, 2 * COLD_ITEMS * ITEM_BYTES)
     first, last = found.samples
     faults, hits = last.major_faults - first.major_faults, last.reads - first.reads
     device_s = disk["random_read_latency_s"] * faults if disk else found.requests_between(first, last).intended_s or 0.0
@@ -189,12 +189,12 @@ def _settle(reader: Reader, group: MemoryGroup, work: Path) -> tuple[int, float]
     """
     path = work / "resident"
     write_items(path, RESIDENT_ITEMS)
-    asked = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)
-    reader.read(replace(asked, threads=8))
+    reading = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)
+    reader.read(replace(reading, threads=8))
     group.take_in(reader.pid)
     group.limit(GIB)
-    reader.read(replace(asked, threads=8))
-    first, *_, last = reader.read(asked)
+    reader.read(replace(reading, threads=8))
+    first, *_, last = reader.read(reading)
     used_bytes, file_bytes = group.used_bytes()
     path.unlink()
     return used_bytes - file_bytes, (last.time_s - first.time_s) / (last.reads - first.reads)

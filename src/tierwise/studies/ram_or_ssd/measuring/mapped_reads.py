@@ -69,26 +69,26 @@ def write_items(path: Path, items: int) -> None:
         os.fsync(file.fileno())
 
 
-def read_mapped(asked: Reading) -> list[Sample]:
+def read_mapped(reading: Reading) -> list[Sample]:
     """Read as requested, with a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
-    descriptor = os.open(asked.path, os.O_RDONLY)
+    descriptor = os.open(reading.path, os.O_RDONLY)
     try:
         mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     finally:
         os.close(descriptor)
-    mapping.madvise(mmap.MADV_RANDOM if asked.random else mmap.MADV_NORMAL)
-    items = np.frombuffer(mapping, np.int64, asked.items * ITEM_WORDS).reshape(asked.items, ITEM_WORDS)
-    counts = np.zeros((asked.threads, _CACHE_LINE_WORDS), np.int64)
+    mapping.madvise(mmap.MADV_RANDOM if reading.random else mmap.MADV_NORMAL)
+    items = np.frombuffer(mapping, np.int64, reading.items * ITEM_WORDS).reshape(reading.items, ITEM_WORDS)
+    counts = np.zeros((reading.threads, _CACHE_LINE_WORDS), np.int64)
     stop = np.ones(1, np.int64)
-    read_items(items, asked.scale, 0, counts[0], stop)  # compiled, and nothing read
+    read_items(items, reading.scale, 0, counts[0], stop)  # compiled, and nothing read
     stop[0] = 0
-    with ThreadPoolExecutor(asked.threads) as pool:
+    with ThreadPoolExecutor(reading.threads) as pool:
         begun = [
-            pool.submit(read_items, items, asked.scale, Random(f"{asked.seed}/{thread}").getrandbits(DRAW_BITS), counts[thread], stop)
-            for thread in range(asked.threads)
+            pool.submit(read_items, items, reading.scale, Random(f"{reading.seed}/{thread}").getrandbits(DRAW_BITS), counts[thread], stop)
+            for thread in range(reading.threads)
         ]
         try:
-            samples = _sample(counts, asked)
+            samples = _sample(counts, reading)
         finally:
             stop[0] = 1
         for thread in begun:
@@ -112,11 +112,11 @@ def read_items(items: Words, scale: int, first_draw: int, counts: Words, stop: W
         counts[_READS] += 1
 
 
-def _sample(counts: Words, asked: Reading) -> list[Sample]:
+def _sample(counts: Words, reading: Reading) -> list[Sample]:
     begun_s = time.monotonic()
     samples = [_now(counts)]
-    for interval in range(1, asked.intervals + 1):
-        time.sleep(max(0.0, begun_s + interval * asked.interval_s - time.monotonic()))
+    for interval in range(1, reading.intervals + 1):
+        time.sleep(max(0.0, begun_s + interval * reading.interval_s - time.monotonic()))
         samples.append(_now(counts))
     return samples
 

@@ -20,10 +20,10 @@ class Reader:
         self.pid = pid
         self._pipe = pipe
 
-    def begin(self, asked: Reading) -> None:
+    def begin(self, reading: Reading) -> None:
         """Start a reading; `samples` waits for it."""
         with suppress(BrokenPipeError):  # `samples` says so
-            self._pipe.send(asked)
+            self._pipe.send(reading)
 
     def samples(self) -> list[Sample]:
         try:
@@ -34,8 +34,8 @@ class Reader:
             raise found
         return found
 
-    def read(self, asked: Reading) -> list[Sample]:
-        self.begin(asked)
+    def read(self, reading: Reading) -> list[Sample]:
+        self.begin(reading)
         return self.samples()
 
 
@@ -57,9 +57,9 @@ def _serve(pipe: Pipe) -> None:
     """Serve readings until the pipe closes."""
     with suppress(EOFError, OSError):
         while True:
-            asked = pipe.recv()
+            reading = pipe.recv()
             try:
-                found: list[Sample] | Exception = read_mapped(asked)
+                found: list[Sample] | Exception = read_mapped(reading)
             except Exception as error:
                 found = error
             pipe.send(found)

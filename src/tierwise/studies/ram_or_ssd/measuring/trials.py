@@ -183,7 +183,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         yield from _rows(trial, benchmark, seed, lab.tiers[tier].device)
         return
     phase_s = WARM_UP_S / scale
-    asked = Reading(
+    reading = Reading(
         path=Path(),
         items=size_bytes // scale // ITEM_BYTES + 1,
         scale=scale,
@@ -193,11 +193,11 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         interval_s=phase_s / LIVE_INTERVALS,
         seed=seed,
     )
-    found = lab.observe(tier, asked, cell.cache_gib * GIB // scale)
+    found = lab.observe(tier, reading, cell.cache_gib * GIB // scale)
     for number, (begin, end) in enumerate(pairwise(found.samples), 1):
         requests = found.requests_between(begin, end)
         overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
-        phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * asked.interval_s * scale}
+        phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * reading.interval_s * scale}
         reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
         yield Timing(
             cell={**trial.coordinates, **phase},

@@ -30,48 +30,48 @@ RELATION: Final = r"^(?:([a-z]\w*)/)?PG_[^/]+/\d+/"
 
 
 @dataclass(frozen=True)
-class Arm:
+class ReplayVariant:
     records: bool
     erasing: bool
 
 
-ARMS: Final = {
-    "replayed": Arm(records=False, erasing=False),
-    "records": Arm(records=True, erasing=False),
-    "erasing": Arm(records=False, erasing=True),
-    "records-erasing": Arm(records=True, erasing=True),
+REPLAY_VARIANTS: Final = {
+    "replayed": ReplayVariant(records=False, erasing=False),
+    "records": ReplayVariant(records=True, erasing=False),
+    "erasing": ReplayVariant(records=False, erasing=True),
+    "records-erasing": ReplayVariant(records=True, erasing=True),
 }
 """The first changes nothing, and so shows what replaying does."""
 
 
-def arms_of(lab: Lab, logs: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, Any]]:
-    """Return the `histograms` of each arm, from each tier's log of one window (`Mount.requests`).
+def replay_variants(lab: Lab, logs: Mapping[str, pl.DataFrame]) -> dict[str, dict[str, Any]]:
+    """Return the `histograms` of each variant, from each tier's log of one window (`Mount.requests`).
 
     A read follows the read of its tablespace that ended last before it, at the recorded distance: the log does not name sessions. Writes
     come at their recorded times. Whole records go to the device each time: a cache for them is not modelled.
     """
     found = {}
-    for name, arm in ARMS.items():
-        devices = models(lab, seed=lab.seed, erasing=arm.erasing)
-        parts = [_replayed(tier, log, devices[tier], arm) for tier, log in logs.items() if tier in devices and log.height]
+    for name, variant in REPLAY_VARIANTS.items():
+        devices = models(lab, seed=lab.seed, erasing=variant.erasing)
+        parts = [_replayed(tier, log, devices[tier], variant) for tier, log in logs.items() if tier in devices and log.height]
         found[name] = histograms(pl.concat(parts)) if parts else {}
     return found
 
 
-def _replayed(tier: str, log: pl.DataFrame, device: Any, arm: Arm) -> pl.DataFrame:
+def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant) -> pl.DataFrame:
     """Return tablespace and latency of each read of a relation in `log`, replayed on `device`."""
     requests = log.with_columns(
         relation=pl.col("file").str.contains(RELATION),
         tablespace=pl.col("file").str.extract(RELATION).fill_null(tier),
     ).sort("time_s")
     extents = int(requests["address_bytes"].max()) // EXTENT_BYTES + 2  # type: ignore[arg-type]  # polars cannot know that it is a number
-    trace = Trace(list(_accesses(tier, requests, arm)))
+    trace = Trace(list(_accesses(tier, requests, variant)))
     found = replay(trace, {tier: tier}, {tier: device}, {tier: [number * EXTENT_BYTES for number in range(extents)]})
     timed = requests.with_columns(latency_s=pl.Series(found.latencies_s))
     return timed.filter("relation", operation="read").select("tablespace", "latency_s")
 
 
-def _accesses(tier: str, requests: pl.DataFrame, arm: Arm) -> Iterator[Access]:
+def _accesses(tier: str, requests: pl.DataFrame, variant: ReplayVariant) -> Iterator[Access]:
     """Yield the requests of one tier in order: reads after each other, the rest at their times."""
     begun_s = requests["time_s"][0]
     ended: dict[str, list[tuple[float, int]]] = {}  # tablespace -> when reads ended that none has followed yet
@@ -85,7 +85,7 @@ def _accesses(tier: str, requests: pl.DataFrame, arm: Arm) -> Iterator[Access]:
                 think_s = row["time_s"] - ended_s
             insort(waiting, (row["time_s"] + row["actual_s"], number))
         address, size = row["address_bytes"], row["size_bytes"]
-        if arm.records and row["relation"] and size:
+        if variant.records and row["relation"] and size:
             first, last = address // RECORD_BYTES, -(-(address + size) // RECORD_BYTES)
             address, size = first * RECORD_BYTES, (last - first) * RECORD_BYTES
         yield Access(tier, address // PAGE_BYTES, size, operation, think_s, after)

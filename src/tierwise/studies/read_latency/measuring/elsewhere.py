@@ -15,7 +15,7 @@ MEMORY_S: Final = 64e-6
 """Faster reads were served by memory, since no device of the pairs is so fast; they are not moved."""
 
 
-def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
+def on_other_tiers(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return mean latencies of the device reads of each tablespace (`reads`, of one window), as recorded and on each tier.
 
     A session issues its next read as long after the previous one as recorded. Only the reads of one tablespace are moved; writes and log
@@ -23,10 +23,10 @@ def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[d
     holds no more of them.
     """
     devices, largest = list(models(lab, seed=lab.seed)), max(pages.values())
-    asked = reads.filter(pl.col("latency_s") >= MEMORY_S, pl.col("pid").is_not_null())
+    device_reads = reads.filter(pl.col("latency_s") >= MEMORY_S, pl.col("pid").is_not_null())
     rows = []
     for tablespace, held in pages.items():
-        own = asked.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
+        own = device_reads.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
         if own.height < 2:
             continue
         trace, sizes = (

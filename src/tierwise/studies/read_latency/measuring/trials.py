@@ -24,9 +24,9 @@ from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, arms_of
+from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, replay_variants
 from tierwise.studies.read_latency.measuring.clients import Client, connected
-from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
+from tierwise.studies.read_latency.measuring.elsewhere import lone_reads, on_other_tiers
 from tierwise.studies.read_latency.measuring.reads import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
 
 NAME: Final = "read_latency"
@@ -151,14 +151,14 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     empty_caches(lab)
     with lab.serving(settings, lab.clock(alone=False)) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
-        asked = []
+        load = []
         for space in spaces:
             sessions, pause_s, changing = SESSIONS.get(space, SESSIONS[AUX])
             rows = pages_of(lab, space) * ROWS_A_PAGE
             seeds = (f"{space}/{lab.seed}/{number}" for number in range(sessions))
-            asked += [Client(table_of(space), rows, pause_s, changing, seed) for seed in seeds]
+            load += [Client(table_of(space), rows, pause_s, changing, seed) for seed in seeds]
         chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, memo.obstacles)
-        with connected(lab, asked) as clients:
+        with connected(lab, load) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
                 connection.execute("SET enable_seqscan = off")
@@ -170,7 +170,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
             memo.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
-            timing = replace(timing, proof={**timing.proof, "arms": arms_of(lab, window.logs)})
+            timing = replace(timing, proof={**timing.proof, "arms": replay_variants(lab, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 
@@ -187,7 +187,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
         "log_on": LOG_ON,
         "record": {"kib": RECORD_BYTES / KIB, **RECORD_READ},
         "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
-        "elsewhere": [] if memo.reads is None else elsewhere(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
+        "elsewhere": [] if memo.reads is None else on_other_tiers(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
         "recorders": memo.obstacles,
     }
 

@@ -158,8 +158,8 @@ def setup(tier: str) -> tuple[str, ...]:
 def _find_cold_pages(lab: Lab, memo: Memo, tier: str) -> None:
     """Find what each query reads from empty caches, on the first tier; it is the same on all."""
     if not memo.cold_pages:
-        asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
+        statements = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
+        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()}
 
 
 def memory_bytes(lab: Lab, memo: Memo) -> int:
@@ -172,18 +172,18 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     known = memo.cold_pages[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
-    asked = statement(query, form)
+    text = statement(query, form)
     with lab.cold(
         RELATIONS,
         memo.files[tier],
-        asked,
+        text,
         arm=trial.arm,
         shared_buffers_bytes=memory_bytes(lab, memo),
-        setup=planned_before(setup(tier), asked),
+        setup=planned_before(setup(tier), text),
         recorder=recorder,
     ) as session:
-        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
-        assert_plan(planned(session.connection, asked), known.nodes)
+        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
+        assert_plan(planned(session.connection, text), known.nodes)
     return recorder.observed(cold)
 
 
@@ -194,7 +194,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
     _find_cold_pages(lab, memo, FIRST)
     share = published_share(lab, memo)
     clauses = sky.load_queries().queries
-    asked = [
+    at_published_size = [
         Query(
             name=query,
             form=form,
@@ -206,7 +206,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
         for (query, form), found in memo.cold_pages.items()
     ]
     table_bytes = size_bytes[TABLE] / share
-    simulated = published_size(lab, asked, grid(lab.profile).hunt, table_bytes=table_bytes)
+    simulated = published_size(lab, at_published_size, grid(lab.profile).hunt, table_bytes=table_bytes)
     return {
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,

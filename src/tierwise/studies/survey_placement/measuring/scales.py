@@ -44,7 +44,7 @@ def by_scale(block: Block, scales: Scales, whole: Asked, placements: Mapping[str
     return simulated(block.lab, sizes, placements, requests=scales.requests)
 
 
-def asked(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> Asked:
+def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> Asked:
     """Return the join `statement` of the survey in `schema` as a cold server with this memory answers it."""
     return Asked(RELATIONS, files, statement, planned_before(_within(schema), statement), memory_bytes, expected, QUERIES[QUERY].nodes)
 
@@ -63,7 +63,7 @@ def _smaller(block: Block, scales: Scales) -> list[Size]:
             memory_bytes = block.memory_bytes(sizes_bytes(connection, RELATIONS))
             statement = find_facts(connection, light_curves=1, joined=1).statement(QUERY)
             files = relation_files(connection, RELATIONS)
-            uncounted = asked(statement, schema, files, memory_bytes, {})
+            uncounted = join_query(statement, schema, files, memory_bytes, {})
             sizes.append(Size(share, data["Detection"].rows, block.published_rows, uncounted))
     return [replace(size, asked=_counted(lab, size.asked)) for size in sizes]
 

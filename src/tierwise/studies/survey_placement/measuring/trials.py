@@ -31,7 +31,7 @@ from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
-from tierwise.postgres.relations import moving
+from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
 from tierwise.studies.survey_placement.measuring import scales
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, RELATIONS, SCHEMA, Facts, QueryName, find_facts
@@ -108,7 +108,7 @@ class Grid(Strict):
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
     beside: Beside | None = None
     again: Again | None = None
-    light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
+    light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
     scales: Scales | None = Field(default=None, description="at which one join is simulated as well, on a pair that is emulated")
 
@@ -119,8 +119,8 @@ def grid(profile: Profile) -> Grid:
 
 def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
     """Return what is measured on `pair`: the queries and the move; on that of today some of the queries."""
-    asked = grid(profile)
-    return tuple(name for name in asked.queries if name in asked.today) if pair.name == profile.today else (*asked.queries, MOVE)
+    config = grid(profile)
+    return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
 
 
 def arms(profile: Profile) -> list[IoArm]:
@@ -149,15 +149,15 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
     is_today, ways, beside, again = pair.name == profile.today, arms(profile), grid(profile).beside, grid(profile).again
-    asked = [
+    combinations = [
         (arm, placement, query)
         for arm, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
         if query != MOVE or (PLACEMENTS[placement] and arm is ways[0] and pair.substrate is not Substrate.SIMULATED)
     ]
     if beside is not None and not is_today:
         others = [arm for arm in beside.arms if arm in profile.arms and arm not in ways]
-        asked += product(others, beside.placements, [beside.query])
-    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in asked]
+        combinations += product(others, beside.placements, [beside.query])
+    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in combinations]
     if again is not None and not is_today:
         often = product(again.placements, range(1, again.executions))
         cells += [Cell(placement, again.query, ssd, ways[0], execution) for placement, execution in often]
@@ -199,15 +199,15 @@ def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
     tables, data = survey.load_tables(), memo.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     memo.size_bytes = sizes_bytes(connection, RELATIONS)
-    asked = grid(lab.profile)
-    memo.facts = memo.facts or find_facts(connection, light_curves=asked.light_curves, joined=asked.joined)
+    config = grid(lab.profile)
+    memo.facts = memo.facts or find_facts(connection, light_curves=config.light_curves, joined=config.joined)
 
 
 def _find_cold_pages(lab: Lab, memo: Memo) -> None:
     """What each query reads, from empty caches; no move changes it."""
     if not memo.cold_pages:
-        asked = {name: memo.statement(name) for name in grid(lab.profile).queries}
-        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
+        statements = {name: memo.statement(name) for name in grid(lab.profile).queries}
+        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()}
 
 
 def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
@@ -219,26 +219,26 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     name = trial.cell.query
     if name == MOVE:
         return _moved(trial, lab, memo, recorder)
-    asked = memo.statement(name)
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
-    setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab.profile, memo.size_bytes)
-    with lab.cold(RELATIONS, memo.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
+    text = memo.statement(name)
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
+    setup, memory = planned_before(BY_INDEX, text), memory_bytes(lab.profile, memo.size_bytes)
+    with lab.cold(RELATIONS, memo.files, text, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
         expected = memo.cold_pages[name].pages
-        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
-        assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
+        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
+        assert_plan(planned(session.connection, text), QUERIES[name].nodes)
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}))
 
 
 def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> dict[str, Any]:
     """Return what one join takes at each size in the profile, once a block, beside the cold one of the same cell."""
-    asked, ssd = grid(lab.profile).scales, trial.cell.ssd
-    if asked is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
+    axes, ssd = grid(lab.profile).scales, trial.cell.ssd
+    if axes is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
         return {}
     expected = memo.cold_pages[scales.QUERY].pages
-    whole = scales.asked(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab.profile, memo.size_bytes), expected)
+    whole = scales.join_query(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab.profile, memo.size_bytes), expected)
     placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
     block = scales.Block(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, lab.profile), folder())
-    found = scales.by_scale(block, asked, whole, placements, detections=memo.datasets["Detection"].rows)
+    found = scales.by_scale(block, axes, whole, placements, detections=memo.datasets["Detection"].rows)
     return {PROOF: found} if found else {}
 
 
@@ -255,7 +255,7 @@ def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obse
         recorder=recorder,
     ) as session:
         ways = [
-            lab.timed(session, moving(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
+            lab.timed(session, move_statements(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
             for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
         ]
         memo.files = relation_files(session.connection, RELATIONS)
@@ -280,9 +280,9 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")
-    asked = [query for query in QUERIES if query in set(named["query"])]
-    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in asked}
-    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in asked}
+    queries = [query for query in QUERIES if query in set(named["query"])]
+    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in queries}
+    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in queries}
     return {**found, "io_share": shares, **by_size(rows)}
 
 

@@ -98,10 +98,10 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         say(f"{NAME}: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
     unheard = sleeps.obstacle() if pair.substrate is Substrate.EMULATED else None
-    asked, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
+    config, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
     every = (
         trial
-        for cells in (asked.today if pair.name == profile.today else asked.cells)
+        for cells in (config.today if pair.name == profile.today else config.cells)
         for trial in _trials(cells, slowdown, profile.arms[0])
     )
     found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
@@ -122,7 +122,7 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
         with lab.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
                 pgbench.initialise(lab.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
-                pgbench.keep(connection, ACCOUNTS)
+                pgbench.keep_accounts(connection, ACCOUNTS)
                 pgbench.age(connection)
         memo.loaded = True
     lab.down()
@@ -131,7 +131,7 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
     """Measure one window, in which no checkpoint runs."""
-    cell, asked = trial.cell, grid(lab.profile)
+    cell, config = trial.cell, grid(lab.profile)
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
@@ -146,7 +146,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         connection.execute("SELECT count(aid) FROM pgbench_accounts WHERE aid > 0")  # has the index in memory
         connection.execute("SELECT pg_switch_wal()")  # no segment is filled, and so none made, in a window
         with pgbench.Load(lab.cluster, LOAD, clients=cell.clients, seed=lab.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
-            time.sleep(asked.warm_s)
+            time.sleep(config.warm_s)
         lab.go_by(clock)
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
@@ -156,23 +156,23 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         )
         with load, window:
             lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(asked.settle_s, hold=True)
+            lab.sleep(config.settle_s, hold=True)
             with window.phase(PHASE):
-                lab.sleep(asked.window_s[cell.wal], hold=True)
+                lab.sleep(config.window_s[cell.wal], hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
-    asked = grid(lab.profile)
+    config = grid(lab.profile)
     return {
         "accounts": ACCOUNTS,
         "data_on": DATA_ON,
         "processors": PROCESSORS,
         "commit_siblings": SIBLINGS,
         "commit_delays_us": COMMIT_DELAYS_US,
-        "window_s": asked.window_s,
+        "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
     }
 
