@@ -40,8 +40,8 @@ needs_group = pytest.mark.skipif(memory_group.obstacle() is not None, reason=str
 
 
 def reading(path: Path, **changes: object) -> Reading:
-    asked = Reading(path, ITEMS, scale=64, threads=8, random=True, intervals=2, interval_s=0.1, seed=1)
-    return replace(asked, **changes)  # type: ignore[arg-type]
+    gathered = Reading(path, ITEMS, scale=64, threads=8, random=True, intervals=2, interval_s=0.1, seed=1)
+    return replace(gathered, **changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -114,9 +114,9 @@ def test_a_live_reading_is_cold_and_keeps_to_its_limit(folder: Path, monkeypatch
         assert found.proof["resident_pages_at_first"] == 0
         assert 0 < int(found.proof["resident_pages_at_last"]) <= 5 * MIB // PAGE_BYTES
         assert found.samples[-1].major_faults > found.samples[0].major_faults
-        told = found.requests_between(found.samples[0], found.samples[-1])
-        assert told.reads is None
-        assert (told.read_bytes or 0) > 0
+        reported = found.requests_between(found.samples[0], found.samples[-1])
+        assert reported.reads is None
+        assert (reported.read_bytes or 0) > 0
         roomy = lab.observe("disk", reading(Path(), items=16 * 1024, intervals=6), 64 * MIB)
         assert int(roomy.proof["resident_pages_at_last"]) > 5 * MIB // PAGE_BYTES  # so it was the limit
         monkeypatch.setattr(memory_group.MemoryGroup, "limit", lambda *_: None)
@@ -131,9 +131,9 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
     need_fuse()
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
     profile = load_profile("smoke").model_copy(update={"blocks": 2, "studies": {NAME: {"live": {"scale": SCALE}}}})
-    asked = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
-    run_folder = paths.raw() / begin_run(asked, fresh=True).run_id
-    simulate_on_pair(STUDY, asked.pairs[0], asked, Book(run_folder), folder / "work")
+    gathered = Inputs(profile, (load_pair(PAIR),), None, 1, "18.0")
+    run_folder = paths.raw() / begin_run(gathered, fresh=True).run_id
+    simulate_on_pair(STUDY, gathered.pairs[0], gathered, Book(run_folder), folder / "work")
     assert not (folder / "work").exists()
     run_id = complete(run_folder.name).run_id
     with open_views(tmp_path, run_id) as connection:
@@ -161,8 +161,8 @@ def test_a_run_keeps_live_rows_and_their_models_and_the_chapter_shows_them(
 
 
 def test_a_flagged_live_run_is_left_out_of_the_means_and_counted(tmp_path: Path) -> None:
-    told = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
-    late = told & (pl.col("block") == pl.col("block").filter(told).min())
+    reported = pl.col("cell").str.json_path_match("$.how").eq("live") & pl.col("cell").str.json_path_match("$.tier").eq("hdd")
+    late = reported & (pl.col("block") == pl.col("block").filter(reported).min())
     calm = read_rows(FOLDER).with_columns(flags=pl.lit([], dtype=pl.List(pl.String)))
     noisy = calm.with_columns(
         flags=pl.when(late).then(pl.lit(["overshoot"])).otherwise("flags"),

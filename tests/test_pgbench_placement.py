@@ -52,8 +52,8 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version, counting=asked.counting)
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    inputs = Inputs(with_grid(gathered.profile), (load_pair("source-v"),), None, 1, gathered.server_version, counting=gathered.counting)
     run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)

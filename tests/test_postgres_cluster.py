@@ -1,4 +1,4 @@
-"""The life of a server: made whole, started as told, seen to be down, killed and recovered, and found again by the next run."""
+"""The life of a server: made whole, started with its settings, seen to be down, killed and recovered, and found again by the next run."""
 
 import os
 import signal

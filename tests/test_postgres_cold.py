@@ -290,7 +290,7 @@ def _buffered(conn: Connection, relation: str) -> set[int]:
 
 
 def _catalogue_misses(conn: Connection) -> int:
-    """Pages of system relations asked of the storage so far; asking itself misses some, the first times."""
+    """Pages of system relations read from the storage so far; this query itself misses some, the first times."""
     conn.execute("SELECT pg_stat_force_next_flush()")
     return _value(
         conn,

@@ -1,4 +1,4 @@
-"""The planner's cost of an index scan, told from rows and correlation, and the correlation told from the published costs."""
+"""The planner's cost of an index scan, from rows and correlation, and the correlation from the published costs."""
 
 import pytest
 
@@ -34,10 +34,10 @@ def test_the_formula_gives_the_planners_own_cost_and_its_inverse_the_correlation
     cost = IndexScanCost(pages["strewn"], pages["by_key"], 100_000, cache_pages)
     correlation = column_statistics(strewn, "strewn", "key")["correlation"]
     assert 0.1 < abs(correlation) < 0.9
-    for told in estimates(strewn, STATEMENTS).values():
-        assert told["scan"] == "Index Scan using by_key on strewn"
-        assert cost.total(told["rows"], correlation) == pytest.approx(told["total_cost"], abs=1.0)  # the descent costs 0.4
-        assert cost.correlation(told["rows"], cost.total(told["rows"], correlation)) == pytest.approx(abs(correlation))
+    for reported in estimates(strewn, STATEMENTS).values():
+        assert reported["scan"] == "Index Scan using by_key on strewn"
+        assert cost.total(reported["rows"], correlation) == pytest.approx(reported["total_cost"], abs=1.0)  # the descent costs 0.4
+        assert cost.correlation(reported["rows"], cost.total(reported["rows"], correlation)) == pytest.approx(abs(correlation))
 
 
 def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:

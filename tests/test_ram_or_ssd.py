@@ -53,8 +53,8 @@ def test_a_directory_cannot_be_simulated() -> None:
 
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    asked = inputs(blocks=1)
-    folder = paths.raw() / begin_run(asked, fresh=True).run_id
+    gathered = inputs(blocks=1)
+    folder = paths.raw() / begin_run(gathered, fresh=True).run_id
     simulated: list[str] = []
 
     def killed(trial, pair, seed):  # type: ignore[no-untyped-def]
@@ -64,10 +64,10 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch: pyte
         return simulate(trial, pair, seed)
 
     with pytest.raises(KeyboardInterrupt):
-        simulate_on_pair(replace(STUDY, simulate=killed), asked.pairs[0], asked, Book(folder), tmp_path / "work")
+        simulate_on_pair(replace(STUDY, simulate=killed), gathered.pairs[0], gathered, Book(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 3
     assert load_manifest(folder).studies == ()
-    simulate_on_pair(STUDY, asked.pairs[0], asked, Book(folder), tmp_path / "work")
+    simulate_on_pair(STUDY, gathered.pairs[0], gathered, Book(folder), tmp_path / "work")
     assert len(done_parts(folder)) == 2 * len(SIZES_GIB)
     assert [record.name for record in load_manifest(folder).studies] == [NAME]
     assert len(rows_so_far(folder, NAME)) == 120 * 2 * len(SIZES_GIB)

@@ -96,10 +96,10 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(ope
     assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
     for io in timing.relation_io:
         assert reads.filter(relation=io.relation).height == pytest.approx(io.reads, rel=0.01, abs=2)
-    told = timing.proof["tablespaces"]
-    assert told == histograms(reads.filter(pl.col("tablespace").is_in(list(tablespaces(lab)))))
-    fastest = {space: min(map(int, told[space]["buckets"])) for space in told}
-    slowest = {space: max(map(int, told[space]["buckets"])) for space in told}
+    reported = timing.proof["tablespaces"]
+    assert reported == histograms(reads.filter(pl.col("tablespace").is_in(list(tablespaces(lab)))))
+    fastest = {space: min(map(int, reported[space]["buckets"])) for space in reported}
+    slowest = {space: max(map(int, reported[space]["buckets"])) for space in reported}
     assert fastest[CACHED] < 17, "memory answers in less than 131 us"
     assert slowest["hdd"] >= 21, "a disk takes milliseconds"
 

@@ -64,7 +64,7 @@ def test_a_session_asks_as_long_after_an_answer_as_it_did_however_late_that_come
 def test_the_tablespace_is_in_the_path_and_what_is_no_relation_is_replayed_and_not_told() -> None:
     requests = pl.concat([chain(5, file="cached/PG_18_1/5/16390"), log((1.0, "read", "pg_wal/000000010000000000000001", 0, ALONE_S))])
     found = replay_variants(LAB, {"aux": requests})["replayed"]
-    assert {space: told["reads"] for space, told in found.items()} == {"cached": 5}
+    assert {space: reported["reads"] for space, reported in found.items()} == {"cached": 5}
 
 
 def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None:
@@ -86,7 +86,7 @@ def test_the_arms_are_judged_beside_the_windows(tmp_path: Path) -> None:
     latency_run(tmp_path, AS_PUBLISHED, arms=arms)
     judged = {claim.id: claim for claim in judge_all(tmp_path, RUN)}
     assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONFIRMED, Verdict.CONFIRMED)
-    told = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
-    assert {name: found.verdict for name, found in told["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
-    assert {found.substrate for found in told["L4"].values()} == {Substrate.SIMULATED}
-    assert (told["L4"]["records"].verdict, told["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)
+    reported = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
+    assert {name: found.verdict for name, found in reported["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
+    assert {found.substrate for found in reported["L4"].values()} == {Substrate.SIMULATED}
+    assert (reported["L4"]["records"].verdict, reported["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)

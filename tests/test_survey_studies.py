@@ -46,9 +46,9 @@ def tiny(profile: Profile) -> Profile:
 def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytest.MonkeyPatch) -> tuple[Manifest, pl.DataFrame]:
     patch.setenv("TIERWISE_WORK", str(workspace))
     patch.setenv("TIERWISE_RAW", str(folder / "raw"))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    run = begin_run(Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version), fresh=True)
-    inputs = Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version)
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    run = begin_run(Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version), fresh=True)
+    inputs = Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version)
     measure_study(study, inputs, paths.raw() / run.run_id)
     return complete(run.run_id), without_checks(read_rows(paths.raw() / run.run_id))
 
@@ -119,13 +119,13 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
 def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, tmp_path: Path, seed: int) -> None:
     profile = load_profile("quick")
-    asked, tables = survey_placement.grid(profile), survey.load_tables()
+    gathered, tables = survey_placement.grid(profile), survey.load_tables()
     data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=tmp_path)
     load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    statements = find_facts(conn, light_curves=asked.light_curves, joined=asked.joined)
+    statements = find_facts(conn, light_curves=gathered.light_curves, joined=gathered.joined)
     for _ in range(10):
         conn.execute("ANALYZE")
-        for name in asked.queries:
+        for name in gathered.queries:
             with conn.transaction(force_rollback=True):
                 for command in BY_INDEX:
                     conn.execute(command)

@@ -44,8 +44,8 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
 ) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1)
-    inputs = Inputs(with_grid(asked.profile), (load_pair(PAIR),), None, 1, asked.server_version, counting=asked.counting)
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1)
+    inputs = Inputs(with_grid(gathered.profile), (load_pair(PAIR),), None, 1, gathered.server_version, counting=gathered.counting)
     run = begin_run(inputs, fresh=True)
     measure_study(study.NAME, inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
@@ -82,10 +82,10 @@ def study_rate(commits: int, elapsed_s: float) -> float:
 
 def test_every_profile_has_a_grid_that_can_be_read() -> None:
     for name in ("smoke", "quick", "full"):
-        asked = study.trials(load_profile(name), load_pair(PAIR))
-        assert {"hdd", "ssd"} <= {trial.cell.wal for trial in asked}
+        gathered = study.trials(load_profile(name), load_pair(PAIR))
+        assert {"hdd", "ssd"} <= {trial.cell.wal for trial in gathered}
         assert load_profile(name).blocks_of(study.NAME) >= 5
-        assert len({trial.key for trial in asked}) == len(asked)
+        assert len({trial.key for trial in gathered}) == len(gathered)
 
 
 def test_half_a_flush_is_waited_for_where_it_is_that_long() -> None:
@@ -113,16 +113,16 @@ def test_where_sleeps_cannot_be_counted_no_commit_waits_for_others(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sleeps, "obstacle", lambda: "not permitted")
-    asked = study.trials(with_grid(load_profile("smoke")), load_pair(PAIR))
-    assert len(asked) == 6
-    assert not any(trial.cell.commit_delay_us for trial in asked)
+    gathered = study.trials(with_grid(load_profile("smoke")), load_pair(PAIR))
+    assert len(gathered) == 6
+    assert not any(trial.cell.commit_delay_us for trial in gathered)
     assert "commit_delay is left out, since sleeps cannot be counted here (not permitted)" in capsys.readouterr().err
 
 
 def test_a_pair_without_a_cached_tier_has_none_of_its_cells_and_a_real_disk_is_not_slowed() -> None:
-    asked = study.trials(with_grid(load_profile("smoke")), load_pair("local"))
-    assert {trial.cell.wal for trial in asked} == {"hdd", "ssd"}
-    assert {trial.cell.slowdown for trial in asked} == {1.0}
+    gathered = study.trials(with_grid(load_profile("smoke")), load_pair("local"))
+    assert {trial.cell.wal for trial in gathered} == {"hdd", "ssd"}
+    assert {trial.cell.slowdown for trial in gathered} == {1.0}
 
 
 def test_without_fuse_nothing_is_measured() -> None:
