@@ -79,14 +79,14 @@ def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None
 
 
 def test_the_arms_are_judged_beside_the_windows(tmp_path: Path) -> None:
-    arms = {
+    variants = {
         "records": {"ssd": {19: 300, 20: 60}, "hdd": {22: 200, 23: 300}, "aux": {22: 50, 23: 20}},
         "replayed": {"ssd": {16: 200, 17: 100}, "hdd": {22: 300, 23: 100}, "aux": {22: 50, 23: 20}},
     }
-    latency_run(tmp_path, AS_PUBLISHED, arms=arms)
+    latency_run(tmp_path, AS_PUBLISHED, variants=variants)
     judged = {claim.id: claim for claim in judge_all(tmp_path, RUN)}
     assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONFIRMED, Verdict.CONFIRMED)
     reported = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
-    assert {name: found.verdict for name, found in reported["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
+    assert {name: found.verdict for name, found in reported["L2"].items()} == dict.fromkeys(variants, Verdict.CONTRADICTED)
     assert {found.substrate for found in reported["L4"].values()} == {Substrate.SIMULATED}
     assert (reported["L4"]["records"].verdict, reported["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)

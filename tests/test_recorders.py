@@ -50,7 +50,7 @@ SELECT count(t.note)
 FROM (SELECT random(0, 4500) AS page FROM generate_series(1, 300)) AS b,
     LATERAL (SELECT note FROM traced WHERE ctid = format('(%s,1)', b.page)::tid) AS t
 """
-"""Block by block, which a session reads for itself under any io_method."""
+"""Page by page, which a session reads for itself under any io_method."""
 
 
 @pytest.fixture(scope="module")

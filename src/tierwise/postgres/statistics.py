@@ -43,14 +43,14 @@ class PageCounter:
 
     def __enter__(self) -> Self:
         self._before = self._read()
-        self._waited_s = self._read_wait_s()
+        self._storage_before_s = self._read_wait_s()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
             return
         after = self._read()
-        self.storage_s = self._read_wait_s() - self._waited_s
+        self.storage_s = self._read_wait_s() - self._storage_before_s
         self.pages = {
             relation.name: PageCount(
                 relation.name,

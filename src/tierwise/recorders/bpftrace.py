@@ -16,7 +16,17 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.recorders.reads import COUNTED, MOST_READS, SEEN, Recording, Server, count_by_tablespace, count_reads, data_files, with_names
+from tierwise.recorders.reads import (
+    KERNEL_COUNTS,
+    MOST_READS,
+    SEEN,
+    Recording,
+    Server,
+    count_by_tablespace,
+    count_reads,
+    data_files,
+    with_names,
+)
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
@@ -178,7 +188,7 @@ def _parsed(said: bytes) -> pl.DataFrame:
 
 
 def _parsed_counts(said: bytes) -> pl.DataFrame:
-    """Parse JSON histograms keyed by "device,inode,mask" to `COUNTED` and the number of reads that each stands for (`each`)."""
+    """Parse JSON histograms keyed by "device,inode,mask" to `KERNEL_COUNTS` and the number of reads that each stands for (`each`)."""
     rows = [
         (int(device), int(inode), max(1, bar["min"]).bit_length() - 1, bar["count"], int(mask) + 1)
         for line in said.splitlines()
@@ -187,7 +197,7 @@ def _parsed_counts(said: bytes) -> pl.DataFrame:
         for bar in bars
         if bar["count"]
     ]
-    return pl.DataFrame(rows, schema={**COUNTED, "each": pl.Int64}, orient="row").with_columns(_device())
+    return pl.DataFrame(rows, schema={**KERNEL_COUNTS, "each": pl.Int64}, orient="row").with_columns(_device())
 
 
 def _device() -> pl.Expr:

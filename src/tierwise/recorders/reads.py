@@ -24,7 +24,7 @@ SEEN: Final[dict[str, Any]] = {
     "ended_ns": pl.Int64,  # CLOCK_MONOTONIC
 }
 
-COUNTED: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
+KERNEL_COUNTS: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
 COUNTS: Final[dict[str, Any]] = {"tablespace": pl.String, "bucket": pl.Int32, "reads": pl.Int64}
 
 MOST_READS: Final = 300_000

@@ -198,7 +198,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         requests = found.requests_between(begin, end)
         overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
         phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * reading.interval_s * scale}
-        reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
+        reads, faulted = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
         yield Timing(
             cell={**trial.coordinates, **phase},
             cache=Cache.COLD,
@@ -206,7 +206,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
             started_at=found.started_at + timedelta(seconds=begin.time_s - found.samples[0].time_s),
             elapsed_s=end.time_s - begin.time_s,
             result_rows=reads,
-            relation_io=(RelationIo(FILE, "table", tier, hits=reads - waited, reads=waited),),
+            relation_io=(RelationIo(FILE, "table", tier, hits=reads - faulted, reads=faulted),),
             tier_io=(requests,),
             proof=found.proof,
             flags=("overshoot",) if overshoot else (),

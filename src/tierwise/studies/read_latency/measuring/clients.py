@@ -68,7 +68,7 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
     ours, theirs = get_context("spawn").Pipe()
     folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
     process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), folder), daemon=True)
-    resource_tracker.ensure_running()  # else it is started with the process, in the group of the counted ones, which it would outlive
+    resource_tracker.ensure_running()  # else it is started with the process, in the group of the server, which it would outlive
     with lab.started_by(clock):
         process.start()
     theirs.close()

@@ -37,7 +37,7 @@ SPARE_S: Final = 60.0
 SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
-SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
+SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
 """For a server before version 16, which counts only pages; a read is then one page."""
 
 
@@ -162,7 +162,7 @@ class ReadWindow:
         """Return the reads of relations that the server counted, of all its processes, and how long it waited for them."""
         self.connection.execute("SELECT pg_stat_force_next_flush()")
         known = self.lab.cluster.binaries.version >= (16, 0)
-        row = self.connection.execute(SERVERS_READS if known else SERVERS_BLOCKS).fetchone()
+        row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()
         assert row is not None
         return int(row[0]), float(row[1])
 

@@ -45,7 +45,7 @@ NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
 """A row of about 1,950 bytes, so that three and space for a changed one share a page."""
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
 """Reads that a file system may make of one of 8 KiB: ZFS reads whole records, by default of 128 KiB; the source names none."""
-SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
+SINGLE_PAGES: Final = {"io_combine_limit": "1"}
 """PostgreSQL 8.3 read one page a call, as every version before 17."""
 
 
@@ -79,7 +79,7 @@ class Memo:
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return the published load through the kernel's page cache: counted (sees device reads) and waited for (sees every read).
+    """Return the published load through the kernel's page cache: in virtual time (sees device reads) and in real time (sees every read).
 
     None where a tier is simulated, since no model has that cache.
     """
@@ -147,7 +147,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
     spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
-    settings |= SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {}
+    settings |= SINGLE_PAGES if lab.cluster.binaries.version >= (17, 0) else {}
     empty_caches(lab)
     with lab.serving(settings, lab.clock(alone=False)) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))

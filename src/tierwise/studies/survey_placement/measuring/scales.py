@@ -18,7 +18,7 @@ PLACEMENTS: Final = ("all_hdd", "detection_ssd")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Common:
     """What all sizes share: `fraction` of the survey's sources are the run's, `published_rows` of Detection are the source's.
 
     `held_on`: a tier without seeks on which smaller surveys are read while their requests are recorded, so that disks keep their layout;
@@ -33,15 +33,15 @@ class Block:
     folder: Path
 
 
-def by_scale(block: Block, scales: Scales, whole: Asked, placements: Mapping[str, Mapping[str, str]], *, detections: int) -> list[Facts]:
+def by_scale(common: Common, scales: Scales, whole: Asked, placements: Mapping[str, Mapping[str, str]], *, detections: int) -> list[Facts]:
     """Return what the join takes on each of `placements` (relation -> tier), a fact for each size: the shares of `scales`, and `whole`.
 
     Empty where the pair is not emulated.
     """
-    if not can_be_recorded(block.lab):
+    if not can_be_recorded(common.lab):
         return []
-    sizes = [*_smaller(block, scales), Size(1.0, detections, block.published_rows, whole)]
-    return simulated(block.lab, sizes, placements, requests=scales.requests)
+    sizes = [*_smaller(common, scales), Size(1.0, detections, common.published_rows, whole)]
+    return simulated(common.lab, sizes, placements, requests=scales.requests)
 
 
 def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> Asked:
@@ -53,18 +53,20 @@ def _within(schema: str) -> tuple[str, ...]:
     return (f"SET search_path = {schema}", *BY_INDEX[1:])
 
 
-def _smaller(block: Block, scales: Scales) -> list[Size]:
-    lab, tables, sizes = block.lab, survey.load_tables(), []
+def _smaller(common: Common, scales: Scales) -> list[Size]:
+    lab, tables, sizes = common.lab, survey.load_tables(), []
     with lab.loading() as connection:
         for number, share in enumerate(sorted(scales.shares)):
-            data = survey.acquire(fraction=block.fraction * share, seed=lab.seed, folder=block.folder)
+            data = survey.acquire(fraction=common.fraction * share, seed=lab.seed, folder=common.folder)
             schema = f"size_{number}"
-            load_once(connection, schema, block.held_on, [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-            memory_bytes = block.memory_bytes(sizes_bytes(connection, RELATIONS))
+            load_once(
+                connection, schema, common.held_on, [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES]
+            )
+            memory_bytes = common.memory_bytes(sizes_bytes(connection, RELATIONS))
             statement = find_facts(connection, light_curves=1, joined=1).statement(QUERY)
             files = relation_files(connection, RELATIONS)
             uncounted = join_query(statement, schema, files, memory_bytes, {})
-            sizes.append(Size(share, data["Detection"].rows, block.published_rows, uncounted))
+            sizes.append(Size(share, data["Detection"].rows, common.published_rows, uncounted))
     return [replace(size, asked=_counted(lab, size.asked)) for size in sizes]
 
 

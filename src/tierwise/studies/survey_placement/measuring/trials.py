@@ -237,8 +237,8 @@ def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> dict[str, Any]:
     expected = memo.cold_pages[scales.QUERY].pages
     whole = scales.join_query(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab.profile, memo.size_bytes), expected)
     placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
-    block = scales.Block(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, lab.profile), folder())
-    found = scales.by_scale(block, axes, whole, placements, detections=memo.datasets["Detection"].rows)
+    common = scales.Common(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, lab.profile), folder())
+    found = scales.by_scale(common, axes, whole, placements, detections=memo.datasets["Detection"].rows)
     return {PROOF: found} if found else {}
 
 
