@@ -1,4 +1,4 @@
-"""The arms of the latency study: the requests of a window replayed with whole records, and with flash that is held up by erasing."""
+"""The replay variants of the latency study: the requests of a window replayed with whole records, and with flash that is held up by erasing."""
 
 from pathlib import Path
 from types import SimpleNamespace

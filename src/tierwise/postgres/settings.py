@@ -53,22 +53,13 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
     Raises:
         InputError: this version lacks `debug_io_direct` or `io_method`.
     """
-    if arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method:
-        raise InputError(
-            f"PostgreSQL {binaries.version_text}",
-            field="arm",
-            value=str(arm),
-            rule="asynchronous I/O (io_method) needs 18 or later",
-            remedy="leave the arm out of the profile, or name another server: PG_BIN=...",
-        )
-    if not arm.cached and not binaries.supports_direct_io:
-        raise InputError(
-            f"PostgreSQL {binaries.version_text}",
-            field="arm",
-            value=str(arm),
-            rule="direct I/O (debug_io_direct) needs 16 or later",
-            remedy="measure with buffered I/O, or name another server: PG_BIN=...",
-        )
+    lacks = {
+        "asynchronous I/O (io_method) needs 18 or later": arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method,
+        "direct I/O (debug_io_direct) needs 16 or later": not arm.cached and not binaries.supports_direct_io,
+    }
+    if rule := next((rule for rule, lacking in lacks.items() if lacking), None):
+        remedy = "leave it out of the profile, or name another server: PG_BIN=..."
+        raise InputError(f"PostgreSQL {binaries.version_text}", field="arm", value=str(arm), rule=rule, remedy=remedy)
     settings = {
         **_ALONE,
         "max_connections": str(SESSIONS),

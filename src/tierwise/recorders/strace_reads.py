@@ -6,7 +6,7 @@ The stops lie outside the reported latency but for a few microseconds: it tells 
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import Final
 import polars as pl
 import psutil
 
-from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.core.errors import InputError
 from tierwise.recorders import strace
 from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
-from tierwise.recorders.watching import watching
 
 NAME: Final = "strace"
 CALLS: Final = ("pread64", "preadv", "preadv2")
@@ -27,9 +26,6 @@ RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>
 WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 LINE_BYTES: Final = 150
 """Approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded."""
-RIGHTS: Final = ("sys_ptrace",)
-"""Capability kept beside the server's account, since a kernel may let nobody else attach (Yama)."""
-ATTACHED: Final = b"attached"
 
 
 @contextmanager
@@ -41,13 +37,7 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
     options = ["-f", "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-ttt", "-s", "0", "-o", "/dev/stdout"]
     bounded = ["timeout", "--signal=INT", str(ceil(seconds)), "setpriv", "--pdeathsig", "INT"]  # it ends with timeout, too
     attach = [option for pid in pids for option in ("-p", str(pid))]
-    with ExitStack() as stack:
-        try:
-            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach], rights=RIGHTS, account=account))
-            watcher.wait_until_ready(ATTACHED, watcher.complained)
-        except TierwiseError as error:
-            remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
-            raise MissingError("permission to trace", why=str(error), remedy=remedy) from error
+    with strace.attached([*bounded, "strace", *options, *attach], account) as watcher:
         epoch_s = time.time() - time.monotonic()
         recording = Recording(lambda: watcher.ended or watcher.size_bytes > MOST_READS * LINE_BYTES)
         yield recording
