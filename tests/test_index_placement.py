@@ -32,7 +32,6 @@ needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 
 
 def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
-    """One block of a two-hundredth of the rows: enough to see that it works, too little to judge."""
     return Inputs(
         profile=inputs.profile.model_copy(update={"blocks": 1, "fraction": 0.005, "arms": arms, "sweep": sweep}),
         pairs=inputs.pairs,
@@ -43,7 +42,6 @@ def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECID
 
 
 def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
-    """A complete run of `inputs`, alone."""
     run = begin_run(inputs, fresh=True)
     folder = paths.raw() / run.run_id
     measure_study("index_placement", inputs, folder)
@@ -52,7 +50,6 @@ def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
 
 @pytest.fixture
 def florida(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the trials that begin with the largest state."""
 
     def some(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell.start == "FL")

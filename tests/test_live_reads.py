@@ -46,7 +46,6 @@ def reading(path: Path, **changes: object) -> Reading:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Make a folder on a disk: a file of a memory file system is always resident."""
     made = new_folder(Path("/var/tmp"))
     yield made
     discard(made)

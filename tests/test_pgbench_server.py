@@ -23,7 +23,6 @@ from tierwise.postgres.settings import loading_settings
 
 @pytest.fixture
 def filled(cluster: Cluster) -> Iterator[Cluster]:
-    """Each of two servers in turn, running, with a pgbench database of scale 1."""
     cluster.start(loading_settings())
     pgbench.initialise(cluster, 1, tables="pg_default", indexes="pg_default")
     yield cluster

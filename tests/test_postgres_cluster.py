@@ -139,7 +139,6 @@ def test_the_session_keeps_its_own_settings_after_others_were_applied(conn: Conn
 
 @pytest.fixture
 def server(cluster18: Cluster) -> Iterator[Cluster]:
-    """The shared server; killed afterwards, however the test ended."""
     yield cluster18
     cluster18.kill()
 

@@ -35,13 +35,11 @@ AS_PUBLISHED = "SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET
 
 
 def query(state: str) -> str:
-    """The study's query for one state of birth."""
     return f"SELECT * FROM census WHERE pob = {STATES[state]}"
 
 
 @pytest.fixture(scope="module", params=["cluster18", "cluster15"])
 def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A server, down, with 100,000 people of whom one in twelve was born in the state where the file says they live."""
     cluster: Cluster = request.getfixturevalue(request.param)
     cluster.start(loading_settings())
     with cluster.connect() as conn:
@@ -68,7 +66,6 @@ def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def session(census: Cluster) -> Iterator[Connection]:
-    """A fresh session, with the published plan, of a server that has just been started cold; down again afterwards."""
     census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
     with census.connect() as conn:
         conn.execute(AS_PUBLISHED)
@@ -250,7 +247,6 @@ def test_the_page_cache_is_left_out_by_all_arms_but_the_buffered_one(census: Clu
 
 
 def _emptied(census: Cluster) -> list[Path]:
-    """Files of the relations, out of the page cache, the server down."""
     census.start(loading_settings())
     with census.connect() as conn:
         files = relation_files(conn, RELATIONS)
@@ -260,7 +256,6 @@ def _emptied(census: Cluster) -> list[Path]:
 
 
 def _measured_cold(census: Cluster, state: str, before: str | None = None) -> ColdEvidence:
-    """One cold measurement as the bench makes it."""
     census.start(loading_settings())
     with census.connect() as conn:
         expected = expected_pages(conn, "census", "pob", f"pob = {STATES[state]}")
@@ -282,7 +277,6 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
 
 
 def _buffered(conn: Connection, relation: str) -> set[int]:
-    """Pages of the main fork of `relation` in shared_buffers."""
     rows = conn.execute(
         "SELECT relblocknumber FROM pg_buffercache WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0", [relation]
     )
@@ -290,7 +284,6 @@ def _buffered(conn: Connection, relation: str) -> set[int]:
 
 
 def _catalogue_misses(conn: Connection) -> int:
-    """Pages of system relations read from the storage so far; this query itself misses some, the first times."""
     conn.execute("SELECT pg_stat_force_next_flush()")
     return _value(
         conn,
@@ -308,7 +301,6 @@ def _value(conn: Connection, statement: str) -> int:
 
 
 def _file(conn: Connection, oid: str) -> Path:
-    """Main file of the relation whose oid the subquery `oid` gives."""
     row = conn.execute(f"SELECT current_setting('data_directory'), pg_relation_filepath(({oid}))").fetchone()
     assert row is not None
     return Path(row[0], row[1])

@@ -13,7 +13,6 @@ STATEMENTS = {key: f"SELECT count(*) FROM strewn WHERE key = {key}" for key in K
 
 @pytest.fixture
 def strewn(conn: Connection) -> Connection:
-    """100,000 rows, a third of them in the order of their keys: key 93 is rare, 7 common."""
     conn.execute(
         """
         CREATE TABLE strewn AS SELECT CASE WHEN i % 3 = 0 THEN i / 1000 WHEN i % 3 = 1 THEN 7 ELSE (i * 7919::bigint % 90)::int END AS key,

@@ -34,7 +34,6 @@ GRID = {"window_s": 0.5, "table_mib": 32}
 
 @pytest.fixture(scope="module")
 def opened(workspace: Path) -> Iterator[Opened]:
-    """The study's tiers and server."""
     with opened_lab(workspace / "read-latency", "18.0") as opened:
         yield opened
 
@@ -58,7 +57,6 @@ def trial_of(lab: Lab, arm: IoArm) -> Trial[Cell]:
 
 
 def window(opened: Opened, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
-    """One window recorded by the first of `recorders`, or by the emulator."""
     lab, memo = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": recorders}}})
     trial = trial_of(lab, arm)

@@ -1,4 +1,4 @@
-"""The replay variants of the latency study: the requests of a window replayed with whole records, and with flash that is held up by erasing."""
+"""The replay variants of the latency study: the requests of a window replayed with whole records, or with flash that erases."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,7 +23,6 @@ RECORD_S = 75e-6 + RECORD_BYTES / 250e6
 
 
 def log(*requests: tuple[float, str, str, int, float], size_bytes: int = PAGE_BYTES) -> pl.DataFrame:
-    """Requests as the emulator logs them: when, operation, file, page of the device, how long."""
     return pl.DataFrame(
         [
             {
@@ -42,7 +41,6 @@ def log(*requests: tuple[float, str, str, int, float], size_bytes: int = PAGE_BY
 
 
 def chain(count: int, *, file: str = "PG_18_1/5/16384") -> pl.DataFrame:
-    """One session that reads every seventh page, 1 ms after the answer."""
     return log(*((number * (1e-3 + ALONE_S), "read", file, 7 * number + 1, ALONE_S) for number in range(count)))
 
 

@@ -55,7 +55,6 @@ FROM (SELECT random(0, 4500) AS page FROM generate_series(1, 300)) AS b,
 
 @pytest.fixture(scope="module")
 def server(cluster18: Cluster) -> Iterator[Cluster]:
-    """Running, with a table that the page cache holds and shared buffers cannot hold."""
     cluster18.start(SETTINGS)
     with cluster18.connect() as connection:
         connection.execute("CREATE TABLE traced AS SELECT i, repeat('x', 1000) AS note FROM generate_series(1, 32000) AS i")
@@ -69,7 +68,6 @@ def server(cluster18: Cluster) -> Iterator[Cluster]:
 
 @pytest.fixture(params=list(RECORDERS))
 def recorder(request: pytest.FixtureRequest) -> str:
-    """Each recorder that may record here."""
     name = str(request.param)
     if why := RECORDERS[name].obstacle():
         pytest.skip(why)
@@ -77,7 +75,6 @@ def recorder(request: pytest.FixtureRequest) -> str:
 
 
 def tracers(of: int | None = None) -> set[int]:
-    """Tracing programs that this process has started, or process `of`."""
     found = set()
     for process in psutil.Process(of).children(recursive=True):
         with suppress(psutil.NoSuchProcess):
@@ -156,13 +153,11 @@ def test_of_reads_that_come_too_quickly_some_are_looked_at_and_each_counts_for_m
 
 
 def relation_reads(connection: Connection) -> int:
-    """The reads of relations that the server has counted."""
     connection.execute("SELECT pg_stat_force_next_flush()")
     return int(connection.execute("SELECT sum(reads)::bigint FROM pg_stat_io WHERE object = 'relation'").fetchall()[0][0])
 
 
 def kernel_bytes(pid: int) -> int:
-    """What the maps of a tracing program take in the kernel; 0 where it is gone."""
     reported = []
     with suppress(OSError):
         reported = [info.read_text(encoding="ascii") for info in Path(f"/proc/{pid}/fdinfo").iterdir()]
@@ -326,7 +321,6 @@ def test_a_server_that_reads_by_io_uring_is_refused_with_the_remedy(tmp_path: Pa
 
 
 def as_server(folder: Path, *, version: str) -> None:
-    """A data folder whose postmaster this process is."""
     (folder / "PG_VERSION").write_text(f"{version}\n", encoding="ascii")
     (folder / "postmaster.pid").write_text(f"{os.getpid()}\n{folder}\n", encoding="ascii")
 

@@ -19,8 +19,6 @@ pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run, with its rows of the census study."""
-
     raw: Path
     manifest: Manifest
     rows: pl.DataFrame

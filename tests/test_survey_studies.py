@@ -105,7 +105,6 @@ def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_p
 
 
 def _moved_there_and_back(moves: pl.DataFrame) -> None:
-    """Each of the three placements once in either direction: the pages are read on the one tier and written on the other."""
     assert len(moves) == 6
     for cell, row in zip(cells(moves), moves.rows(named=True), strict=True):
         source, target = ("hdd", "ssd_raid5") if cell["way"] == "there" else ("ssd_raid5", "hdd")

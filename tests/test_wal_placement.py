@@ -76,7 +76,6 @@ def test_a_window_tells_its_commits_and_the_flushes_that_they_shared(
 
 
 def study_rate(commits: int, elapsed_s: float) -> float:
-    """Commits a second at the tiers' own pace."""
     return commits / elapsed_s * float(TINY["slowdown"])  # type: ignore[arg-type]
 
 

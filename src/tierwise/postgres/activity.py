@@ -21,7 +21,6 @@ def log_position(conn: Connection) -> int:
 
 
 def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
-    """Return the counters now; busy sessions report theirs once a second."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     there = [name for name in VIEWS if _exists(conn, f"pg_stat_{name}")]
     found = {name: _numbers(conn.execute(f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v").fetchall()[0][0]) for name in there}

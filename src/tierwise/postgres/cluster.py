@@ -74,11 +74,9 @@ class Cluster:
 
     @property
     def down(self) -> bool:
-        """Whether there is neither a process nor a pid file, as a cold start requires."""
         return not self.running and not (self.data / PID_FILE).exists()
 
     def create(self) -> None:
-        """Run initdb with checksums, UTF-8, byte order and the one role `tierwise`; whole or not at all."""
         if self.exists:
             raise ServerError(f"{self.data}: a cluster is there already")
         closed_folder(self.folder, owner=self.account.ids)
@@ -114,7 +112,6 @@ class Cluster:
             raise self._failure("does not start", begun)
 
     def stop(self, mode: Mode = "fast") -> None:
-        """Stop the server, if one runs, and verify that neither a process nor a pid file is left."""
         begun = self.log.stat().st_size if self.log.exists() else 0
         if server := postmaster(self.data):
             with suppress(psutil.NoSuchProcess):
@@ -147,7 +144,6 @@ class Cluster:
             return None
 
     def _clean(self) -> None:
-        """Remove what a killed server leaves behind; call it only when none runs."""
         (self.data / PID_FILE).unlink(missing_ok=True)
         remove_socket(self.folder)
 

@@ -50,13 +50,7 @@ def make_anew(cluster: Cluster, first: Cluster) -> None:
 
 
 def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path], wal: Path | None = None) -> None:
-    """Make `cluster` a copy of `prepared`; both must be down.
-
-    Args:
-        prepared: a cluster whose tablespaces lie in its own folder `TABLESPACES`; it is only read.
-        tablespaces: name -> directory in which a folder of that name will hold the tablespace; its old content is removed.
-        wal: directory in which a folder `WAL` will hold the log; None: the data folder.
-    """
+    """Make `cluster` a copy of `prepared`, with tablespaces (name -> directory) and WAL in folders of their names; both must be down."""
     for there in (prepared, cluster):
         if there.running:
             raise ServerError(f"{there.data}: a server runs there, so its files cannot be copied")

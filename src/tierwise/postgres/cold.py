@@ -38,7 +38,6 @@ class ColdEvidence(Strict):
 
     @property
     def faults(self) -> list[str]:
-        """What does not hold, a sentence each; empty where the query was cold."""
         resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
         names = sorted(self.misses.keys() | self.expected.keys())
         pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]

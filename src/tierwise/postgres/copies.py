@@ -65,7 +65,6 @@ class CopiedTable:
         conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = {})").format(*names, storage))
 
     def _copy(self, conn: Connection, schema: str, seed: int | None) -> None:
-        """Insert the rows of the copy in `schema`, in its order, or, with a seed, in a random one."""
         columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in self.columns)
         row_id = sql.Identifier(self.row_id)
         order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
@@ -104,7 +103,6 @@ def make_whole(
 
 
 def schema_of(tier: str, name: str, build: Build) -> str:
-    """Return ``on_hdd`` for the plain build, else a name such as ``on_hdd_grown``."""
     return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
 
 

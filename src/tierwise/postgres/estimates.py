@@ -76,7 +76,6 @@ class IndexScanCost:
 
 
 def column_statistics(conn: Connection, table: str, column: str) -> dict[str, Any]:
-    """Return what ANALYZE found of `column`: correlation, distinct (values), most_common, and tuples (estimated rows)."""
     row = conn.execute(
         """
         SELECT correlation, CASE WHEN n_distinct < 0 THEN -n_distinct * reltuples ELSE n_distinct END, most_common_vals::text::text[],
@@ -105,7 +104,6 @@ def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
 
 
 def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the scan chosen for each counting statement, its estimated rows and cost, and the rows found."""
     return {
         name: {
             "scan": scan.label,

@@ -54,7 +54,6 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
 
 
 def move_first_partition(conn: Connection, *, tables: str, indexes: str) -> None:
-    """Move the first partition of the accounts, with its index, to tablespaces of its own."""
     conn.execute(f"ALTER TABLE pgbench_accounts_1 SET TABLESPACE {tables}")
     conn.execute(f"ALTER INDEX pgbench_accounts_1_pkey SET TABLESPACE {indexes}")
 
@@ -91,7 +90,6 @@ def age(conn: Connection, *, scattered: int = 0) -> None:
 
 
 def keep_accounts(conn: Connection, accounts: int) -> None:
-    """Keep only the first `accounts`, in as few pages as they need."""
     conn.execute("DELETE FROM pgbench_accounts WHERE aid > %s", [accounts])
     conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
 
@@ -130,7 +128,6 @@ class Mix:
     strewn_by: int = 1
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
-        """Return name -> (script, weight); the update is that of the built-in script ``simple-update``."""
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
         drawn = {
             Layout.STREWN: f"permute({rank}, {accounts}, {self.strewn_by})",
@@ -251,7 +248,6 @@ def command(cluster: Cluster, options: list[str]) -> list[str]:
 
 
 def _read_logs(folder: Path) -> pl.DataFrame:
-    """Read a log line for each transaction: client, number, latency (us), script, end (s of the epoch, us)."""
     columns = ["client", "number", "latency_us", "script", "epoch_s", "epoch_us"]
     logs = [pl.read_csv(path, separator=" ", has_header=False, new_columns=columns) for path in folder.glob("log.*") if path.stat().st_size]
     if not logs:

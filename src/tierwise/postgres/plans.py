@@ -22,7 +22,6 @@ class Node:
 
     @property
     def label(self) -> str:
-        """The node as EXPLAIN prints it: ``Index Scan using pob on census``."""
         if self.type == "Bitmap Index Scan":
             return f"{self.type} on {self.index}"
         using = f" using {self.index}" if self.index else ""
@@ -31,8 +30,6 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """All nodes in preorder."""
-
     nodes: tuple[Node, ...]
 
     @property
@@ -53,7 +50,6 @@ def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None
 
 
 def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
-    """Raise `EvidenceError`, with both plans, unless the labels of the plan's nodes are `nodes`."""
     if plan.labels != list(nodes):
         raise EvidenceError(f"the plan is another one: expected {' > '.join(nodes)}; found {' > '.join(plan.labels)}")
 

@@ -102,7 +102,6 @@ def remove_socket(folder: Path) -> None:
 
 
 def reclaim(work: Path) -> list[str]:
-    """End every server whose data folder lies below `work`, remove its socket folder and pid file, and report each in a line."""
     reports = []
     for data in _data_folders(work):
         found = server_processes(data)
@@ -151,7 +150,6 @@ def _data_folders(work: Path) -> Iterator[Path]:
 
 
 def _end(data: Path) -> None:
-    """Send SIGQUIT, which also frees the shared memory; kill what is left."""
     server = postmaster(data)
     if server is not None:
         with suppress(psutil.NoSuchProcess):

@@ -18,8 +18,6 @@ _KINDS: Final = {"r": RelationClass.TABLE, "i": RelationClass.INDEX}
 
 @dataclass(frozen=True)
 class Relation:
-    """A row of ``pg_class``; `tablespace` is the database's own where none is named."""
-
     oid: int
     name: str
     relation_class: RelationClass
@@ -49,7 +47,6 @@ def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None
 
 
 def move(conn: Connection, relation: str, tier_name: str) -> None:
-    """Move `relation` to the tier, unless it is there already."""
     found = find_relation(conn, relation)
     if found.tablespace == tier_name:
         return

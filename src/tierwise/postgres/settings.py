@@ -88,7 +88,6 @@ def loading_settings() -> dict[str, str]:
 
 @contextmanager
 def applied(conn: Connection, settings: Mapping[str, str]) -> Iterator[None]:
-    """Apply `settings` to this session while open; restore the old values then."""
     before = {name: _setting(conn, name) for name in settings}
     try:
         for name, value in settings.items():

@@ -42,7 +42,6 @@ class Account:
         return done.stdout
 
     def can_enter(self, folder: Path) -> bool:
-        """Return whether this account can reach `folder`, or its nearest existing parent."""
         there = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
         return self._run(["test", "-x", there], folder=Path("/")).returncode == 0
 

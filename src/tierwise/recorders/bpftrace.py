@@ -97,7 +97,6 @@ SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uin
 
 
 def require() -> None:
-    """Raise `MissingError` where bpftrace, unshare or setpriv is absent or may not be used."""
     for program, package in ((NAME, NAME), ("unshare", "util-linux"), ("setpriv", "util-linux")):
         if shutil.which(program) is None:
             raise MissingError(program, why="it is not on PATH", remedy=f"apt-get install {package}")

@@ -70,7 +70,6 @@ def _named(server: Server) -> str:
 
 
 def as_text(counts: pl.DataFrame) -> str:
-    """Return power-of-two histograms, like the source's, of all reads and of each tablespace."""
     if counts.is_empty():
         return "no read was seen: the server asked nothing of the storage"
     every = counts.group_by("bucket").agg(pl.col("reads").sum())

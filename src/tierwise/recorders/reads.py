@@ -66,7 +66,6 @@ class Server(NamedTuple):
 
 
 def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
-    """Return the server of the data folder `cluster`, or the one that the process `pid` belongs to."""
     if (cluster is None) == (pid is None):
         raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
     if cluster is not None:
@@ -148,7 +147,6 @@ def _files(data: Path) -> Iterator[tuple[int, int, str, str, int]]:
 
 
 def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
-    """Yield (tablespace, folder of one database in it, the database's number)."""
     yield "global", data / "global", "0"
     bases = [("base", data / "base")]
     bases += [(link.name, place) for link in sorted((data / "pg_tblspc").glob("*")) for place in link.glob("PG_*")]

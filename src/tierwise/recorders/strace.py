@@ -83,7 +83,6 @@ def recorded(pid: int) -> Iterator[list[Transfer]]:
 
 
 def parse(text: str) -> Iterator[Transfer]:
-    """Yield the successful calls of strace's output (``-y -T``)."""
     for line in text.splitlines():
         found = CALL.match(line)
         if found is None or found["call"] not in CALLS:

@@ -49,7 +49,6 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
 
 
 def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
-    """Return the processes to trace, and the (uid, gid) that they run as."""
     try:
         first = psutil.Process(server.postmaster)
         pids = [first.pid, *(child.pid for child in first.children())] if server.only is None else [server.only]

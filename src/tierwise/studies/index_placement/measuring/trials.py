@@ -76,8 +76,6 @@ BESIDE_START: Final = "NV"
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Where table and index lie, and the state that is counted first."""
-
     table: str
     index: str
     start: str
@@ -100,8 +98,6 @@ class Copy:
 
 @dataclass
 class Memo:
-    """The census, and by schema the facts of each copy and the current files."""
-
     data: Dataset
     copies: dict[str, Copy] = field(default_factory=dict)
     files: dict[str, list[Path]] = field(default_factory=dict)
@@ -156,7 +152,6 @@ def folder() -> Path:
 
 
 def dataset(lab: Lab) -> Dataset:
-    """Return the census of this run, made where it does not exist yet, and name it in the manifest."""
     data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder())
     lab.note_dataset(data)
     return data
@@ -186,7 +181,6 @@ def _schema(tier: str, build: str) -> str:
 
 
 def _use(connection: Connection, tier: str, build: str, lab: Lab, data: Dataset) -> None:
-    """Point the search path to the copy `build` on `tier`, made where it does not exist yet."""
     columns = [column.name for column in census.COLUMNS]
 
     def load(empty: Connection) -> None:

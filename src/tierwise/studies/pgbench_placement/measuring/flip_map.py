@@ -40,8 +40,6 @@ class Axes(Strict):
 
 
 class FlipMap(Axes):
-    """Axes of the map; each point is simulated with every seed."""
-
     memories: tuple[float, ...] = Field(description="memory over the source's")
     skews: tuple[float, ...]
     layouts: tuple[Layout, ...] = Field(default=(Layout.STREWN,), description="of the popular rows, where keys are skewed")

@@ -207,7 +207,6 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 -
 
 
 def warm_transactions(config: Grid, skew: float) -> int:
-    """Return how many transactions dirty pages before a window, where keys have this skew."""
     return round(WARM_TPS * config.warming_s(skew))
 
 
@@ -219,7 +218,6 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """Measure one window: before its checkpoint, during it, after it."""
     cell, config, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
     lab.processors = cell.processors or PROCESSORS

@@ -38,8 +38,6 @@ CALIBRATION_S: Final = 1.0
 
 @dataclass(frozen=True)
 class Observation:
-    """What a reading gave: samples, the requests that reached an emulated tier, and the proof of cold start and limit."""
-
     started_at: datetime
     samples: list[Sample]
     tier: Tier

@@ -21,7 +21,6 @@ class Reader:
         self._pipe = pipe
 
     def begin(self, reading: Reading) -> None:
-        """Start a reading; `samples` waits for it."""
         with suppress(BrokenPipeError):  # `samples` says so
             self._pipe.send(reading)
 
@@ -54,7 +53,6 @@ def started_reader() -> Iterator[Reader]:
 
 
 def _serve(pipe: Pipe) -> None:
-    """Serve readings until the pipe closes."""
     with suppress(EOFError, OSError):
         while True:
             reading = pipe.recv()

@@ -96,7 +96,6 @@ class Grid(Strict):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
@@ -262,7 +261,6 @@ def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless all simulated series are equally long; live ones may differ."""
     lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
     if lengths["len"].n_unique() != 1:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")

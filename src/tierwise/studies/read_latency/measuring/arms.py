@@ -59,7 +59,6 @@ def replay_variants(lab: Lab, logs: Mapping[str, pl.DataFrame]) -> dict[str, dic
 
 
 def _replayed(tier: str, log: pl.DataFrame, device: Any, variant: ReplayVariant) -> pl.DataFrame:
-    """Return tablespace and latency of each read of a relation in `log`, replayed on `device`."""
     requests = log.with_columns(
         relation=pl.col("file").str.contains(RELATION),
         tablespace=pl.col("file").str.extract(RELATION).fill_null(tier),

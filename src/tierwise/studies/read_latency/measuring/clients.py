@@ -52,7 +52,6 @@ class Clients:
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:
-        """Wait at most `within_s` until the process has done what was requested."""
         try:
             failed = self._pipe.recv() if self._pipe.poll(within_s) else f"no answer within {within_s:.0f} s"
         except EOFError:
@@ -63,7 +62,6 @@ class Clients:
 
 @contextmanager
 def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
-    """Connect `clients` to the server, ready to run; they are gone at the end."""
     clock = lab.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
     folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
@@ -83,7 +81,6 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
 
 
 def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path | None) -> None:
-    """Connect, run from "go" to "stop", and report a failure, if any."""
     with ExitStack() as stack:
         try:
             threads = [_Session(cluster, client, folder) for client in clients]

@@ -52,7 +52,6 @@ def on_other_tiers(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> l
 
 
 def _trace(reads: pl.DataFrame) -> Trace:
-    """Return each session's reads one after the other, the sessions in parallel."""
     ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
     before = ordered.with_columns(
         after=pl.col("number").shift(1).over("pid"),

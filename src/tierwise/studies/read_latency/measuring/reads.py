@@ -42,7 +42,6 @@ SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float
 
 
 def mount_for(lab: Lab, arm: IoArm) -> None:
-    """Stop the server, and switch the kernel's page cache of every tier on or off."""
     lab.cluster.stop()
     for tier in lab.tiers.values():
         tier.empty_cache(cached=arm is IoArm.BUFFERED)
@@ -75,8 +74,6 @@ def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> st
 
 @dataclass
 class ReadWindow:
-    """Watches the load on `lab`'s server; `tablespaces` (name -> tier)."""
-
     lab: Lab
     connection: Connection
     relations: Sequence[str]

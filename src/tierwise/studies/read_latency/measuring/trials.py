@@ -102,7 +102,6 @@ def pages_of(lab: Lab, tablespace: str) -> int:
 
 
 def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the grid says it
-    """Return the table on hdd over the assumed span of the published disks."""
     return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
@@ -143,7 +142,6 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
-    """Measure the load for a window, after indexes, catalogues and the small table were read without delays."""
     spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
@@ -175,7 +173,6 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return what the source does not state and was chosen, and the recorders' obstacles."""
     return {
         "assumed": {
             "span_gib": SPAN_BYTES / GIB,

@@ -156,7 +156,6 @@ def setup(tier: str) -> tuple[str, ...]:
 
 
 def _find_cold_pages(lab: Lab, memo: Memo, tier: str) -> None:
-    """Find what each query reads from empty caches, on the first tier; it is the same on all."""
     if not memo.cold_pages:
         statements = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
         memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()}

@@ -110,7 +110,6 @@ class Facts:
 
 
 def find_facts(connection: Connection, *, light_curves: int, joined: int) -> Facts:
-    """Return `light_curves` and `joined` sources from the median right ascension on, and the first variable's frame set."""
     positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
     first = len(positions) // 2
     found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()

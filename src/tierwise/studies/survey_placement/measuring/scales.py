@@ -45,7 +45,6 @@ def by_scale(common: Common, scales: Scales, whole: Asked, placements: Mapping[s
 
 
 def join_query(statement: str, schema: str, files: list[Path], memory_bytes: int, expected: Mapping[str, int]) -> Asked:
-    """Return the join `statement` of the survey in `schema` as a cold server with this memory answers it."""
     return Asked(RELATIONS, files, statement, planned_before(_within(schema), statement), memory_bytes, expected, QUERIES[QUERY].nodes)
 
 

@@ -85,8 +85,6 @@ class Memo:
 
 
 class Beside(Strict):
-    """A query that other I/O modes measure too, and where."""
-
     arms: tuple[IoArm, ...]
     query: QueryName
     placements: tuple[str, ...]
@@ -118,7 +116,6 @@ def grid(profile: Profile) -> Grid:
 
 
 def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
-    """Return what is measured on `pair`: the queries and the move; on that of today some of the queries."""
     config = grid(profile)
     return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
 
@@ -186,7 +183,6 @@ def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same o
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Put every relation on its tier, and find out once what each query must read."""
     on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
     with lab.loading() as connection:
         _load(connection, lab, memo)
@@ -204,7 +200,6 @@ def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
 
 
 def _find_cold_pages(lab: Lab, memo: Memo) -> None:
-    """What each query reads, from empty caches; no move changes it."""
     if not memo.cold_pages:
         statements = {name: memo.statement(name) for name in grid(lab.profile).queries}
         memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()}
@@ -215,7 +210,6 @@ def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
-    """Return the query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
     name = trial.cell.query
     if name == MOVE:
         return _moved(trial, lab, memo, recorder)
@@ -276,7 +270,6 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return median seconds by query and placement, each relation's share of storage time on the disks, and the simulated sizes."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")

@@ -73,8 +73,6 @@ class Grid(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Where the log lies, how many clients commit, a commit's delay and the slowdown of the tiers."""
-
     wal: Place
     clients: int
     commit_delay_us: int
@@ -117,7 +115,6 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Make pgbench's database on the tier of the data, once, and put the log on that of the trial."""
     if not memo.loaded:
         with lab.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
@@ -130,7 +127,6 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """Measure one window, in which no checkpoint runs."""
     cell, config = trial.cell, grid(lab.profile)
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
