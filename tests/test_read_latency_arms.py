@@ -76,7 +76,7 @@ def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None
     assert models(LAB, seed=1).keys() == {"hdd", "aux", "ssd"}
 
 
-def test_the_arms_are_judged_beside_the_windows(tmp_path: Path) -> None:
+def test_the_variants_are_judged_beside_the_windows(tmp_path: Path) -> None:
     variants = {
         "records": {"ssd": {19: 300, 20: 60}, "hdd": {22: 200, 23: 300}, "aux": {22: 50, 23: 20}},
         "replayed": {"ssd": {16: 200, 17: 100}, "hdd": {22: 300, 23: 100}, "aux": {22: 50, 23: 20}},
