@@ -36,15 +36,15 @@ def latency_run(
     blocks: int = 5,
     flags: tuple[str, ...] = (),
     recorder: str = "bpftrace",
-    arms: Mapping[str, Histograms] | None = None,
+    variants: Mapping[str, Histograms] | None = None,
 ) -> Path:
     """Return a complete run whose windows have `histograms`, together as they stand; a read takes the middle of its bucket."""
     parts = []
     for block in range(blocks):
         held = of_block(histograms, block)
         timing = _timing(held, _singles(held, recorder), flags, recorder, block)
-        if arms:
-            replayed = {name: _reported(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in arms.items()}
+        if variants:
+            replayed = {name: _reported(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in variants.items()}
             timing = replace(timing, proof={**timing.proof, "arms": replayed})
         origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
         parts.append(frame(origin, [timing]))

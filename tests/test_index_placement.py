@@ -32,7 +32,6 @@ needs_fuse = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 
 
 def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECIDING) -> Inputs:
-    """One block of a two-hundredth of the rows: enough to see that it works, too little to judge."""
     return Inputs(
         profile=inputs.profile.model_copy(update={"blocks": 1, "fraction": 0.005, "arms": arms, "sweep": sweep}),
         pairs=inputs.pairs,
@@ -43,7 +42,6 @@ def small(inputs: Inputs, *, arms: tuple[IoArm, ...], sweep: Sweep = Sweep.DECID
 
 
 def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
-    """A complete run of `inputs`, alone."""
     run = begin_run(inputs, fresh=True)
     folder = paths.raw() / run.run_id
     measure_study("index_placement", inputs, folder)
@@ -52,7 +50,6 @@ def measured(inputs: Inputs) -> tuple[Manifest, pl.DataFrame]:
 
 @pytest.fixture
 def florida(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the trials that begin with the largest state."""
 
     def some(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
         return tuple(trial for trial in index_placement.trials(profile, pair) if trial.cell.start == "FL")
@@ -69,9 +66,9 @@ def places(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @needs_fuse
 def test_on_the_readers_own_disk_only_its_trials_are_measured_and_mixed_ones_say_so(florida: None) -> None:
-    asked = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
-    assert asked.reader_pair == "local"
-    only_local = Inputs(asked.profile, (load_pair("local"),), "local", 1, asked.server_version)
+    gathered = gather_inputs(profile="smoke", tiers="local", seed=1, census="synthetic")
+    assert gathered.reader_pair == "local"
+    only_local = Inputs(gathered.profile, (load_pair("local"),), "local", 1, gathered.server_version)
     run, rows = measured(small(only_local, arms=(IoArm.DIRECT,)))
     touched = pl.col("trial").str.extract_all(r"(hdd|ssd)").list.unique().list.sort().list.join("+")
     substrates = dict(rows.select(touched, "substrate").unique().rows())
@@ -94,9 +91,9 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
     debians_15: Path, florida: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PG_BIN", str(debians_15))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    assert asked.profile.arms == (IoArm.BUFFERED,)
-    run, rows = measured(small(asked, arms=asked.profile.arms))
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    assert gathered.profile.arms == (IoArm.BUFFERED,)
+    run, rows = measured(small(gathered, arms=gathered.profile.arms))
     assert run.studies[0].server_version.startswith("15.")
     cold = rows.filter(pl.col("cache") == "cold")
     proofs = [json.loads(text) for text in cold["proof"]]
@@ -111,12 +108,12 @@ def test_a_server_without_direct_io_is_measured_through_the_page_cache(
 
 @needs_fuse
 def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor_alone(workspace: Path) -> None:
-    asked = gather_inputs(profile="full", tiers="", seed=1, census="synthetic")
-    asked = small(asked, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
-    (pair,) = (pair for pair in asked.pairs if pair.source == "M")
+    gathered = gather_inputs(profile="full", tiers="", seed=1, census="synthetic")
+    gathered = small(gathered, arms=(IoArm.DIRECT,), sweep=Sweep.WHOLE)
+    (pair,) = (pair for pair in gathered.pairs if pair.source == "M")
     cold, hot, cross = {}, {}, {}
-    with open_lab(index_placement.STUDY, pair, asked, workspace / "variants", seed=asked.seed) as (lab, memo):
-        for trial in index_placement.trials(asked.profile, pair):
+    with open_lab(index_placement.STUDY, pair, gathered, workspace / "variants", seed=gathered.seed) as (lab, memo):
+        for trial in index_placement.trials(gathered.profile, pair):
             if (trial.cell.table, trial.cell.index, trial.cell.start) == ("hdd", "ssd", "PR"):
                 variant = trial.cell.variant
                 index_placement.prepare(trial, lab, memo)
@@ -146,10 +143,10 @@ def test_every_variant_is_proved_cold_where_it_says_so_and_differs_in_its_factor
 
 @needs_fuse
 def test_each_row_says_how_many_requests_its_devices_had_at_once_and_several_go_by_the_clock_of_several(workspace: Path) -> None:
-    asked = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
-    profile = small(asked, arms=tuple(IoArm)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
-    inputs = Inputs(profile, asked.pairs, None, 1, asked.server_version, counting=asked.counting)
-    (pair,) = (pair for pair in asked.pairs if pair.source == "M")
+    gathered = gather_inputs(profile="quick", tiers="", seed=1, census="synthetic")
+    profile = small(gathered, arms=tuple(IoArm)).profile.model_copy(update={"fraction": 0.02, "memory_fraction": 2.0})
+    inputs = Inputs(profile, gathered.pairs, None, 1, gathered.server_version, counting=gathered.counting)
+    (pair,) = (pair for pair in gathered.pairs if pair.source == "M")
     at_once, clocks = {}, {}
     with open_lab(index_placement.STUDY, pair, inputs, workspace / "ways", seed=1) as (lab, memo):
         for trial in index_placement.trials(inputs.profile, pair):

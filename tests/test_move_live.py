@@ -38,7 +38,6 @@ It leaves out the free space map, where the platters stand, and how long the hos
 
 @pytest.fixture
 def tiers(workspace: Path, cluster18: Cluster) -> Iterator[dict[str, Emulated]]:
-    """A tablespace on an emulated array and one on emulated flash, a table of some megabytes on the first; delays off, server running."""
     owner = (cluster18.account.uid, cluster18.account.gid)
     with (
         emulated(new_folder(workspace), DEVICES["disks"], owner=owner) as disks,

@@ -52,8 +52,8 @@ def with_grid(profile: Profile, **changes: object) -> Profile:
 def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_WORK", str(workspace))
     monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    inputs = Inputs(with_grid(asked.profile), (load_pair("source-v"),), None, 1, asked.server_version, counting=asked.counting)
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    inputs = Inputs(with_grid(gathered.profile), (load_pair("source-v"),), None, 1, gathered.server_version, counting=gathered.counting)
     run = begin_run(inputs, fresh=True)
     measure_study("pgbench_placement", inputs, paths.raw() / run.run_id)
     manifest = complete(run.run_id)
@@ -98,26 +98,14 @@ def test_a_window_tells_its_transactions_and_whose_io_they_were(workspace: Path,
 
 def test_every_profile_has_a_grid_that_can_be_read() -> None:
     for name in ("smoke", "quick", "full"):
-        profile = load_profile(name)
-        assert pgbench_placement.trials(profile, load_pair("source-v"))
-    quick = pgbench_placement.trials(load_profile("quick"), load_pair("source-v"))
-    assert len(quick) == 3
-    assert {(trial.cell.size, trial.cell.clients, trial.cell.arm) for trial in quick} == {("large", 8, "direct")}
-    assert load_profile("quick").blocks_of("pgbench_placement") == 5
-    assert pgbench_placement.grid(load_profile("quick")).window_s == {"hdd": 6, "ssd": 4.5}, "of the counted clock; a checkpoint is in each"
-
-
-def test_trials_differ_in_their_keys() -> None:
-    keys = [trial.key for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))]
-    assert len(set(keys)) == len(keys)
+        found = pgbench_placement.trials(load_profile(name), load_pair("source-v"))
+        assert len({trial.key for trial in found}) == len(found) > 0
 
 
 def test_a_real_disk_is_not_slowed() -> None:
     profile = with_grid(load_profile("smoke"), cells=[{"slowdowns": [1.0, 4.0]}])
     assert {trial.cell.slowdown for trial in pgbench_placement.trials(profile, load_pair("local"))} == {1.0}
     assert {trial.cell.slowdown for trial in pgbench_placement.trials(profile, load_pair("source-v"))} == {1.0, 4.0}
-    quick = pgbench_placement.trials(load_profile("quick"), load_pair("local"))
-    assert [trial.cell.slowdown for trial in quick] == [1.0] * 3
 
 
 def test_a_hot_partition_moves_with_its_index_and_needs_partitions() -> None:
@@ -143,12 +131,6 @@ def test_a_page_cache_without_a_limit_is_no_arm(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(memory_group, "obstacle", lambda: "not permitted")
     assert pgbench_placement.trials(load_profile("full"), load_pair("source-v"))
     assert {trial.arm for trial in pgbench_placement.trials(load_profile("full"), load_pair("source-v"))} == {IoArm.DIRECT}
-
-
-def test_a_pair_without_the_tiers_is_refused() -> None:
-    pair = load_pair("source-v").model_copy(update={"name": "mine", "tiers": {"ssd": load_pair("source-v").tiers["ssd"]}})
-    with pytest.raises(InputError, match="pgbench_placement needs a tier named 'hdd'"):
-        pgbench_placement.trials(load_profile("smoke"), pair)
 
 
 def test_a_window_without_a_transaction_is_no_observation() -> None:

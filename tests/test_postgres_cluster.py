@@ -1,4 +1,4 @@
-"""The life of a server: made whole, started as told, seen to be down, killed and recovered, and found again by the next run."""
+"""The life of a server: made whole, started with its settings, seen to be down, killed and recovered, and found again by the next run."""
 
 import os
 import signal
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-import psycopg
 import pytest
 
 import tierwise
@@ -138,15 +137,8 @@ def test_the_session_keeps_its_own_settings_after_others_were_applied(conn: Conn
     assert (_shown(conn, "enable_seqscan"), _shown(conn, "work_mem")) == ("off", "4MB")
 
 
-def test_also_after_an_error(conn: Connection) -> None:
-    with pytest.raises(psycopg.errors.DivisionByZero), applied(conn, {"work_mem": "1MB"}):
-        conn.execute("SELECT 1 / 0")
-    assert _shown(conn, "work_mem") == "4MB"
-
-
 @pytest.fixture
 def server(cluster18: Cluster) -> Iterator[Cluster]:
-    """The shared server; killed afterwards, however the test ended."""
     yield cluster18
     cluster18.kill()
 

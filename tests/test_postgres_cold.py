@@ -14,18 +14,15 @@ from tierwise.core.words import IoArm, RelationClass
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.cold import (
     ColdEvidence,
-    direct_io_probe,
     distinct_heap_pages,
-    drop_caches,
-    evict,
     expected_pages,
     index_pages,
     relation_files,
-    residency,
     visibility_pages,
     warm_catalogues,
 )
 from tierwise.postgres.plans import assert_plan, planned
+from tierwise.postgres.residency import direct_io_probe, evict, residency
 from tierwise.postgres.settings import Connection, loading_settings, measuring_settings
 from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.postgres.warming import warm_heap
@@ -38,13 +35,11 @@ AS_PUBLISHED = "SET enable_indexonlyscan = off; SET enable_bitmapscan = off; SET
 
 
 def query(state: str) -> str:
-    """The study's query for one state of birth."""
     return f"SELECT * FROM census WHERE pob = {STATES[state]}"
 
 
 @pytest.fixture(scope="module", params=["cluster18", "cluster15"])
 def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """A server, down, with 100,000 people of whom one in twelve was born in the state where the file says they live."""
     cluster: Cluster = request.getfixturevalue(request.param)
     cluster.start(loading_settings())
     with cluster.connect() as conn:
@@ -71,7 +66,6 @@ def census(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def session(census: Cluster) -> Iterator[Connection]:
-    """A fresh session, with the published plan, of a server that has just been started cold; down again afterwards."""
     census.start(measuring_settings(census.binaries, arm=IoArm.BUFFERED, shared_buffers_bytes=SHARED_BUFFERS_BYTES))
     with census.connect() as conn:
         conn.execute(AS_PUBLISHED)
@@ -89,14 +83,6 @@ def test_one_statements_blocks_are_counted_exactly(session: Connection) -> None:
         assert counter.pages["census"].accesses == pages
 
 
-def test_a_statement_of_something_else_counts_nothing(session: Connection) -> None:
-    session.execute(query("NV"))
-    with PageCounter(session, RELATIONS) as counter:
-        session.execute("SELECT count(*) FROM pg_class")
-    assert {name: count.accesses for name, count in counter.pages.items()} == {"census": 0, "pob": 0}
-    assert counter.pages["pob"].relation_class is RelationClass.INDEX
-
-
 def test_the_counter_wants_autocommit_and_a_relation(census: Cluster, session: Connection) -> None:
     with pytest.raises(InputError, match="relation is 'nowhere'"):
         PageCounter(session, ["nowhere"])
@@ -107,27 +93,16 @@ def test_the_counter_wants_autocommit_and_a_relation(census: Cluster, session: C
 def test_the_plan_is_told_and_asserted(session: Connection) -> None:
     plan = planned(session, query("FL"))
     assert_plan(plan, PLAN)
-    (node,) = plan.nodes
-    assert (node.type, node.index, node.relation) == ("Index Scan", "pob", "census")
-    assert 500 < node.rows < 5000
-    assert node.total_cost > node.startup_cost
-
-    other = planned(
-        session, f"SELECT count(*) FROM census WHERE pob = {STATES['FL']}", {"enable_bitmapscan": "on", "enable_indexscan": "off"}
-    )
-    assert other.labels == ["Aggregate", "Bitmap Heap Scan on census", "Bitmap Index Scan on pob"]
-    with pytest.raises(
-        EvidenceError, match="expected Index Scan using pob on census; found Aggregate > Bitmap Heap Scan on census > Bitmap"
-    ):
+    assert 500 < plan.nodes[0].rows < 5000
+    other = planned(session, query("FL"), {"enable_bitmapscan": "on", "enable_indexscan": "off"})
+    with pytest.raises(EvidenceError, match="found Bitmap Heap Scan on census > Bitmap Index Scan on pob"):
         assert_plan(other, PLAN)
-    assert_plan(planned(session, query("FL")), PLAN)
 
 
 @pytest.mark.parametrize("state", STATES)
 def test_a_cold_query_misses_the_pages_that_its_plan_touches(census: Cluster, state: str) -> None:
     evidence = _measured_cold(census, state)
     assert evidence.expected["pob"] >= 4  # metapage, root and leaves
-    assert evidence.holds, evidence.faults
     evidence.require()
 
 
@@ -161,30 +136,6 @@ def test_warming_reads_every_catalogue_page_and_no_page_of_a_relation(session: C
     assert _catalogue_misses(session) == before
 
 
-def test_a_warmed_session_still_misses_every_metapage(session: Connection) -> None:
-    warm_catalogues(session, query("PR"))
-    with PageCounter(session, [*RELATIONS, "other"]) as counter:
-        session.execute(query("PR"))
-    assert counter.pages["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}")
-    assert counter.pages["other"].reads == 1  # planning looks at the metapage of every index of the table
-
-
-def test_explaining_reads_the_metapage_beforehand(session: Connection) -> None:
-    """Why `warm_catalogues` does not explain: the query would then miss one page of the index less than a cold one does."""
-    with PageCounter(session, RELATIONS) as explaining:
-        planned(session, query("PR"))
-    assert (explaining.pages["pob"].reads, explaining.pages["census"].reads) == (1, 0)
-    with PageCounter(session, RELATIONS) as counter:
-        session.execute(query("PR"))
-    assert counter.pages["pob"].reads == index_pages(session, "census", "pob", f"pob = {STATES['PR']}") - 1
-
-
-def test_without_warming_the_query_pays_for_catalogues(session: Connection) -> None:
-    before = [_catalogue_misses(session) for _ in range(3)][-1]
-    session.execute(query("PR"))
-    assert _catalogue_misses(session) > before
-
-
 def test_heap_pages_are_counted_by_address(session: Connection) -> None:
     assert distinct_heap_pages(session, "census", "ctid >= '(3,0)' AND ctid < '(10,0)'") == 7
     assert distinct_heap_pages(session, "census", "caseid IN (1, 2, 100000)") == 2
@@ -215,16 +166,8 @@ def test_a_heap_that_shared_buffers_cannot_hold_is_not_called_cached(census: Clu
     census.stop()
 
 
-def test_index_pages_want_an_index_scan(session: Connection) -> None:
-    with pytest.raises(
-        EvidenceError, match="expected Aggregate > Index Scan using pob on census; found Aggregate > Index Scan using other"
-    ):
-        index_pages(session, "census", "pob", "caseid = 5")
-
-
 def test_a_query_after_another_is_not_cold(census: Cluster) -> None:
     evidence = _measured_cold(census, "NV", before=query("NV"))
-    assert not evidence.holds
     with pytest.raises(EvidenceError, match=r"not cold: census: 0 pages missed, \d+ expected; pob: 0 pages missed"):
         evidence.require()
 
@@ -237,8 +180,8 @@ def test_every_missing_piece_of_evidence_is_named() -> None:
         "misses": {"census": 7, "pob": 3},
         "expected": {"census": 7, "pob": 3},
     }
-    assert ColdEvidence(**whole).holds
-    assert ColdEvidence(**whole | {"direct_io": None}).holds
+    assert not ColdEvidence(**whole).faults
+    assert not ColdEvidence(**whole | {"direct_io": None}).faults
     spoilt: dict[str, dict[str, Any]] = {
         "the server was not down": {"server_was_down": False},
         "4 pages of tier ssd were still in the page cache": {"resident_pages": {"hdd": 0, "ssd": 4}},
@@ -259,8 +202,6 @@ def test_residency_follows_reading_and_evicting(workspace: Path) -> None:
     assert residency(files) == 0
     files[0].read_bytes()
     assert residency(files) > 0
-    if drop_caches():
-        assert residency(files) == 0
 
 
 def test_direct_io_is_probed_where_the_files_will_be(workspace: Path) -> None:
@@ -306,7 +247,6 @@ def test_the_page_cache_is_left_out_by_all_arms_but_the_buffered_one(census: Clu
 
 
 def _emptied(census: Cluster) -> list[Path]:
-    """Files of the relations, out of the page cache, the server down."""
     census.start(loading_settings())
     with census.connect() as conn:
         files = relation_files(conn, RELATIONS)
@@ -316,7 +256,6 @@ def _emptied(census: Cluster) -> list[Path]:
 
 
 def _measured_cold(census: Cluster, state: str, before: str | None = None) -> ColdEvidence:
-    """One cold measurement as the bench makes it."""
     census.start(loading_settings())
     with census.connect() as conn:
         expected = expected_pages(conn, "census", "pob", f"pob = {STATES[state]}")
@@ -338,7 +277,6 @@ def _measured_cold(census: Cluster, state: str, before: str | None = None) -> Co
 
 
 def _buffered(conn: Connection, relation: str) -> set[int]:
-    """Pages of the main fork of `relation` in shared_buffers."""
     rows = conn.execute(
         "SELECT relblocknumber FROM pg_buffercache WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0", [relation]
     )
@@ -346,7 +284,6 @@ def _buffered(conn: Connection, relation: str) -> set[int]:
 
 
 def _catalogue_misses(conn: Connection) -> int:
-    """Pages of system relations asked of the storage so far; asking itself misses some, the first times."""
     conn.execute("SELECT pg_stat_force_next_flush()")
     return _value(
         conn,
@@ -364,7 +301,6 @@ def _value(conn: Connection, statement: str) -> int:
 
 
 def _file(conn: Connection, oid: str) -> Path:
-    """Main file of the relation whose oid the subquery `oid` gives."""
     row = conn.execute(f"SELECT current_setting('data_directory'), pg_relation_filepath(({oid}))").fetchone()
     assert row is not None
     return Path(row[0], row[1])

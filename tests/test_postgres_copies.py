@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tierwise.postgres.copies import Build, CopiedTable, is_whole, schema_of
+from tierwise.postgres.copies import Build, CopiedTable, is_complete, schema_of
 from tierwise.postgres.settings import Connection
 
 ROWS = 20_000
@@ -18,7 +18,6 @@ BUILDS = {
 
 
 def load(conn: Connection) -> None:
-    """Keys that rise on the whole, each on several pages."""
     conn.execute(f"INSERT INTO people (Key, rest) SELECT i / 500 + i % 3, repeat('x', 100) FROM generate_series(1, {ROWS}) AS i")
 
 
@@ -29,7 +28,6 @@ TABLE = CopiedTable(
 
 @pytest.fixture
 def clean(conn: Connection) -> Iterator[Connection]:
-    """A session on each server in turn; it forgets the copies."""
     yield conn
     for name in ("plain", *BUILDS):
         conn.execute(f"DROP SCHEMA IF EXISTS {schema_of('pg_default', name, BUILDS.get(name, Build()))} CASCADE")
@@ -68,22 +66,20 @@ def test_what_a_kill_left_half_made_is_made_anew(clean: Connection) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         replace(TABLE, load=killed).use(clean, "pg_default", "", Build(), seed=1)
-    assert not is_whole(clean, "on_pg_default")
+    assert not is_complete(clean, "on_pg_default")
     TABLE.use(clean, "pg_default", "", Build(), seed=1)
     clean.execute("COMMENT ON SCHEMA on_pg_default IS NULL; DELETE FROM people")  # as if killed between the rows and the mark
     TABLE.use(clean, "pg_default", "", Build(), seed=1)
-    assert is_whole(clean, "on_pg_default")
+    assert is_complete(clean, "on_pg_default")
     assert len(_keys(clean, "plain")) == ROWS
 
 
 def _pages(conn: Connection, name: str) -> tuple[int, int]:
-    """Count the pages of the table and of the index, in the copy `name`."""
     TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()), seed=1)
     return tuple(conn.execute("SELECT pg_relation_size('people') / 8192, pg_relation_size('by_key') / 8192").fetchall()[0])
 
 
 def _keys(conn: Connection, name: str) -> list[int]:
-    """List the keys of the copy `name`, in the order of the heap."""
     TABLE.use(conn, "pg_default", name, BUILDS.get(name, Build()), seed=1)
     return [key for (key,) in conn.execute("SELECT key FROM people ORDER BY ctid")]
 

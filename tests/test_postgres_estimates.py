@@ -1,10 +1,9 @@
-"""The planner's cost of an index scan, told from rows and correlation, and the correlation told from the published costs."""
+"""The planner's cost of an index scan, from rows and correlation, and the correlation from the published costs."""
 
 import pytest
 
-from tierwise.core.errors import InputError
 from tierwise.core.units import MIB, PAGE_BYTES
-from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled
+from tierwise.postgres.estimates import EFFECTIVE_CACHE_PAGES, IndexScanCost, column_statistics, estimates, sampled_plans
 from tierwise.postgres.settings import Connection
 
 SOURCE_M = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=2_458_285)
@@ -14,7 +13,6 @@ STATEMENTS = {key: f"SELECT count(*) FROM strewn WHERE key = {key}" for key in K
 
 @pytest.fixture
 def strewn(conn: Connection) -> Connection:
-    """100,000 rows, a third of them in the order of their keys: key 93 is rare, 7 common."""
     conn.execute(
         """
         CREATE TABLE strewn AS SELECT CASE WHEN i % 3 = 0 THEN i / 1000 WHEN i % 3 = 1 THEN 7 ELSE (i * 7919::bigint % 90)::int END AS key,
@@ -35,10 +33,10 @@ def test_the_formula_gives_the_planners_own_cost_and_its_inverse_the_correlation
     cost = IndexScanCost(pages["strewn"], pages["by_key"], 100_000, cache_pages)
     correlation = column_statistics(strewn, "strewn", "key")["correlation"]
     assert 0.1 < abs(correlation) < 0.9
-    for told in estimates(strewn, STATEMENTS).values():
-        assert told["scan"] == "Index Scan using by_key on strewn"
-        assert cost.total(told["rows"], correlation) == pytest.approx(told["total_cost"], abs=1.0)  # the descent costs 0.4
-        assert cost.correlation(told["rows"], cost.total(told["rows"], correlation)) == pytest.approx(abs(correlation))
+    for reported in estimates(strewn, STATEMENTS).values():
+        assert reported["scan"] == "Index Scan using by_key on strewn"
+        assert cost.total(reported["rows"], correlation) == pytest.approx(reported["total_cost"], abs=1.0)  # the descent costs 0.4
+        assert cost.correlation(reported["rows"], cost.total(reported["rows"], correlation)) == pytest.approx(abs(correlation))
 
 
 def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
@@ -54,7 +52,7 @@ def test_the_published_costs_imply_rows_in_the_order_of_states() -> None:
 def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_stands_again(strewn: Connection) -> None:
     before = column_statistics(strewn, "strewn", "key")
     few, many = (
-        sampled(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
+        sampled_plans(strewn, "strewn", "key", STATEMENTS, statistics_target=target, analyses=3, published=SOURCE_M) for target in (2, 1000)
     )
     assert max(few["most_common"]) <= 2, "one sample in some dozens lists 7 alone"
     rare = zip(few["estimates"]["1"]["rows"], few["estimates"]["93"]["rows"], strict=True)
@@ -65,9 +63,3 @@ def test_a_small_statistics_target_leaves_rare_keys_alike_and_what_was_known_sta
     enlarged = many["estimates"]["93"]["rows_at_published_size"]
     assert enlarged == [pytest.approx(rows * SOURCE_M.tuples / 100_000, rel=1e-6) for rows in many["estimates"]["93"]["rows"]]
     assert column_statistics(strewn, "strewn", "key") == {**before, "tuples": 100_000}, "the number of rows is a plain correction"
-
-
-def test_a_column_without_statistics_is_told(conn: Connection) -> None:
-    conn.execute("CREATE TABLE bare (key int)")
-    with pytest.raises(InputError, match=r"bare: column is 'key': has no statistics. Remedy: ANALYZE bare"):
-        column_statistics(conn, "bare", "key")

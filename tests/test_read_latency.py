@@ -34,7 +34,6 @@ GRID = {"window_s": 0.5, "table_mib": 32}
 
 @pytest.fixture(scope="module")
 def opened(workspace: Path) -> Iterator[Opened]:
-    """The study's tiers and server."""
     with opened_lab(workspace / "read-latency", "18.0") as opened:
         yield opened
 
@@ -58,7 +57,6 @@ def trial_of(lab: Lab, arm: IoArm) -> Trial[Cell]:
 
 
 def window(opened: Opened, arm: IoArm, recorders: tuple[str, ...]) -> tuple[Timing, pl.DataFrame]:
-    """One window recorded by the first of `recorders`, or by the emulator."""
     lab, memo = opened
     lab.profile = lab.profile.model_copy(update={"studies": {NAME: {**GRID, "recorders": recorders}}})
     trial = trial_of(lab, arm)
@@ -96,10 +94,10 @@ def test_through_the_page_cache_a_tracer_sees_every_read_with_its_tablespace(ope
     assert timing.result_rows == pytest.approx(timing.proof["server"]["reads"], rel=0.01)
     for io in timing.relation_io:
         assert reads.filter(relation=io.relation).height == pytest.approx(io.reads, rel=0.01, abs=2)
-    told = timing.proof["tablespaces"]
-    assert told == histograms(reads.filter(pl.col("tablespace").is_in(list(tablespaces(lab)))))
-    fastest = {space: min(map(int, told[space]["buckets"])) for space in told}
-    slowest = {space: max(map(int, told[space]["buckets"])) for space in told}
+    reported = timing.proof["tablespaces"]
+    assert reported == histograms(reads.filter(pl.col("tablespace").is_in(list(tablespaces(lab)))))
+    fastest = {space: min(map(int, reported[space]["buckets"])) for space in reported}
+    slowest = {space: max(map(int, reported[space]["buckets"])) for space in reported}
     assert fastest[CACHED] < 17, "memory answers in less than 131 us"
     assert slowest["hdd"] >= 21, "a disk takes milliseconds"
 

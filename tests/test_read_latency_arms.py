@@ -1,4 +1,4 @@
-"""The arms of the latency study: the requests of a window replayed with whole records, and with flash that is held up by erasing."""
+"""The replay variants of the latency study: the requests of a window replayed with whole records, or with flash that erases."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,12 +13,8 @@ from tierwise.bench.replaying import models
 from tierwise.core.pairs import load_pair
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Substrate
-from tierwise.report.display import Table
-from tierwise.report.formats import NBSP
 from tierwise.report.rooms import judge_all
-from tierwise.report.run import open_run
-from tierwise.studies.read_latency.measuring.arms import ARMS, RECORD_BYTES, arms_of
-from tierwise.studies.read_latency.reading import chapter_arms
+from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, REPLAY_VARIANTS, replay_variants
 
 LAB: Any = SimpleNamespace(pair=load_pair("source-l"), stretch=1.0, seed=1)
 """What the models of a pair need of a lab."""
@@ -27,7 +23,6 @@ RECORD_S = 75e-6 + RECORD_BYTES / 250e6
 
 
 def log(*requests: tuple[float, str, str, int, float], size_bytes: int = PAGE_BYTES) -> pl.DataFrame:
-    """Requests as the emulator logs them: when, operation, file, page of the device, how long."""
     return pl.DataFrame(
         [
             {
@@ -46,13 +41,12 @@ def log(*requests: tuple[float, str, str, int, float], size_bytes: int = PAGE_BY
 
 
 def chain(count: int, *, file: str = "PG_18_1/5/16384") -> pl.DataFrame:
-    """One session that reads every seventh page, 1 ms after the answer."""
     return log(*((number * (1e-3 + ALONE_S), "read", file, 7 * number + 1, ALONE_S) for number in range(count)))
 
 
 def test_replayed_reads_take_what_they_took_and_whole_records_their_transfer() -> None:
-    found = arms_of(LAB, {"ssd": chain(50)})
-    assert set(found) == set(ARMS)
+    found = replay_variants(LAB, {"ssd": chain(50)})
+    assert set(found) == set(REPLAY_VARIANTS)
     assert found["replayed"]["ssd"]["waited_s"] / 50 == pytest.approx(ALONE_S)
     assert found["records"]["ssd"]["waited_s"] / 50 == pytest.approx(RECORD_S)
     assert found["records"]["ssd"]["buckets"] == {"19": 50}, "above the published bucket: the transfer alone takes 524 us"
@@ -61,46 +55,36 @@ def test_replayed_reads_take_what_they_took_and_whole_records_their_transfer() -
 def test_a_session_asks_as_long_after_an_answer_as_it_did_however_late_that_comes() -> None:
     """Two sessions in one tablespace; were they replayed by the clock, slower answers would heap up."""
     one, other = chain(50), chain(50).with_columns(pl.col("time_s") + 5e-4)
-    found = arms_of(LAB, {"ssd": pl.concat([one, other])})
+    found = replay_variants(LAB, {"ssd": pl.concat([one, other])})
     assert found["records"]["ssd"]["waited_s"] / 100 < 1.5 * RECORD_S
 
 
 def test_the_tablespace_is_in_the_path_and_what_is_no_relation_is_replayed_and_not_told() -> None:
     requests = pl.concat([chain(5, file="cached/PG_18_1/5/16390"), log((1.0, "read", "pg_wal/000000010000000000000001", 0, ALONE_S))])
-    found = arms_of(LAB, {"aux": requests})["replayed"]
-    assert {space: told["reads"] for space, told in found.items()} == {"cached": 5}
+    found = replay_variants(LAB, {"aux": requests})["replayed"]
+    assert {space: reported["reads"] for space, reported in found.items()} == {"cached": 5}
 
 
 def test_flash_that_erases_holds_up_reads_the_more_the_more_is_written() -> None:
     """One of ten channels is held up 1.5 ms for each 256 KiB that are written; the log alone writes as much as the source's tables."""
     reads = chain(400)
     writes = log(*((number * 1e-3, "write", "PG_18_1/5/16385", 4000 + 16 * number, 1e-4) for number in range(400)))
-    quiet, busy = (arms_of(LAB, {"ssd": requests}) for requests in (reads, pl.concat([reads, writes])))
+    quiet, busy = (replay_variants(LAB, {"ssd": requests}) for requests in (reads, pl.concat([reads, writes])))
     assert quiet["erasing"]["ssd"]["buckets"] == quiet["replayed"]["ssd"]["buckets"]
-    slow = {name: sum(n for bucket, n in busy[name]["ssd"]["buckets"].items() if int(bucket) >= 20) for name in ARMS}
+    slow = {name: sum(n for bucket, n in busy[name]["ssd"]["buckets"].items() if int(bucket) >= 20) for name in REPLAY_VARIANTS}
     assert slow["records-erasing"] > slow["erasing"] >= slow["replayed"]
     assert models(LAB, seed=1).keys() == {"hdd", "aux", "ssd"}
 
 
-def test_the_arms_are_judged_beside_the_windows_and_the_chapter_says_what_remains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    arms = {
+def test_the_variants_are_judged_beside_the_windows(tmp_path: Path) -> None:
+    variants = {
         "records": {"ssd": {19: 300, 20: 60}, "hdd": {22: 200, 23: 300}, "aux": {22: 50, 23: 20}},
         "replayed": {"ssd": {16: 200, 17: 100}, "hdd": {22: 300, 23: 100}, "aux": {22: 50, 23: 20}},
     }
-    latency_run(tmp_path, AS_PUBLISHED, arms=arms)
+    latency_run(tmp_path, AS_PUBLISHED, variants=variants)
     judged = {claim.id: claim for claim in judge_all(tmp_path, RUN)}
     assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONFIRMED, Verdict.CONFIRMED)
-    told = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
-    assert {name: found.verdict for name, found in told["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
-    assert {found.substrate for found in told["L4"].values()} == {Substrate.SIMULATED}
-    assert (told["L4"]["records"].verdict, told["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path))
-    run = open_run(RUN)
-    table = chapter_arms.remains(run, "source-l")
-    assert isinstance(table, Table)
-    rows = {row[0]: [cell.replace(NBSP, " ") for cell in row] for row in table.rows}
-    assert (rows["Published"][1], rows["Published"][5]) == ("77.6 %", "9.27")
-    assert rows["Records of 128 KiB"][2] == "524 µs to 1.05 ms"
-    said = chapter_arms.remains_told(run, "source-l").text
-    assert "No arm has most of the SSD's reads" in said
-    assert "is there in the arms *Records of 128 KiB*" in said.replace(NBSP, " ")
+    reported = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
+    assert {name: found.verdict for name, found in reported["L2"].items()} == dict.fromkeys(variants, Verdict.CONTRADICTED)
+    assert {found.substrate for found in reported["L4"].values()} == {Substrate.SIMULATED}
+    assert (reported["L4"]["records"].verdict, reported["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)

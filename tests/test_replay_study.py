@@ -3,7 +3,6 @@
 import json
 import os
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from statistics import median
 
@@ -11,9 +10,6 @@ import polars as pl
 import pytest
 
 from checkout import Home
-from tierwise.report.display import Table
-from tierwise.report.run import open_run
-from tierwise.studies.index_placement.reading import chapter
 from tierwise.timings.manifest import Manifest, StudyRecord
 from tierwise.timings.parts import read_rows, without_checks
 from tierwise.timings.traces import TraceKey, read_trace
@@ -23,8 +19,6 @@ pytestmark = pytest.mark.skipif(not os.access("/dev/fuse", os.R_OK | os.W_OK), r
 
 @dataclass(frozen=True)
 class Emulated:
-    """A run, with its rows of the census study."""
-
     raw: Path
     manifest: Manifest
     rows: pl.DataFrame
@@ -54,12 +48,12 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
                 assert row["elapsed_s"] == pytest.approx(median(paces) * row["reference_s"])
             else:
                 assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(row["elapsed_s"], rel=1e-4)
-            asked = dict(query.filter(operation="read")["relation"].value_counts().rows())
-            assert asked == {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
+            gathered = dict(query.filter(operation="read")["relation"].value_counts().rows())
+            assert gathered == {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
 
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
-    """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
+    """The required tenth is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
     emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
     predictions = run.study.facts["predictions"]
     published = {trial for trial in run.study.trials if trial.endswith("variant=published")}
@@ -69,9 +63,9 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
         rows = [emulated[one["trial"], block] for block in one["blocks"]]
         if one["trial"] == one["reference"] or not rows:
             continue  # flagged executions predict nothing
-        whole[one["trial"]] = median(told / row["elapsed_s"] for told, row in zip(one["predicted_s"], rows, strict=True)) - 1
-        asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
-        devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1
+        whole[one["trial"]] = median(reported / row["elapsed_s"] for reported, row in zip(one["predicted_s"], rows, strict=True)) - 1
+        intended_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
+        devices[one["trial"]] = median(reported / gathered for reported, gathered in zip(one["devices_s"], intended_s, strict=True)) - 1
     assert len(whole) >= 6
     assert median(map(abs, devices.values())) < 0.15, devices
     assert median(map(abs, whole.values())) < 0.25, whole
@@ -93,16 +87,3 @@ def test_a_cold_query_finds_nothing_in_the_drives_own_buffer(run: Emulated) -> N
         else:
             assert cold.is_empty() == ("index=ssd/" in trial and "table=ssd" in trial), trial
         assert all(first_s > 0.12e-3 for first_s in cold["intended_s"].head(1)), trial
-
-
-def test_the_report_shows_them_side_by_side(run: Emulated, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_RAW", str(run.raw))
-    table = chapter.predictions(open_run(run.manifest.run_id), "source-m")
-    assert isinstance(table, Table)
-    listed = [(row[1], row[2]) for row in table.rows]
-    places = ("both on HDD", "index on SSD", "table on SSD", "both on SSD")
-    assert listed == [both for both in product(("Florida", "Puerto Rico", "Nevada"), places) if both in listed], "all that is not flagged"
-    assert {row[-2] for row in table.rows if row[2] == "both on SSD"} == {"recorded"}
-    assert "are within 10.0" in table.caption
-    assert run.manifest.run_id in table.caption
-    assert {one["substrate"] for one in run.study.facts["predictions"]} == {"simulated"}

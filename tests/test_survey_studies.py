@@ -4,7 +4,6 @@ import json
 import os
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +12,7 @@ from tierwise.bench.inputs import Inputs
 from tierwise.bench.loop import gather_inputs, measure_study
 from tierwise.bench.moved import Rows, load_once
 from tierwise.bench.runs import begin_run, complete
-from tierwise.bench.study import Study
 from tierwise.core import paths
-from tierwise.core.errors import EvidenceError, InputError
 from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.words import IoArm
@@ -49,9 +46,9 @@ def tiny(profile: Profile) -> Profile:
 def measured(study: str, pair: Pair, workspace: Path, folder: Path, patch: pytest.MonkeyPatch) -> tuple[Manifest, pl.DataFrame]:
     patch.setenv("TIERWISE_WORK", str(workspace))
     patch.setenv("TIERWISE_RAW", str(folder / "raw"))
-    asked = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
-    run = begin_run(Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version), fresh=True)
-    inputs = Inputs(tiny(asked.profile), (pair,), None, 1, asked.server_version)
+    gathered = gather_inputs(profile="smoke", tiers="", seed=1, census="synthetic")
+    run = begin_run(Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version), fresh=True)
+    inputs = Inputs(tiny(gathered.profile), (pair,), None, 1, gathered.server_version)
     measure_study(study, inputs, paths.raw() / run.run_id)
     return complete(run.run_id), without_checks(read_rows(paths.raw() / run.run_id))
 
@@ -108,7 +105,6 @@ def test_a_placement_moves_what_it_names_and_nothing_else(workspace: Path, tmp_p
 
 
 def _moved_there_and_back(moves: pl.DataFrame) -> None:
-    """Each of the three placements once in either direction: the pages are read on the one tier and written on the other."""
     assert len(moves) == 6
     for cell, row in zip(cells(moves), moves.rows(named=True), strict=True):
         source, target = ("hdd", "ssd_raid5") if cell["way"] == "there" else ("ssd_raid5", "hdd")
@@ -122,13 +118,13 @@ def _moved_there_and_back(moves: pl.DataFrame) -> None:
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.soak) for seed in (2, 3))])
 def test_the_planner_joins_as_the_text_does_whatever_analyze_sampled(conn: Connection, tmp_path: Path, seed: int) -> None:
     profile = load_profile("quick")
-    asked, tables = survey_placement.grid(profile), survey.load_tables()
+    gathered, tables = survey_placement.grid(profile), survey.load_tables()
     data = survey.acquire(fraction=survey_placement.fraction(profile), seed=seed, folder=tmp_path)
     load_once(conn, SCHEMA, "pg_default", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
-    statements = find_facts(conn, light_curves=asked.light_curves, joined=asked.joined)
+    statements = find_facts(conn, light_curves=gathered.light_curves, joined=gathered.joined)
     for _ in range(10):
         conn.execute("ANALYZE")
-        for name in asked.queries:
+        for name in gathered.queries:
             with conn.transaction(force_rollback=True):
                 for command in BY_INDEX:
                     conn.execute(command)
@@ -150,34 +146,7 @@ def test_a_join_of_few_pages_is_executed_more_than_once_where_an_order_is_judged
     assert len({trial.key for trial in trials}) == len(trials)
 
 
-def test_a_query_that_is_meant_as_it_is_printed_is_asked_once() -> None:
-    profile = load_profile("full")
-    asked = survey_arrays.queries(profile)
-    assert ("indexed", "meant") in asked
-    assert ("non_indexed", "meant") not in asked
-    trials = survey_arrays.trials(profile, load_pair("source-h"))
-    printed = [query for query, form in asked if form == "printed"]
-    assert len(trials) == 4 * (len(asked) + len(printed)), "other ways of I/O are asked what is printed"
-    assert len({trial.key for trial in trials}) == len(trials)
-
-
 def test_a_pair_of_the_readers_own_is_measured_as_far_as_it_goes() -> None:
     profile, pair = load_profile("smoke"), load_pair("local")
     assert {trial.cell.tier for trial in survey_arrays.trials(profile, pair)} == {"hdd", "ssd"}
     assert {trial.cell.ssd for trial in survey_placement.trials(profile, pair)} == {"ssd"}
-
-
-@pytest.mark.parametrize("study", [survey_arrays, survey_placement])
-def test_a_pair_without_disks_is_refused(study: object) -> None:
-    pair = load_pair("local")
-    alone = pair.model_copy(update={"tiers": {"ssd": pair.tiers["ssd"]}})
-    with pytest.raises(InputError, match="needs a tier named 'hdd'"):
-        study.trials(load_profile("smoke"), alone)  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("study", [survey_arrays.STUDY, survey_placement.STUDY])
-def test_other_rows_on_another_place_are_an_error(study: Study[Any, Any]) -> None:
-    rows = pl.DataFrame({"block": [0, 0], "operation": ["SELECT 1", "SELECT 1"], "result_rows": [3, 4]})
-    with pytest.raises(EvidenceError, match=r"different numbers of rows on different placements: \[3, 4\]"):
-        study.check(rows)
-    study.check(rows.head(1))

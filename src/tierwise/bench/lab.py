@@ -21,7 +21,7 @@ from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.session_group import SessionGroup
 from tierwise.core.words import Cache, ClockKind, IoArm
-from tierwise.postgres import cold
+from tierwise.postgres import cold, residency
 from tierwise.postgres.activity import log_position
 from tierwise.postgres.cluster import Cluster, Mode
 from tierwise.postgres.cluster_files import make_anew
@@ -203,11 +203,11 @@ class Lab:
         """
         self.down()  # what is read before the timed query takes no time, and leaves nothing in a device's own buffer
         clock = self.clock(alone=arm is IoArm.DIRECT)
-        cold.evict(files)
+        residency.evict(files)
         for tier in self.tiers.values():
             tier.empty_cache(cached=arm.cached)
         resident_pages = {
-            name: cold.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
+            name: residency.residency([path for path in files if path.is_relative_to(tier.directory.resolve())])
             for name, tier in self.tiers.items()
         }
         direct_io = all(self._writes_past_the_cache(tier) for tier in self.tiers.values()) if not arm.cached else None
@@ -316,5 +316,5 @@ class Lab:
     def _writes_past_the_cache(self, tier: Tier) -> bool:
         """Whether direct I/O on `tier` leaves nothing in the page cache, found out once."""
         if tier.name not in self._past_the_cache:
-            self._past_the_cache[tier.name] = cold.direct_io_probe(tier.directory)
+            self._past_the_cache[tier.name] = residency.direct_io_probe(tier.directory)
         return self._past_the_cache[tier.name]

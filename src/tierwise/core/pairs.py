@@ -1,9 +1,11 @@
 """Pairs: the named places where files can live, as a reader writes them down (``data/tiers/*.toml``)."""
 
+from collections.abc import Iterable
 from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from tierwise.core.errors import InputError
 from tierwise.core.toml import FileName, Strict, input_file, read_toml
 from tierwise.core.words import Substrate
 
@@ -66,6 +68,12 @@ class Pair(Strict):
     def substrate(self) -> Substrate:
         """Return the substrate that all tiers share, else ``mixed``."""
         return Substrate.of({tier.substrate for tier in self.tiers.values()})
+
+    def require(self, tiers: Iterable[str], study: str) -> None:
+        """Raise `InputError` unless the pair has all `tiers`, which `study` measures."""
+        if absent := [name for name in tiers if name not in self.tiers]:
+            rule = f"{study} needs a tier named {absent[0]!r}"
+            raise InputError(f"data/tiers/{self.name}.toml", field="tiers", value=sorted(self.tiers), rule=rule)
 
     def simulated(self) -> "Pair":
         """Return the same pair for a machine that can mount nothing: what would be emulated is simulated."""

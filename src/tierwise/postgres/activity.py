@@ -15,14 +15,12 @@ IO: Final = "pg_stat_io"
 
 
 def log_position(conn: Connection) -> int:
-    """Return bytes of log that the server has written since it was made."""
     row = conn.execute("SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::bigint").fetchone()
     assert row is not None
     return int(row[0])
 
 
 def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
-    """Return the counters now. Busy sessions report theirs once a second."""
     conn.execute("SELECT pg_stat_force_next_flush(), pg_stat_clear_snapshot()")
     there = [name for name in VIEWS if _exists(conn, f"pg_stat_{name}")]
     found = {name: _numbers(conn.execute(f"SELECT to_jsonb(v) FROM pg_stat_{name} AS v").fetchall()[0][0]) for name in there}
@@ -33,7 +31,7 @@ def read_activity(conn: Connection) -> dict[str, dict[str, float]]:
 
 
 def activity_between(before: Counters, after: Counters) -> dict[str, dict[str, float]]:
-    """Return what was counted from `before` to `after`; counters and groups that did not move are left out."""
+    """Return by how much each counter rose from `before` to `after`; counters that did not move are left out."""
     moved = {
         group: {name: value - before.get(group, {}).get(name, 0.0) for name, value in counters.items()} for group, counters in after.items()
     }

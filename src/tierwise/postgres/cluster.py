@@ -46,7 +46,7 @@ _SIGNALS: Final[dict[Mode, signal.Signals]] = {"smart": signal.SIGTERM, "fast": 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A database cluster in `folder`. It keeps nothing of its own: any process that names the folder sees the same."""
+    """A database cluster in `folder`; it keeps no state of its own, so any process that names the folder sees the same."""
 
     folder: Path
     binaries: Binaries
@@ -54,41 +54,29 @@ class Cluster:
 
     @property
     def data(self) -> Path:
-        """Return the data folder of the cluster."""
         return self.folder / "data"
 
     @property
     def log(self) -> Path:
-        """Return the file of what the server said, over all its starts."""
         return self.folder / "server.log"
 
     @property
     def server_version(self) -> str:
-        """Return the server's version, such as ``18.6``."""
         return self.binaries.version_text
 
     @property
     def exists(self) -> bool:
-        """Return whether `create` was done, whole."""
         return (self.data / "PG_VERSION").exists()
 
     @property
     def running(self) -> bool:
-        """Return whether any process serves the data folder."""
         return bool(server_processes(self.data))
 
     @property
     def down(self) -> bool:
-        """Return whether there is no process and no pid file, which is what a cold start begins with."""
         return not self.running and not (self.data / PID_FILE).exists()
 
     def create(self) -> None:
-        """Make the cluster: checksums, UTF-8, order of bytes, the one role `tierwise`; whole or not at all.
-
-        Raises:
-            ServerError: there is one already.
-            CommandError: initdb failed.
-        """
         if self.exists:
             raise ServerError(f"{self.data}: a cluster is there already")
         closed_folder(self.folder, owner=self.account.ids)
@@ -101,11 +89,7 @@ class Cluster:
         part.rename(self.data)
 
     def start(self, settings: Mapping[str, str]) -> None:
-        """Start with `settings` (name -> value, on top of the server's defaults) and wait until it takes connections.
-
-        Raises:
-            ServerError: it runs already, or does not start: the message holds its last words.
-        """
+        """Start with `settings` (name -> value, on top of the server's defaults) and wait until the server takes connections."""
         if self.running:
             raise ServerError(f"{self.data}: a server runs there already")
         self._clean()
@@ -128,11 +112,6 @@ class Cluster:
             raise self._failure("does not start", begun)
 
     def stop(self, mode: Mode = "fast") -> None:
-        """Stop and see that it is down: no process, no pid file. Nothing to do where none runs.
-
-        Raises:
-            ServerError: it did not go down in `STOP_S`.
-        """
         begun = self.log.stat().st_size if self.log.exists() else 0
         if server := postmaster(self.data):
             with suppress(psutil.NoSuchProcess):
@@ -144,13 +123,13 @@ class Cluster:
         self._clean()
 
     def kill(self) -> None:
-        """Send SIGKILL to the postmaster and its children, as a power cut would do; the next start recovers."""
+        """Send SIGKILL to the postmaster and its children, as a power cut would; the next start recovers."""
         if not wait_down(self.data, STOP_S, kill=True):
             raise self._failure("survives SIGKILL", 0)
         self._clean()
 
     def connect(self, *, autocommit: bool = True) -> psycopg.Connection[tuple[Any, ...]]:
-        """Return a session of the superuser. Statements are planned from their text each time, as psql does: none is prepared unasked."""
+        """Return a session of the superuser, which prepares no statement by itself: each is planned from its text, as psql does."""
         socket = self._socket()
         if socket is None:
             raise ServerError(f"{self.data}: no server runs there")
@@ -165,7 +144,6 @@ class Cluster:
             return None
 
     def _clean(self) -> None:
-        """Remove what a server leaves behind when it is killed. Only called when none runs."""
         (self.data / PID_FILE).unlink(missing_ok=True)
         remove_socket(self.folder)
 

@@ -16,17 +16,12 @@ from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.processes import ServerError
 
 TABLESPACES: Final = "tablespaces"
-"""Folder of a prepared cluster in which each tablespace has a folder of its name."""
 WAL: Final = "pg_wal"
 LINKS: Final = "pg_tblspc"
 
 
 def place_wal(cluster: Cluster, directory: Path) -> None:
-    """Have `cluster`, which must be down, keep its log in a folder `WAL` of `directory`; nothing where it does already.
-
-    Raises:
-        ServerError: it runs.
-    """
+    """Move the log of `cluster`, which must be down, to a folder `WAL` of `directory`, unless it is there already."""
     if cluster.running:
         raise ServerError(f"{cluster.data}: a server runs there, so its log cannot be moved")
     link, before, target = cluster.data / WAL, cluster.data / f"{WAL}.before", directory / WAL
@@ -47,7 +42,7 @@ def place_wal(cluster: Cluster, directory: Path) -> None:
 
 
 def make_anew(cluster: Cluster, first: Cluster) -> None:
-    """Make `cluster` as initdb leaves one. That takes seconds, so `first` is made so, where it is not there yet, and copied."""
+    """Make `cluster` as initdb leaves one, by copying `first`, since initdb takes seconds; `first` is made where it does not exist yet."""
     if not first.exists:
         first.create()
     closed_folder(cluster.folder, owner=cluster.account.ids)
@@ -55,17 +50,7 @@ def make_anew(cluster: Cluster, first: Cluster) -> None:
 
 
 def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path], wal: Path | None = None) -> None:
-    """Make `cluster` what `prepared` is, and both must be down.
-
-    Args:
-        prepared: a cluster whose tablespaces lie in its own folder `TABLESPACES`; it is only read.
-        tablespaces: name -> directory that will hold its files, in a folder of that name; what a folder holds already goes.
-        wal: likewise for the WAL, in a folder `WAL`; None: in the data folder.
-
-    Raises:
-        ServerError: one of them runs.
-        InputError: a tablespace of the prepared cluster has no directory here.
-    """
+    """Make `cluster` a copy of `prepared`, with tablespaces (name -> directory) and WAL in folders of their names; both must be down."""
     for there in (prepared, cluster):
         if there.running:
             raise ServerError(f"{there.data}: a server runs there, so its files cannot be copied")
@@ -88,7 +73,7 @@ def restore(prepared: Cluster, cluster: Cluster, tablespaces: Mapping[str, Path]
 
 
 def _copy_tree(source: Path, target: Path, cluster: Cluster, *, leave_out: Collection[Path] = ()) -> None:
-    """Folders and regular files below `source`, owned by the server's account; links are left out."""
+    """Copy folders and regular files below `source`, owned by the server's account; links are left out."""
     shutil.rmtree(target, ignore_errors=True)
     for folder, folders, files in os.walk(source):
         folders[:] = [name for name in folders if Path(folder, name) not in leave_out and not Path(folder, name).is_symlink()]

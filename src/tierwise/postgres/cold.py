@@ -17,24 +17,8 @@ from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import find_relation
-from tierwise.postgres.residency import direct_io_probe, drop_caches, evict, residency
 from tierwise.postgres.settings import Connection, applied
 from tierwise.postgres.statistics import PageCounter
-
-__all__ = [
-    "ColdEvidence",
-    "direct_io_probe",
-    "distinct_heap_pages",
-    "drop_caches",
-    "evict",
-    "expected_pages",
-    "index_pages",
-    "main_files",
-    "relation_files",
-    "residency",
-    "visibility_pages",
-    "warm_catalogues",
-]
 
 METAPAGES: Final = 1
 MAPPED_PAGES: Final = (PAGE_BYTES - 24) * 4
@@ -45,18 +29,15 @@ FIRST_USER_OID: Final = 16384
 
 
 class ColdEvidence(Strict):
-    """What was seen before and during a query that is to be called cold."""
-
     server_was_down: bool  # no process, no pid file
     resident_pages: dict[str, int]  # by tier: pages of the relations' files in the page cache, while the server was down
     direct_io: bool | None  # what the probe said; None with buffered I/O
-    misses: dict[str, int]  # by relation: pages that the query asked of the storage
+    misses: dict[str, int]  # by relation: pages that the query read from the storage
     expected: dict[str, int]  # by relation: distinct pages that its plan touches
     cached: dict[str, int] = Field(default_factory=dict)  # by relation: pages that had been read and were found again: misses none
 
     @property
     def faults(self) -> list[str]:
-        """Return what does not hold, a sentence each; it is empty where the query was cold."""
         resident = [f"{pages} pages of tier {tier} were still in the page cache" for tier, pages in self.resident_pages.items() if pages]
         names = sorted(self.misses.keys() | self.expected.keys())
         pairs = [(name, self.misses.get(name), self.expected.get(name)) for name in names]
@@ -67,19 +48,13 @@ class ColdEvidence(Strict):
             *(f"{name}: {missed} pages missed, {distinct} expected" for name, missed, distinct in pairs if missed != distinct),
         ]
 
-    @property
-    def holds(self) -> bool:
-        """Return whether the label `cold` is earned."""
-        return not self.faults
-
     def require(self) -> None:
-        """Raise `EvidenceError`, naming everything that does not hold."""
         if self.faults:
             raise EvidenceError(f"not cold: {'; '.join(self.faults)}")
 
 
 def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
-    """Return every file of `relations` (names) and of their TOAST: all forks, all segments, through their tablespaces."""
+    """Return every file of `relations` and of their TOAST tables: all forks, all segments, through their tablespaces."""
     oids = [find_relation(conn, name).oid for name in relations]
     rows = conn.execute(
         """
@@ -101,7 +76,7 @@ def relation_files(conn: Connection, relations: Sequence[str]) -> list[Path]:
 
 
 def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
-    """Return the first file of the main fork of each of `relations`, through its tablespace; catalogues are read, no relation is."""
+    """Return the first file of the main fork of each of `relations`; reads catalogues, but no relation."""
     rows = conn.execute(
         "SELECT name, current_setting('data_directory'), pg_relation_filepath(oid) FROM unnest(%s::text[], %s::oid[]) AS named (name, oid)",
         [list(relations), [find_relation(conn, name).oid for name in relations]],
@@ -110,13 +85,12 @@ def main_files(conn: Connection, relations: Sequence[str]) -> dict[str, Path]:
 
 
 def warm_catalogues(conn: Connection, statement: str) -> None:
-    """Bring into the session and into shared_buffers every catalogue page that `statement` will want, and no page of any relation.
+    """Read into the session and shared_buffers every catalogue page that `statement` needs, and no page of any relation.
 
-    A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, but planning
-    reads page 0 (the metapage) of every B-tree of the table and keeps it in the session's relation cache: on a slow tier one
-    of the few reads that make the difference. So the rest of what planning wants is fetched without planning: asking for
-    a relation's size opens it (its catalogue rows, its operator class) without reading it, and the columns' statistics are
-    read through the same index as the planner does. A test holds that the statement then misses no catalogue page.
+    A throw-away PREPARE parses and analyses, which reads no index and does not plan. EXPLAIN EXECUTE would plan, and planning
+    reads the metapage of every B-tree of the table into the session's relation cache: on a slow tier one of the few reads that make
+    the difference. So the rest is fetched without planning: a relation's size opens it without reading it, and the columns'
+    statistics are read through the same index as the planner does.
     """
     conn.execute(sql.SQL("PREPARE tierwise_warm AS {}").format(sql.SQL(statement)))
     conn.execute("DEALLOCATE tierwise_warm")
@@ -127,7 +101,7 @@ def warm_catalogues(conn: Connection, statement: str) -> None:
 
 
 def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Return distinct heap pages that hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
+    """Return how many heap pages hold a row for which `predicate` (SQL) is true, counted from the rows' addresses."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]) FROM {} WHERE {}")
     row = conn.execute(query.format(sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -135,7 +109,7 @@ def distinct_heap_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
-    """Return distinct pages of `table`'s visibility map that an index-only scan for `predicate` (SQL) asks about."""
+    """Return how many pages of `table`'s visibility map an index-only scan for `predicate` (SQL) reads."""
     query = sql.SQL("SELECT count(DISTINCT (ctid::text::point)[0]::bigint / {}) FROM {} WHERE {}")
     row = conn.execute(query.format(MAPPED_PAGES, sql.Identifier(table), sql.SQL(predicate))).fetchone()
     assert row is not None
@@ -143,14 +117,10 @@ def visibility_pages(conn: Connection, table: str, predicate: str) -> int:
 
 
 def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int:
-    """Return distinct pages of B-tree `index` that planning and one index scan for `predicate` (``column = value``) touch.
+    """Return how many pages of B-tree `index` planning and one index scan for `predicate` (``column = value``) touch.
 
-    Counted as accesses: the scan comes down from the root once and goes along the leaves once, so each page is asked
-    for once. The counted scan is the session's second, whose relation cache holds the metapage already; a fresh session's first reads
-    that too, when it plans, so one is added. (Tests compare with the pages found in shared_buffers, and with the leaves by pageinspect.)
-
-    Raises:
-        EvidenceError: the server would not answer by an index scan of `index`.
+    The scan descends from the root once and follows the leaves once, so accesses are distinct pages. The counted scan is the
+    session's second, whose relation cache holds the metapage already; a fresh session reads that too when it plans, so one is added.
     """
     name = sql.Identifier(table).as_string(conn)
     statement = f"SELECT count(*) FROM {name} WHERE {predicate}"
@@ -163,8 +133,4 @@ def index_pages(conn: Connection, table: str, index: str, predicate: str) -> int
 
 
 def expected_pages(conn: Connection, table: str, index: str, predicate: str) -> dict[str, int]:
-    """Return pages that a fresh session must miss, cold, when it answers `predicate` by an index scan, by relation.
-
-    Reads table and index, so ask long before the server is stopped for the cold measurement. Placement does not change the answer.
-    """
     return {table: distinct_heap_pages(conn, table, predicate), index: index_pages(conn, table, index, predicate)}

@@ -15,7 +15,7 @@ SORT_MEMORY: Final = "256MB"
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """How a copy's rows and index come to be; without arguments: the rows as they were loaded, then an index with an entry for each row."""
+    """How a copy's rows and index are made; by default the rows as loaded, then an index with an entry for each row."""
 
     deduplicated: bool = False  # equal keys share an entry of the index: the default since PostgreSQL 13
     grown: bool = False  # the index is there before the rows, and grows as they are inserted
@@ -25,7 +25,7 @@ class Build:
 
 @dataclass(frozen=True, slots=True)
 class CopiedTable:
-    """What is the same in every copy. `row_id` is an integer column that the server fills in, in the order of loading."""
+    """What all copies share. `row_id` is an integer column that the server fills in, in the order of loading."""
 
     name: str
     ddl: str
@@ -37,12 +37,12 @@ class CopiedTable:
     load: Callable[[Connection], None]  # into the empty table of the search path, in a transaction
 
     def use(self, conn: Connection, tier: str, name: str, build: Build, *, seed: int) -> None:
-        """Set the search path to the copy `name` on `tier`, made where it is not there yet.
+        """Set the search path to the copy `name` on `tier`, made where it does not exist yet.
 
         A copy of the plain build is loaded, and named by the tier alone (`schema_of`); any other takes its rows from that one.
         """
         schema = schema_of(tier, name, build)
-        if build != Build() and not is_whole(conn, schema):
+        if build != Build() and not is_complete(conn, schema):
             self.use(conn, tier, name, Build(), seed=seed)
         make_whole(conn, schema, tier, [self.name], lambda empty: self._fill(empty, tier, build, seed), vacuumed=build.vacuumed)
 
@@ -65,7 +65,6 @@ class CopiedTable:
         conn.execute(sql.SQL("CREATE INDEX {} ON {} ({}) WITH (deduplicate_items = {})").format(*names, storage))
 
     def _copy(self, conn: Connection, schema: str, seed: int | None) -> None:
-        """Insert the rows of the copy in `schema`, in its order, or in a random one."""
         columns = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in self.columns)
         row_id = sql.Identifier(self.row_id)
         order = row_id if seed is None else sql.SQL("hashint4extended({}, {}), {}").format(row_id, sql.Literal(seed), row_id)
@@ -80,12 +79,12 @@ class CopiedTable:
 def make_whole(
     conn: Connection, schema: str, tier: str, tables: Sequence[str], fill: Callable[[Connection], None], *, vacuumed: bool = False
 ) -> bool:
-    """Set the search path to `schema`, made on `tier` by `fill` where it is not whole yet; True: it was made now.
+    """Set the search path to `schema`, made on `tier` by `fill` unless it is complete; return whether it was made now.
 
     `fill` makes and fills `tables` in one transaction. One full scan of each then sets the hint bits, so that no read writes later.
     """
     named = sql.Identifier(schema)
-    there = is_whole(conn, schema)
+    there = is_complete(conn, schema)
     if not there:
         with conn.transaction():
             conn.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(named))
@@ -104,11 +103,9 @@ def make_whole(
 
 
 def schema_of(tier: str, name: str, build: Build) -> str:
-    """Return ``on_hdd`` for the plain build, ``on_hdd_grown`` for another that is called so."""
     return f"on_{tier}" if build == Build() else f"on_{tier}_{name}"
 
 
-def is_whole(conn: Connection, schema: str) -> bool:
-    """Return whether the copy in `schema` was made to its end."""
+def is_complete(conn: Connection, schema: str) -> bool:
     (comment,) = conn.execute("SELECT obj_description(to_regnamespace(%s), 'pg_namespace')", [schema]).fetchall()[0]
     return bool(comment == WHOLE)

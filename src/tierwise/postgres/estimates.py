@@ -37,12 +37,11 @@ class IndexScanCost:
     effective_cache_pages: float = EFFECTIVE_CACHE_PAGES
 
     def total(self, rows: float, correlation: float) -> float:
-        """Return the cost of the scan that fetches `rows` rows in a table whose order has this `correlation` with the index's."""
         uncorrelated, correlated = self.bounds(rows)
         return uncorrelated + correlation**2 * (correlated - uncorrelated)
 
     def bounds(self, rows: float) -> tuple[float, float]:
-        """Return the cost where the order of the rows has nothing to do with the index's, and where it is the same."""
+        """Return the cost where row order and index order are unrelated, and where they are the same."""
         share = rows / self.tuples
         index = math.ceil(share * self.index_pages) * RANDOM_PAGE_COST + rows * (CPU_INDEX_TUPLE_COST + CPU_OPERATOR_COST)
         apart = self._pages_fetched(rows) * RANDOM_PAGE_COST
@@ -50,13 +49,12 @@ class IndexScanCost:
         return index + apart + rows * CPU_TUPLE_COST, index + together + rows * CPU_TUPLE_COST
 
     def correlation(self, rows: float, total_cost: float) -> float | None:
-        """Return the |correlation| at which fetching `rows` rows has `total_cost`; None where no correlation gives it."""
+        """Return the |correlation| at which fetching `rows` rows costs `total_cost`; None where none does."""
         uncorrelated, correlated = self.bounds(rows)
         squared = (uncorrelated - total_cost) / (uncorrelated - correlated)
         return math.sqrt(squared) if 0 <= squared <= 1 else None
 
     def explained(self, rows: float, total_cost: float) -> dict[str, float | None]:
-        """Return a planner's estimate, the costs between which correlation decides, and the |correlation| that gives its cost."""
         uncorrelated, correlated = self.bounds(rows)
         return {
             "rows": rows,
@@ -67,7 +65,7 @@ class IndexScanCost:
         }
 
     def _pages_fetched(self, rows: float) -> float:
-        """Distinct pages of `rows` rows strewn over the table, after Mackert and Lohman; read again where the cache is too small."""
+        """Distinct pages of `rows` randomly placed rows, after Mackert and Lohman; pages are read again where the cache is too small."""
         pages = max(1.0, self.table_pages)
         cached = max(1.0, math.ceil(self.effective_cache_pages * pages / (pages + self.index_pages)))
         distinct = 2 * pages * rows / (2 * pages + rows)
@@ -78,13 +76,6 @@ class IndexScanCost:
 
 
 def column_statistics(conn: Connection, table: str, column: str) -> dict[str, Any]:
-    """Return what ANALYZE found of `column`: its correlation with the order of the rows, number of distinct values, the most common ones.
-
-    Keys: correlation, distinct, most_common, and tuples, the number of rows that it reckons with.
-
-    Raises:
-        InputError: it has not been analysed.
-    """
     row = conn.execute(
         """
         SELECT correlation, CASE WHEN n_distinct < 0 THEN -n_distinct * reltuples ELSE n_distinct END, most_common_vals::text::text[],
@@ -100,8 +91,8 @@ def column_statistics(conn: Connection, table: str, column: str) -> dict[str, An
 
 
 @contextmanager
-def analysed(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
-    """Give `column`, while open, the statistics that an ANALYZE with `statistics_target` has just found; then those of before."""
+def analysed_anew(conn: Connection, table: str, column: str, *, statistics_target: int) -> Iterator[dict[str, Any]]:
+    """Give `column`, while open, the statistics of a new ANALYZE with `statistics_target`; restore the old ones then."""
     with conn.transaction(force_rollback=True):
         conn.execute(f"SET LOCAL default_statistics_target = {statistics_target}")
         conn.execute(sql.SQL("ANALYZE {} ({})").format(sql.Identifier(table), sql.Identifier(column)))
@@ -109,13 +100,10 @@ def analysed(conn: Connection, table: str, column: str, *, statistics_target: in
 
 
 def scans(conn: Connection, statements: Mapping[str, str]) -> dict[str, Node]:
-    """Return the scan below the aggregate that the planner chooses for each of `statements` (by any name), with its estimates."""
     return {name: planned(conn, statement).nodes[1] for name, statement in statements.items()}
 
 
 def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Explain each of `statements`, which count: the scan chosen, its estimated rows and cost, and the rows found, by the statement's
-    name."""
     return {
         name: {
             "scan": scan.label,
@@ -127,7 +115,7 @@ def estimates(conn: Connection, statements: Mapping[str, str]) -> dict[str, dict
     }
 
 
-def sampled(
+def sampled_plans(
     conn: Connection,
     table: str,
     column: str,
@@ -137,15 +125,14 @@ def sampled(
     analyses: int,
     published: IndexScanCost,
 ) -> dict[str, Any]:
-    """Return what `analyses` ANALYZEs with `statistics_target` each made the planner think: lists with a value for each.
+    """Return what the planner estimates after each of `analyses` ANALYZEs with `statistics_target`: lists with a value for each.
 
-    Keys: statistics_target, correlation, distinct, most_common (how many values are listed), and by name of the statement: scan, rows,
-    total_cost, and the rows and cost that the same share of the rows and the same correlation give in a table of the `published` size.
-    The statistics of before stand again afterwards.
+    Rows and cost are also given as they follow from the same share of rows and correlation in a table of the `published` size.
+    The old statistics are restored afterwards.
     """
     statistics, chosen = [], []
     for _ in range(analyses):
-        with analysed(conn, table, column, statistics_target=statistics_target) as found:
+        with analysed_anew(conn, table, column, statistics_target=statistics_target) as found:
             statistics.append(found)
             chosen.append(scans(conn, statements))
     return {

@@ -18,18 +18,14 @@ from tierwise.postgres.settings import Connection, loading_settings
 Item = TypeVar("Item")
 
 BATCH_ROWS: Final = 4096
-"""About 1 MB of text, which stays in the processor's cache until it is sent: batches of 16,384 rows took a tenth longer."""
+"""About 1 MB of text, which stays in the processor's cache until it is sent; batches of 16,384 rows took 10 % longer."""
 ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
-"""The escapes of COPY's text format, which the server reads some 10 % quicker than its CSV. Escaped so, no text can be taken for the NULL
-mark."""
+"""Escapes of COPY's text format, which the server reads about 10 % faster than CSV; no escaped text looks like the NULL mark."""
 
 
 @contextmanager
 def loading(cluster: Cluster, tablespaces: Mapping[str, Path]) -> Iterator[Connection]:
-    """Start the server of `cluster`, which is down, set for loading, with `tablespaces` (name -> directory), made where absent.
-
-    A CHECKPOINT and a stop at the end.
-    """
+    """Start the server of `cluster` with loading settings and `tablespaces` (name -> directory); CHECKPOINT and stop it at the end."""
     cluster.start(loading_settings())
     try:
         with cluster.connect() as connection:
@@ -44,14 +40,10 @@ def loading(cluster: Cluster, tablespaces: Mapping[str, Path]) -> Iterator[Conne
 
 
 def copy_parquet(conn: Connection, parquet: Path, table: str, columns: Sequence[str], progress: Progress | None = None) -> int:
-    """Replace what `table` holds by the rows of `parquet`, in their order; all of them or, on any error, none.
+    """Replace the rows of `table` by those of `parquet`, in their order, in one transaction; return their number.
 
-    `columns` are named alike in both but for case (PostgreSQL folds the table's to lower case); every other column gets its
-    default. Booleans may be booleans or 0/1. The table is emptied first, in the same transaction, so that under
-    ``wal_level=minimal`` nothing is logged.
-
-    Returns:
-        The number of rows. `progress` is stepped by rows.
+    `columns` have the same names in both but for case (PostgreSQL folds the table's to lower case); every other column gets its
+    default. The table is emptied in the same transaction, so that ``wal_level=minimal`` logs nothing.
     """
     names = sql.SQL(", ").join(sql.Identifier(column.lower()) for column in columns)
     target = sql.Identifier(table)
@@ -71,13 +63,13 @@ def copy_parquet(conn: Connection, parquet: Path, table: str, columns: Sequence[
 
 
 def _as_text(batch: pl.DataFrame) -> tuple[int, str]:
-    """The rows of the batch as COPY reads them; made by one thread, as two would take the server's processor from it."""
+    """Rows of the batch in COPY's text format, made by one thread: two would take the server's processor from it."""
     text = batch.write_csv(separator="\t", include_header=False, quote_style="never", null_value="\\N", batch_size=batch.height)
     return batch.height, text
 
 
 def _ahead(items: Iterator[Item]) -> Iterator[Item]:
-    """`items`, the next one being made while this one is used; never more, so that a large file is not all in memory."""
+    """Yield `items`, making one ahead; never more, so that a large file is not all in memory."""
     with ThreadPoolExecutor(max_workers=1) as maker:
         coming = maker.submit(next, items, None)
         while (item := coming.result()) is not None:

@@ -10,12 +10,9 @@ from tierwise.postgres.processes import postmaster, server_processes
 
 @contextmanager
 def memory_limited(cluster: Cluster, size_bytes: int) -> Iterator[None]:
-    """Give the running server of `cluster` and its sessions to come `size_bytes` of memory, while open; stop it before the end.
+    """Limit the running server of `cluster` and its later sessions to `size_bytes` of memory, while open; stop it before the end.
 
-    Pages of the page cache count for who reads them first, so the server's files should not be cached before.
-
-    Raises:
-        MissingError: no memory cgroup can be made.
+    The page cache is charged to the first reader, so the server's files should not be cached before.
     """
     with memory_group("server") as group:
         group.limit(size_bytes)

@@ -26,9 +26,6 @@ ROWS_PER_SCALE: Final = 100_000
 ROWS_PER_PAGE: Final = 61
 """Accounts in one page, as pgbench fills it."""
 
-SCRIPTS: Final = ("tpcb-like", "simple-update", "select-only")
-"""pgbench's built-in scripts, by its own names."""
-
 TRANSACTIONS: Final = {"client": pl.Int32, "ended_s": pl.Float64, "latency_s": pl.Float64}
 """Columns of a load's transactions: ends in seconds of the Unix epoch, to the microsecond."""
 
@@ -42,7 +39,6 @@ END_S: Final = 600
 
 
 def relations(partitions: int = 0) -> tuple[str, ...]:
-    """Return the tables and indexes of the database; `partitions` of the accounts have each their own."""
     if not partitions:
         return (*TABLES, *INDEXES)
     accounts = tuple(f"pgbench_accounts_{number}" for number in range(1, partitions + 1))
@@ -50,7 +46,6 @@ def relations(partitions: int = 0) -> tuple[str, ...]:
 
 
 def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, partitions: int = 0) -> None:
-    """Fill the database of the running `cluster`: tables in one tablespace, primary keys in another; the accounts in ranges of keys."""
     options = ["--initialize", "--quiet", f"--scale={scale}", f"--tablespace={tables}", f"--index-tablespace={indexes}"]
     options += [f"--partitions={partitions}"] if partitions else []
     done = subprocess.run(command(cluster, options), capture_output=True, text=True, check=False)
@@ -58,8 +53,7 @@ def initialise(cluster: Cluster, scale: int, *, tables: str, indexes: str, parti
         raise CommandError(f"pgbench --initialize ended with status {done.returncode}: {done.stderr.strip()}")
 
 
-def part_off(conn: Connection, *, tables: str, indexes: str) -> None:
-    """Move the first partition of the accounts to tablespaces of its own: that of the popular ones where these lie side by side."""
+def move_first_partition(conn: Connection, *, tables: str, indexes: str) -> None:
     conn.execute(f"ALTER TABLE pgbench_accounts_1 SET TABLESPACE {tables}")
     conn.execute(f"ALTER INDEX pgbench_accounts_1_pkey SET TABLESPACE {indexes}")
 
@@ -72,7 +66,7 @@ def scatter(conn: Connection, accounts: int) -> None:
 
 
 def _step(accounts: int) -> int:
-    """How far apart the keys of two rows lie that are neighbours by rank: a golden section, which spreads any number of them evenly."""
+    """Distance between the keys of neighbours by rank: a golden section, which spreads any number of them evenly."""
     step = round(accounts * (math.sqrt(5) - 1) / 2)
     while math.gcd(step, accounts) > 1:
         step += 1
@@ -80,32 +74,28 @@ def _step(accounts: int) -> int:
 
 
 def _rank(accounts: int) -> str:
-    """The rank of the row whose key is `aid`, in SQL: the inverse of what `Mix` draws."""
+    """SQL for the rank of the row whose key is `aid`: the inverse of what `Mix` draws."""
     return f"(aid - 1)::bigint * {pow(_step(accounts), -1, accounts)} % {accounts}"
 
 
 def age(conn: Connection, *, scattered: int = 0) -> None:
-    """Give every page of the accounts room for one more row, as a database has it that was in use for long.
+    """Give every page of the accounts space for one more row, as in a database that has been in use for long.
 
-    A freshly filled page has no such room, so its first update goes to the end of the table and writes to the index; later ones
-    stay in the page. Without this a benchmark slows down while it runs, for minutes. `scattered`: how many accounts were `scatter`ed.
+    The first update of a freshly filled page goes to the end of the table and writes to the index, so a benchmark would slow down
+    for minutes. `scattered`: how many accounts were `scatter`ed.
     """
     place = _rank(scattered) if scattered else "aid - 1"
     conn.execute(f"UPDATE pgbench_accounts SET abalance = abalance WHERE ({place}) % {ROWS_PER_PAGE} = 0")
     conn.execute("VACUUM (ANALYZE) pgbench_accounts")
 
 
-def keep(conn: Connection, accounts: int) -> None:
-    """Keep the first `accounts` alone, in as few pages as they need: a database that a server has changed wholly in no time."""
+def keep_accounts(conn: Connection, accounts: int) -> None:
     conn.execute("DELETE FROM pgbench_accounts WHERE aid > %s", [accounts])
     conn.execute("VACUUM (FULL, ANALYZE) pgbench_accounts")
 
 
-def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
-    """Look up random accounts as the TPC-B script does, twice each, until the caches hold what such a load leaves in them.
-
-    Inside the server and without writing, because that fills a cache many times sooner than the load itself.
-    """
+def fill_caches(cluster: Cluster, lookups: int, *, scale: int) -> None:
+    """Look up random accounts inside the server, as the TPC-B script does, until the caches hold what such a load leaves in them."""
     loop = f"""
         DO $$ DECLARE account int; BEGIN
             FOR lookup IN 1..{lookups // SESSIONS} LOOP
@@ -126,13 +116,10 @@ def touch(cluster: Cluster, lookups: int, *, scale: int) -> None:
 
 @dataclass(frozen=True)
 class Mix:
-    """Lookups of single accounts, of which a share also updates: `writes` from 0 to 1.
+    """Lookups of single accounts, of which the share `writes` (0 to 1) also updates.
 
-    `strewn_by` is the seed of the order that strews accounts: pgbench's own goes with --random-seed, and other accounts would be popular in
-    each load.
-
-    `skew` is the exponent of a Zipfian (above 1, as pgbench can draw it); 0: uniform. `layout` says where its popular accounts lie; random
-    keys need accounts that were `scatter`ed.
+    `skew`: exponent of a Zipfian, above 1; 0: uniform. `layout`: where popular accounts lie; random keys need `scatter`. `strewn_by`:
+    seed of the permutation, since pgbench's own follows --random-seed and would make other accounts popular in each load.
     """
 
     writes: float
@@ -141,7 +128,6 @@ class Mix:
     strewn_by: int = 1
 
     def scripts(self, accounts: int) -> dict[str, tuple[str, int]]:
-        """Return name -> (script, weight); the update is that of the script ``simple-update``."""
         rank = f"(random_zipfian(1, {accounts}, {self.skew}) - 1)" if self.skew else f"random(0, {accounts - 1})"
         drawn = {
             Layout.STREWN: f"permute({rank}, {accounts}, {self.strewn_by})",
@@ -159,11 +145,10 @@ class Mix:
 
 
 class Load:
-    """A running pgbench, from ``with`` to its end; `transactions` (`TRANSACTIONS`) holds what it did afterwards.
+    """A running pgbench; `transactions` (`TRANSACTIONS`) holds its log afterwards.
 
-    `script` is a built-in one, by its name, or a mix, of all accounts of the `scale` or of so many `accounts`; it is started `within` a
-    context. It is ended as its own clock would end it, by the signal of that clock: each client finishes its transaction; or, asked for
-    a number of `transactions`, by itself.
+    `script`: a built-in one by name, or a `Mix` over `accounts` (default: all of `scale`). `within`: a context to start it in. It is
+    ended by the signal of its own clock, so that each client finishes its transaction, or by itself after `transactions`.
     """
 
     def __init__(
@@ -222,11 +207,10 @@ class Load:
 
     @property
     def running(self) -> bool:
-        """Return whether the load goes on, and has not ended by itself."""
         return self._process.poll() is None
 
     def _wait_for_its_clock(self) -> None:
-        """Wait until pgbench handles the signal of its clock, just before its clients connect: before, the signal would kill it."""
+        """Wait until pgbench handles the signal of its clock, just before its clients connect: earlier, the signal would kill it."""
         status = Path(f"/proc/{self._process.pid}/status")
         while self.running and not _handles(status, signal.SIGALRM):
             time.sleep(POLL_S)
@@ -250,7 +234,6 @@ class Load:
 
 
 def _handles(status: Path, number: signal.Signals) -> bool:
-    """Whether the process of a ``/proc/PID/status`` catches the signal; it may be gone."""
     try:
         lines = status.read_text(encoding="ascii").splitlines()
     except OSError:
@@ -260,13 +243,11 @@ def _handles(status: Path, number: signal.Signals) -> bool:
 
 
 def command(cluster: Cluster, options: list[str]) -> list[str]:
-    """Return the command line of pgbench on the running `cluster` with `options`."""
     socket = (cluster.folder / "socket").read_text(encoding="utf-8").strip()
     return [str(cluster.binaries.path("pgbench")), f"--host={socket}", f"--port={PORT}", f"--username={SUPERUSER}", *options, DATABASE]
 
 
 def _read_logs(folder: Path) -> pl.DataFrame:
-    """One line a transaction: client, its number, latency (us), script, end (s of the epoch, us)."""
     columns = ["client", "number", "latency_us", "script", "epoch_s", "epoch_us"]
     logs = [pl.read_csv(path, separator=" ", has_header=False, new_columns=columns) for path in folder.glob("log.*") if path.stat().st_size]
     if not logs:

@@ -12,18 +12,16 @@ from tierwise.postgres.settings import Connection, applied
 
 @dataclass(frozen=True)
 class Node:
-    """One node of a plan. Costs are the planner's units, rows its estimate for one execution of the node."""
+    """One node of a plan, with the planner's cost and its estimate of rows for one execution."""
 
     type: str
     relation: str | None
     index: str | None
     rows: int
-    startup_cost: float
     total_cost: float
 
     @property
     def label(self) -> str:
-        """Return the node as EXPLAIN prints it: ``Index Scan using pob on census``."""
         if self.type == "Bitmap Index Scan":
             return f"{self.type} on {self.index}"
         using = f" using {self.index}" if self.index else ""
@@ -32,21 +30,18 @@ class Node:
 
 @dataclass(frozen=True)
 class Plan:
-    """All nodes, the root first, each before its children."""
-
     nodes: tuple[Node, ...]
 
     @property
     def labels(self) -> list[str]:
-        """Return the nodes as EXPLAIN prints them."""
         return [node.label for node in self.nodes]
 
 
 def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None = None) -> Plan:
-    """Return the plan of `statement` under the session's settings and `settings`; nothing is executed.
+    """Return the plan of `statement` under the session's settings and `settings`, without executing it.
 
-    Planning reads the metapage of every B-tree of the tables concerned into the session and into shared_buffers:
-    never ask before a cold measurement, unless the server restarts in between.
+    Planning reads the metapage of every B-tree of the tables into the session and shared_buffers, so never call it before a cold
+    measurement unless the server restarts in between.
     """
     with applied(conn, settings or {}):
         row = conn.execute(sql.SQL("EXPLAIN (FORMAT JSON) {}").format(sql.SQL(statement))).fetchone()
@@ -55,11 +50,6 @@ def planned(conn: Connection, statement: str, settings: Mapping[str, str] | None
 
 
 def assert_plan(plan: Plan, nodes: Sequence[str]) -> None:
-    """Pass if the plan's nodes are `nodes`, labelled as EXPLAIN prints them.
-
-    Raises:
-        EvidenceError: names the plan that was expected and the one that was found.
-    """
     if plan.labels != list(nodes):
         raise EvidenceError(f"the plan is another one: expected {' > '.join(nodes)}; found {' > '.join(plan.labels)}")
 
@@ -70,7 +60,6 @@ def _nodes(node: Mapping[str, Any]) -> Iterator[Node]:
         relation=node.get("Relation Name"),
         index=node.get("Index Name"),
         rows=node["Plan Rows"],
-        startup_cost=node["Startup Cost"],
         total_cost=node["Total Cost"],
     )
     for child in node.get("Plans", ()):

@@ -18,7 +18,7 @@ from tierwise.core.errors import TierwiseError
 PID_FILE: Final = "postmaster.pid"
 READY: Final = "ready"
 APPEARS_S: Final = 2.0
-"""How long, in seconds, a server that was started may not have gone into its folder yet."""
+"""How long a server that was started may take to enter its folder."""
 NAMES: Final = ("postgres", "postmaster")
 SOCKET_PARENT: Final = Path("/tmp")  # noqa: S108 - a private 0700 folder is made in it
 SOCKET_PREFIX: Final = "tierwise-pg-"
@@ -27,20 +27,17 @@ PATIENCE_S: Final = 10.0
 
 
 class ServerError(TierwiseError):
-    """A server that did not do what it was told; the message ends with the last lines of its log."""
+    """A failed start or stop; the message ends with the last lines of the server's log."""
 
 
 def server_processes(data: Path) -> list[psutil.Process]:
-    """Return every living server process whose working directory is `data`: the postmaster, its children, and orphans of a killed one."""
+    """Return every living server process whose working directory is `data`, orphans of a killed postmaster included."""
     there = data.resolve()
     return [process for pid, folder in _working_folders() if folder == there and (process := _server(pid))]
 
 
 def servers_on(folder: Path) -> list[Path]:
-    """Return the data folders of the servers that run and have a data folder or a tablespace on the file system of `folder`.
-
-    Of servers that this account may not look at nothing is known.
-    """
+    """Return the data folders of visible servers with a data folder or tablespace on the file system of `folder`."""
     device = folder.stat().st_dev
     found = set()
     for pid, data in _working_folders():
@@ -52,7 +49,7 @@ def servers_on(folder: Path) -> list[Path]:
 
 
 def postmaster(data: Path) -> psutil.Process | None:
-    """Return the living postmaster of `data`: named by its pid file and seen to work there (a pid alone may be somebody else's by now)."""
+    """Return the living postmaster of `data`, named by its pid file and seen to work there, since a pid may be reused."""
     try:
         process = psutil.Process(int((data / PID_FILE).read_text(encoding="utf-8").split()[0]))
     except (FileNotFoundError, IndexError, ValueError, psutil.NoSuchProcess):
@@ -61,7 +58,7 @@ def postmaster(data: Path) -> psutil.Process | None:
 
 
 def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
-    """Wait until nothing serves `data`; True once that is so. With `kill`, every process that does gets a SIGKILL."""
+    """Wait until nothing serves `data`, and return whether that is so; `kill` sends SIGKILL to each process that does."""
     deadline_s = time.monotonic() + timeout_s
     while still := server_processes(data):
         if time.monotonic() > deadline_s:
@@ -74,9 +71,9 @@ def wait_down(data: Path, timeout_s: float, *, kill: bool = False) -> bool:
 
 
 def wait_ready(data: Path, timeout_s: float) -> bool:
-    """Wait until the server of `data`, which was just started, takes connections; False once it is gone, or too late.
+    """Wait until the server that was just started takes connections; False once it is gone, or too late.
 
-    It says so in the last line of its pid file, which `pg_ctl` would look at only ten times a second.
+    Reads the last line of the pid file, at which `pg_ctl` looks only ten times a second.
     """
     begun_s = time.monotonic()
     while time.monotonic() < begun_s + timeout_s:
@@ -90,7 +87,7 @@ def wait_ready(data: Path, timeout_s: float) -> bool:
 
 
 def remove_socket(folder: Path) -> None:
-    """Remove the socket folder that the cluster in `folder` recorded: only one of our own making, and nothing in it but sockets."""
+    """Remove the socket folder that the cluster in `folder` recorded, if we made it and it holds nothing but sockets."""
     record = folder / "socket"
     try:
         socket = Path(record.read_text(encoding="utf-8").strip())
@@ -105,28 +102,24 @@ def remove_socket(folder: Path) -> None:
 
 
 def reclaim(work: Path) -> list[str]:
-    """End every server whose data folder lies below `work` and remove its socket folder and pid file; one line for each.
-
-    Looks nowhere else: a server is ours only if its working directory is such a data folder.
-    """
-    told = []
+    reports = []
     for data in _data_folders(work):
         found = server_processes(data)
         if found:
             _end(data)
-            told.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
+            reports.append(f"ended a PostgreSQL server that a killed run left in {data.relative_to(work)}")
         if (data / PID_FILE).exists():
             (data / PID_FILE).unlink()
             if not found:
-                told.append(f"removed the pid file of a server that was killed in {data.relative_to(work)}")
+                reports.append(f"removed the pid file of a server that was killed in {data.relative_to(work)}")
         remove_socket(data.parent)
-    return told
+    return reports
 
 
 def _working_folders() -> Iterator[tuple[int, Path]]:
-    """Yield (pid, working directory) of every process that this account may look at.
+    """Yield (pid, working directory) of every process that this account may inspect.
 
-    The links alone, since few share one: psutil's iterator makes a process of every pid, and takes three times as long.
+    Reads the links alone: psutil's iterator makes an object for every pid and takes three times as long.
     """
     for pid in psutil.pids():
         with suppress(OSError):  # gone meanwhile, or not ours to look at
@@ -134,7 +127,6 @@ def _working_folders() -> Iterator[tuple[int, Path]]:
 
 
 def _server(pid: int) -> psutil.Process | None:
-    """Return the living process `pid` if it is a server's."""
     with suppress(psutil.Error):  # gone meanwhile
         process = psutil.Process(pid)
         if process.status() != psutil.STATUS_ZOMBIE and process.name() in NAMES:
@@ -150,7 +142,7 @@ def _works_in(process: psutil.Process, data: Path) -> bool:
 
 
 def _data_folders(work: Path) -> Iterator[Path]:
-    """Data folders below `work`; neither symbolic links nor a data folder's own insides are followed."""
+    """Yield data folders below `work`; neither symbolic links nor the insides of a data folder are followed."""
     for folder, inside, files in os.walk(work.resolve()):
         if "PG_VERSION" in files and "global" in inside:
             inside.clear()
@@ -158,7 +150,6 @@ def _data_folders(work: Path) -> Iterator[Path]:
 
 
 def _end(data: Path) -> None:
-    """A SIGQUIT to the postmaster ends it and its children and frees the shared memory; what is left then is killed."""
     server = postmaster(data)
     if server is not None:
         with suppress(psutil.NoSuchProcess):

@@ -18,8 +18,6 @@ _KINDS: Final = {"r": RelationClass.TABLE, "i": RelationClass.INDEX}
 
 @dataclass(frozen=True)
 class Relation:
-    """One table or index as ``pg_class`` has it; `tablespace` is the database's own where none is named."""
-
     oid: int
     name: str
     relation_class: RelationClass
@@ -27,11 +25,7 @@ class Relation:
 
 
 def find_relation(conn: Connection, name: str) -> Relation:
-    """Return the relation `name` of the search path (as stored: no folding of case).
-
-    Raises:
-        InputError: there is none, or it is neither a table nor an index.
-    """
+    """Return the table or index `name` of the search path (as stored: no folding of case)."""
     row = conn.execute(
         """
         SELECT c.oid, c.relname, c.relkind, t.spcname
@@ -47,26 +41,20 @@ def find_relation(conn: Connection, name: str) -> Relation:
 
 
 def create_tablespace(conn: Connection, tier_name: str, directory: Path) -> None:
-    """Make the tablespace `tier_name` in `directory`, an absolute path: made where absent, and given to the server's account."""
+    """Make the tablespace `tier_name` in `directory`, which is made where absent and given to the server's account."""
     closed_folder(directory, owner=server_account().ids)
     conn.execute(sql.SQL("CREATE TABLESPACE {} LOCATION {}").format(sql.Identifier(tier_name), sql.Literal(str(directory))))
 
 
 def move(conn: Connection, relation: str, tier_name: str) -> None:
-    """Copy `relation`, page by page, to the tier; nothing at all where it is there already.
-
-    Raises:
-        InputError: there is no such table or index.
-        psycopg.errors.UndefinedObject: there is no such tier.
-    """
     found = find_relation(conn, relation)
     if found.tablespace == tier_name:
         return
-    conn.execute(sql.SQL(moving({relation: found.relation_class}, tier_name)))
+    conn.execute(sql.SQL(move_statements({relation: found.relation_class}, tier_name)))
 
 
-def moving(relations: Mapping[str, RelationClass], tier_name: str) -> str:
-    """Return the statements, to be sent as one, that copy `relations` to the tier: all are there when it returns, or none."""
+def move_statements(relations: Mapping[str, RelationClass], tier_name: str) -> str:
+    """Return one string of statements that move `relations` to the tier, all or none."""
     kinds = {name: sql.SQL("TABLE" if kind is RelationClass.TABLE else "INDEX") for name, kind in relations.items()}
     alter = sql.SQL("ALTER {} {} SET TABLESPACE {}")
     return "; ".join(alter.format(kind, sql.Identifier(name), sql.Identifier(tier_name)).as_string(None) for name, kind in kinds.items())

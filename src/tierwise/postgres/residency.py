@@ -5,7 +5,6 @@ import mmap
 import os
 import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +17,12 @@ _LIBC: Final = ctypes.CDLL(None, use_errno=True)
 
 
 def residency(paths: Iterable[Path]) -> int:
-    """Return pages (of the kernel, `mmap.PAGESIZE` bytes) of all `paths` that are in the page cache, by mincore(2)."""
+    """Return how many pages (of `mmap.PAGESIZE` bytes) of all `paths` are in the page cache, by mincore(2)."""
     return sum(_resident(path) for path in paths)
 
 
 def evict(paths: Iterable[Path]) -> None:
-    """Write each file out and ask the kernel to forget its pages; whether it did, `residency` says."""
+    """Write each file out and advise the kernel to drop its pages; `residency` shows whether it did."""
     for path in paths:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -31,15 +30,6 @@ def evict(paths: Iterable[Path]) -> None:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
         finally:
             os.close(descriptor)
-
-
-def drop_caches() -> bool:
-    """Empty the page cache of the whole machine; False where that is not permitted (only root may, and few containers let it)."""
-    os.sync()
-    with suppress(OSError):
-        Path("/proc/sys/vm/drop_caches").write_text("1\n", encoding="ascii")
-        return True
-    return False
 
 
 def direct_io_probe(directory: Path) -> bool:

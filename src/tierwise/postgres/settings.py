@@ -25,51 +25,41 @@ _ALONE: Final = {
     "max_wal_size": "4GB",
     "restart_after_crash": "off",
 }
-"""Settings under which nothing happens that was not asked for: no vacuum, no worker, no checkpoint by the clock, no silent restart with
-empty caches."""
+"""Settings that exclude unrequested work: vacuum, workers, timed checkpoints, silent restarts with empty caches."""
 
 
 IN_FLIGHT: Final = 16
-"""Reads that the asynchronous arm may have under way: PostgreSQL 18's default of `effective_io_concurrency`."""
+"""Concurrent reads of asynchronous I/O: PostgreSQL 18's default of `effective_io_concurrency`."""
 REQUEST_BYTES: Final = 128 * KIB
-"""The largest read of a plan that reads ahead, in bytes: PostgreSQL 18's default of `io_combine_limit`."""
+"""The largest combined read: PostgreSQL 18's default of `io_combine_limit`."""
 SESSIONS: Final = 40
-"""Connections that a measured server takes: the largest load has 32, and each that it could have takes from what one may pin."""
+"""`max_connections`: the largest load has 32, and each possible session reduces how many pages one may pin."""
 PROCESSES: Final = SESSIONS + 1 + 2 + 6 + 32
-"""Among how many processes PostgreSQL 18 shares its buffers out (`GetPinLimit`): sessions, a worker of autovacuum, its launcher and that of
-slots, auxiliary processes, and the most workers that read."""
+"""The number of processes by which PostgreSQL 18 divides its buffers (`GetPinLimit`): sessions, autovacuum worker, two launchers,
+auxiliary processes, and the most I/O workers.
+"""
 PINNED_BYTES: Final = (IN_FLIGHT + 1) * REQUEST_BYTES * PROCESSES
-"""The shared buffers, in bytes, from which on one session may pin the pages of `IN_FLIGHT` reads of the largest size and of the one before:
-with fewer its reads are smaller, or fewer of them are under way."""
+"""The least shared buffers with which one session may pin `IN_FLIGHT` largest reads and the one before: with less, reads are
+smaller or fewer.
+"""
 
 
 def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: int) -> dict[str, str]:
-    """Return what is fixed for every trial.
+    """Return the settings that are fixed for every trial.
 
-    `io_method=sync`: the server process reads for itself, so that a query alone is one stream of reads, each begun when the
-    one before has ended, in the order of the plan. `effective_io_concurrency=0` for the same reason: no read is begun, and no advice
-    given, before its page is wanted. The asynchronous arm begins up to `IN_FLIGHT` reads before their pages are wanted, and has as
-    many workers to read them, since fewer would be the queue's depth. An index scan reads for itself under any method.
+    `io_method=sync` and `effective_io_concurrency=0`: one query is one stream of reads in the order of the plan, without advice or
+    read-ahead. Asynchronous I/O may have `IN_FLIGHT` reads under way and as many workers, since fewer would limit the queue's depth.
 
     Raises:
-        InputError: an arm past the page cache on a version without `debug_io_direct`, or the asynchronous one without `io_method`.
+        InputError: this version lacks `debug_io_direct` or `io_method`.
     """
-    if arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method:
-        raise InputError(
-            f"PostgreSQL {binaries.version_text}",
-            field="arm",
-            value=str(arm),
-            rule="asynchronous I/O (io_method) needs 18 or later",
-            remedy="leave the arm out of the profile, or name another server: PG_BIN=...",
-        )
-    if not arm.cached and not binaries.supports_direct_io:
-        raise InputError(
-            f"PostgreSQL {binaries.version_text}",
-            field="arm",
-            value=str(arm),
-            rule="direct I/O (debug_io_direct) needs 16 or later",
-            remedy="measure with buffered I/O, or name another server: PG_BIN=...",
-        )
+    lacks = {
+        "asynchronous I/O (io_method) needs 18 or later": arm is IoArm.ASYNCHRONOUS and not binaries.supports_io_method,
+        "direct I/O (debug_io_direct) needs 16 or later": not arm.cached and not binaries.supports_direct_io,
+    }
+    if rule := next((rule for rule, lacking in lacks.items() if lacking), None):
+        remedy = "leave it out of the profile, or name another server: PG_BIN=..."
+        raise InputError(f"PostgreSQL {binaries.version_text}", field="arm", value=str(arm), rule=rule, remedy=remedy)
     settings = {
         **_ALONE,
         "max_connections": str(SESSIONS),
@@ -93,16 +83,11 @@ def measuring_settings(binaries: Binaries, *, arm: IoArm, shared_buffers_bytes: 
 
 
 def loading_settings() -> dict[str, str]:
-    """Return the settings for loading and for building indexes: more memory, and no more risk than usual (fsync stays on).
-
-    `wal_level=minimal` leaves the log out for a table that is filled in the transaction that made or emptied it.
-    """
     return {**_ALONE, "shared_buffers": f"{GIB // 2 // KIB}kB", "maintenance_work_mem": f"{512 * MIB // KIB}kB"}
 
 
 @contextmanager
 def applied(conn: Connection, settings: Mapping[str, str]) -> Iterator[None]:
-    """Give this session `settings`, while open; then what it had before."""
     before = {name: _setting(conn, name) for name in settings}
     try:
         for name, value in settings.items():

@@ -1,4 +1,4 @@
-"""Pages of each relation that one statement found in shared_buffers or asked of the storage: PostgreSQL's own counts of its blocks."""
+"""Pages of each relation that one statement found in shared_buffers or read from the storage: PostgreSQL's own counts of its blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,22 +22,15 @@ class PageCount:
 
     @property
     def accesses(self) -> int:
-        """Return the pages asked for, wherever they were."""
         return self.hits + self.reads
 
 
 class PageCounter:
-    """Counts of `relations` for what this session does inside the ``with``; `pages` holds them by name afterwards.
+    """Page counts of `relations` for what this session does while open; `pages` holds them by name afterwards.
 
-    Exact: the session is told to flush its pending counts before each of the two readings, and the readings touch catalogues
-    only. The counts are the cluster's, so nobody else may use the relations meanwhile. The session must be in autocommit and in
-    no transaction: PostgreSQL flushes between transactions only.
-
-    `storage_s` is how long the database's sessions waited for the storage meanwhile, by the server's own clock (`track_io_timing`;
-    zero without it).
-
-    The counts are those of pg_statio_all_tables and pg_statio_all_indexes; their functions are called directly, because they
-    are the same for tables and indexes.
+    Exact, because pending counts are flushed before both readings, which touch catalogues only. PostgreSQL flushes between
+    transactions, so the session must be in autocommit. Counts are the cluster's: nobody else may use the relations meanwhile.
+    `storage_s`: how long the database's sessions waited for the storage meanwhile (`track_io_timing`; zero without it).
     """
 
     def __init__(self, conn: Connection, relations: Sequence[str]):
@@ -50,14 +43,14 @@ class PageCounter:
 
     def __enter__(self) -> Self:
         self._before = self._read()
-        self._waited_s = self._read_wait_s()
+        self._storage_before_s = self._read_wait_s()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
             return
         after = self._read()
-        self.storage_s = self._read_wait_s() - self._waited_s
+        self.storage_s = self._read_wait_s() - self._storage_before_s
         self.pages = {
             relation.name: PageCount(
                 relation.name,
@@ -70,7 +63,6 @@ class PageCounter:
         }
 
     def _read(self) -> dict[int, tuple[int, int]]:
-        """Pages fetched and pages hit since the statistics were reset, by oid."""
         self._conn.execute("SELECT pg_stat_force_next_flush()")
         rows = self._conn.execute(
             "SELECT oid, pg_stat_get_blocks_fetched(oid), pg_stat_get_blocks_hit(oid) FROM unnest(%s::oid[]) AS oid",
@@ -79,7 +71,6 @@ class PageCounter:
         return {oid: (fetched, hit) for oid, fetched, hit in rows}
 
     def _read_wait_s(self) -> float:
-        """Seconds that this database's sessions waited for reads and writes, up to the last flush of the counts."""
         row = self._conn.execute(
             "SELECT (pg_stat_get_db_blk_read_time(oid) + pg_stat_get_db_blk_write_time(oid)) / 1000 "
             "FROM pg_database WHERE datname = current_database()"

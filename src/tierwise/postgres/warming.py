@@ -16,13 +16,10 @@ ONLY_TID_SCANS: Final = {"enable_tidscan": "on", "enable_seqscan": "off"}
 
 
 def warm_heap(conn: Connection, table: str) -> int:
-    """Read every page of `table`'s heap into shared_buffers, which must have room for it; returns their number.
+    """Read every page of `table`'s heap into shared_buffers, which must be large enough; return their number.
 
-    By a TID range scan: a sequential scan of a table that is large beside shared_buffers goes through a small ring of buffers and warms
-    nothing. The session must be in autocommit. What it knew of the table's indexes it has forgotten: warm the catalogues afterwards.
-
-    Raises:
-        EvidenceError: the same scan, run again, had to read a page.
+    A TID range scan does it, since a sequential scan of a large table uses a small ring of buffers. It forgets what the session knew
+    of the table's indexes, so warm the catalogues afterwards. A second scan that reads a page raises `EvidenceError`.
     """
     _scanned(conn, table)
     again = _scanned(conn, table)
@@ -32,7 +29,6 @@ def warm_heap(conn: Connection, table: str) -> int:
 
 
 def _scanned(conn: Connection, table: str) -> PageCount:
-    """Pages of `table` that a TID range scan over all of it asked for."""
     name = sql.Identifier(table)
     pages = "(pg_relation_size(%s::regclass) / current_setting('block_size')::bigint)"
     (end,) = conn.execute(f"SELECT format('(%%s,0)', {pages})", [name.as_string(conn)]).fetchall()[0]
@@ -45,9 +41,9 @@ def _scanned(conn: Connection, table: str) -> PageCount:
 
 @contextmanager
 def _without_indexes(conn: Connection, table: str) -> Iterator[None]:
-    """While open, the planner sees no index of `table`: they are dropped in a transaction that is always rolled back.
+    """Hide every index of `table` from the planner while open, by drops that are rolled back.
 
-    Else planning would read the metapage of each of them into shared_buffers, one of the few reads that make the difference.
+    Planning would otherwise read their metapages into shared_buffers, some of the few reads that make the difference.
     """
     name = sql.Identifier(table)
     with conn.transaction(force_rollback=True):

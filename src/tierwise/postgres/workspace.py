@@ -19,12 +19,12 @@ MARKER: Final = ".tierwise-workspace"
 
 
 class CommandError(TierwiseError):
-    """A program of PostgreSQL's that failed; the message holds what it said."""
+    """A PostgreSQL program failed; the message holds its output."""
 
 
 @dataclass(frozen=True)
 class Account:
-    """Whom the server runs as: PostgreSQL refuses to run as root."""
+    """The account that runs the server: PostgreSQL refuses to run as root."""
 
     name: str
     uid: int
@@ -32,15 +32,9 @@ class Account:
 
     @property
     def ids(self) -> tuple[int, int]:
-        """Return whom files are given to: (uid, gid)."""
         return self.uid, self.gid
 
     def run(self, command: Sequence[str | Path], *, folder: Path) -> str:
-        """Run `command` in `folder` as this account, with a bare environment; its standard output.
-
-        Raises:
-            CommandError: it ended with another status than zero.
-        """
         done = self._run(command, folder=folder)
         if done.returncode:
             said = (done.stderr.strip() or done.stdout.strip() or "it said nothing").splitlines()[-20:]
@@ -48,7 +42,6 @@ class Account:
         return done.stdout
 
     def can_enter(self, folder: Path) -> bool:
-        """Return whether this account can reach `folder`, or where it does not exist yet, the nearest parent that does."""
         there = next(parent for parent in (folder, *folder.parents) if parent.is_dir())
         return self._run(["test", "-x", there], folder=Path("/")).returncode == 0
 
@@ -63,15 +56,14 @@ class Account:
         return subprocess.run([*become, *command], cwd=folder, env=bare, umask=0o077, capture_output=True, text=True, check=False)
 
     def _become(self) -> tuple[str, ...]:
-        """How a command of root's is begun that this account runs. Python would copy this process's tables of pages to do it itself,
-        which takes 15 ms where a study has loaded its libraries, at every start of a server."""
+        """Return the prefix that runs root's command as this account: setpriv saves the 15 ms in which Python copies its page tables."""
         if not shutil.which("setpriv"):
             raise MissingError("setpriv", why="root starts servers as another account", remedy="apt-get install util-linux")
         return "setpriv", f"--reuid={self.uid}", f"--regid={self.gid}", "--clear-groups"
 
 
 def server_account() -> Account:
-    """Return the account that servers run as: started as root `postgres`, or `nobody` without that; otherwise one's own."""
+    """Return the account that runs servers: for root `postgres`, or else `nobody`; otherwise the current user."""
     if os.geteuid() != 0:
         try:
             return Account(pwd.getpwuid(os.geteuid()).pw_name, os.geteuid(), os.getegid())
@@ -97,10 +89,7 @@ def server_account() -> Account:
 def open_workspace() -> Path:
     """Return the marked folder, made where absent: ``$TIERWISE_WORK``, else ``data/work``, else one below ``/var/tmp``.
 
-    ``data/work`` of the checkout is passed over where the server's account cannot enter it (a checkout below a 0700 home).
-
-    Raises:
-        InputError: the folder is not ours (no marker, another checkout's marker, another owner) or cannot be entered.
+    The checkout's ``data/work`` is skipped where the server's account cannot enter it (a checkout below a 0700 home).
     """
     account = server_account()
     named = os.environ.get("TIERWISE_WORK")
@@ -123,7 +112,7 @@ def open_workspace() -> Path:
 
 
 def _claim(folder: Path) -> None:
-    """Make and mark `folder`, or see that it is ours; nothing in a folder of somebody else's is ever touched."""
+    """Make and mark `folder`, or verify that it is ours; nothing in anybody else's folder is touched."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     for parent in reversed(missing):
         closed_folder(parent, mode=0o755)  # whatever the umask says, the server's account must pass

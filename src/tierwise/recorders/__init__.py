@@ -1,1 +1,1 @@
-"""What a process asked of the storage, seen from outside."""
+"""Storage requests of processes, seen from outside."""

@@ -16,7 +16,17 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from tierwise.core.errors import MissingError, TierwiseError
-from tierwise.recorders.reads import COUNTED, MOST_READS, SEEN, Recording, Server, counted, data_files, named, placed
+from tierwise.recorders.reads import (
+    KERNEL_COUNTS,
+    MOST_READS,
+    SEEN,
+    Recording,
+    Server,
+    count_by_tablespace,
+    count_reads,
+    data_files,
+    with_names,
+)
 from tierwise.recorders.watching import Watcher, watching
 
 NAME: Final = "bpftrace"
@@ -26,13 +36,11 @@ FIRST_PIDS: Final = "pid:[4026531836]"
 READY: Final = b"ready"
 LINE: Final = b"@read["
 PRINTED: Final = ("ended_ns", "pid", "latency_ns", "device", "inode", "offset_bytes", "size_bytes")
-"""A line of the map, in `SEEN`'s names."""
 MOST_COUNTS: Final = 1 << 16
-"""Pairs of a file and a power of two; each takes eight bytes for every processor."""
+"""Pairs of file and power of two; each takes eight bytes for every processor."""
 
 ENOUGH_READS: Final = 1000
-"""Reads in a tenth of a second: where there are more, who only counts looks at some, because to look at one costs the server about as much
-as to read a page from memory."""
+"""Reads per 0.1 s above which counting samples them, since a probe costs the server about as much as reading a page from memory."""
 
 PROGRAM: Final = """
 %(begin)s
@@ -52,11 +60,11 @@ interval:s:%(seconds)d { exit(); }
 %(ready)s
 END { clear(@call); %(forget)s }
 """
-"""What is kept stays in a map of the kernel until the end, which prints it: to hand each read over at once would cost ten times as much."""
+"""Reads stay in a kernel map until the end: handing each over at once would cost ten times as much."""
 
 
 class Way(NamedTuple):
-    """What is done as a read begins (of each of `CALLS`) and as it ends, and what needs to be begun and forgotten for that."""
+    """What to do when a read begins (for each of `CALLS`) and ends, and the setup and cleanup for that."""
 
     enter: str
     keep: str
@@ -81,24 +89,14 @@ interval:ms:100 {{
 }}""",
     forget="clear(@mask); clear(@seen);",
 )
-"""Counts a read only where chance gives a zero for each bit of the mask, which gets a bit more as long as reads come too quickly."""
+"""Counts only reads whose random number has a zero for each bit of the mask, which grows as long as reads come too fast."""
 RIGHTS: Final = ("sys_admin", "sys_resource")
-"""What bpftrace needs of root's rights: the first looks at the kernel and mounts debugfs, the second locks memory before Linux 5.11."""
+"""Capabilities: to inspect the kernel and mount debugfs, and to lock memory before Linux 5.11."""
 SAYS_READY: Final = 'interval:ms:100 /!@call[0].0/ { @call[0] = ((uint64)1, (uint64)0, (uint64)0); printf("ready\\n"); }'
-"""Said once every probe is attached (`BEGIN` would run before that); 0 is no process, and another map would take as much memory."""
-
-
-def obstacle() -> str | None:
-    """Return why it can record nothing here; None where it can."""
-    try:
-        require()
-    except MissingError as missing:
-        return str(missing)
-    return None
+"""Printed once every probe is attached (`BEGIN` runs earlier); no process is 0, and another map would take as much memory."""
 
 
 def require() -> None:
-    """Refuse with a `MissingError` where bpftrace, unshare or setpriv is not there or may not be used."""
     for program, package in ((NAME, NAME), ("unshare", "util-linux"), ("setpriv", "util-linux")):
         if shutil.which(program) is None:
             raise MissingError(program, why="it is not on PATH", remedy=f"apt-get install {package}")
@@ -116,7 +114,6 @@ def require() -> None:
 
 
 def _refusal() -> str | None:
-    """What bpftrace says where it may not look at system calls."""
     try:
         with _started(f"tracepoint:syscalls:sys_enter_pread64 /pid == 0/ {{ }} {SAYS_READY} interval:s:5 {{ exit(); }}", most=2):
             return None
@@ -125,7 +122,6 @@ def _refusal() -> str | None:
 
 
 def program(server: Server, seconds: float, way: Way) -> str:
-    """Return what bpftrace is to do for `server` and its reads. It ends after `seconds`, whoever lives then."""
     children = f"curtask->real_parent->tgid == {server.postmaster} || pid == {server.postmaster}"
     ours = children if server.only is None else f"pid == {server.only}"
     places = {call: "pos" if call == "pread64" else "pos_l" for call in CALLS}
@@ -142,11 +138,7 @@ def program(server: Server, seconds: float, way: Way) -> str:
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Record every read of `server`, while open, for at most `seconds`; `reads` holds the first `MOST_READS` when it closes.
-
-    Raises:
-        TierwiseError: it may not trace; EvidenceError: it was killed meanwhile.
-    """
+    """Record every read of `server` for at most `seconds`; `reads` holds the first `MOST_READS` on exit."""
     before = data_files(server.data)
     epoch_s = time.time() - time.monotonic()
     with _started(program(server, seconds, SINGLE), most=MOST_READS) as watcher:
@@ -154,16 +146,15 @@ def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
         yield recording
         seen = _parsed(watcher.last_words())
         recording.full = len(seen) >= MOST_READS
-        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
-        recording.counts = counted(recording.reads)
+        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = count_reads(recording.reads)
 
 
 @contextmanager
 def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Count the reads of `server` in the kernel, while open, by file and power of two, however many there are: `counts` alone is filled.
+    """Count reads in the kernel by file and power of two, in unlimited number; only `counts` is filled.
 
-    Of more than `ENOUGH_READS` in a tenth of a second some are looked at, by chance, and each counts for as many as `most_for_one` says at
-    the most.
+    Above `ENOUGH_READS` per 0.1 s reads are sampled, and each counts for at most `most_for_one`.
     """
     before = data_files(server.data)
     with _started(program(server, seconds, COUNTS_ALONE), most=MOST_COUNTS, form="json") as watcher:
@@ -172,13 +163,13 @@ def counting(server: Server, *, seconds: float) -> Iterator[Recording]:
         seen = _parsed_counts(watcher.last_words())
         recording.full = len(seen) >= MOST_COUNTS
         weighed = seen.with_columns(pl.col("reads") * pl.col("each"))
-        recording.counts = placed(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
+        recording.counts = count_by_tablespace(weighed.drop("each"), pl.concat([before, data_files(server.data)]))
         recording.most_for_one = int(seen.select(pl.col("each").max().fill_null(1)).item())
 
 
 @contextmanager
 def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
-    """bpftrace, once its probes are attached. It looks for them in debugfs, which it gets in a mount namespace of its own."""
+    """Start bpftrace and wait for its probes; it gets debugfs in a mount namespace of its own."""
     mounted = 'mount -t debugfs none /sys/kernel/debug 2>/dev/null; exec env BPFTRACE_MAP_KEYS_MAX="$2" bpftrace -q -B line -f "$3" -e "$1"'
     with watching(["unshare", "--mount", "sh", "-c", mounted, "sh", text, str(most), form], rights=RIGHTS) as watcher:
         watcher.wait_until_ready(READY, watcher.said)
@@ -186,7 +177,7 @@ def _started(text: str, *, most: int, form: str = "text") -> Iterator[Watcher]:
 
 
 def _parsed(said: bytes) -> pl.DataFrame:
-    """Lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)``, in `SEEN`'s columns."""
+    """Parse lines like ``@read[ended_ns, pid]: (latency_ns, device, inode, offset, size)`` to `SEEN`'s columns."""
     lines = [line for line in said.splitlines() if line.startswith(LINE)]
     if not lines:
         return pl.DataFrame(schema=SEEN)
@@ -196,8 +187,7 @@ def _parsed(said: bytes) -> pl.DataFrame:
 
 
 def _parsed_counts(said: bytes) -> pl.DataFrame:
-    """A line like ``{"type": "hist", "data": {"@read": {"device,inode,mask": [{"min": 16384, "max": 32767, "count": 3}]}}}``, as `COUNTED`
-    and for how many reads each one stands (`each`)."""
+    """Parse JSON histograms keyed by "device,inode,mask" to `KERNEL_COUNTS` and the number of reads that each stands for (`each`)."""
     rows = [
         (int(device), int(inode), max(1, bar["min"]).bit_length() - 1, bar["count"], int(mask) + 1)
         for line in said.splitlines()
@@ -206,10 +196,10 @@ def _parsed_counts(said: bytes) -> pl.DataFrame:
         for bar in bars
         if bar["count"]
     ]
-    return pl.DataFrame(rows, schema={**COUNTED, "each": pl.Int64}, orient="row").with_columns(_device())
+    return pl.DataFrame(rows, schema={**KERNEL_COUNTS, "each": pl.Int64}, orient="row").with_columns(_device())
 
 
 def _device() -> pl.Expr:
-    """The kernel's own number as os.stat tells it (gnu_dev_makedev)."""
+    """Convert the kernel's device number to that of os.stat (gnu_dev_makedev)."""
     major, minor = pl.col("device") // (1 << 20), pl.col("device") % (1 << 20)
     return ((minor % 256) + (major % 4096) * 256 + (minor // 256) * (1 << 20)).alias("device")

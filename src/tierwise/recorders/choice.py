@@ -5,38 +5,40 @@ from contextlib import AbstractContextManager
 from typing import Final, NamedTuple, Protocol
 
 from tierwise.core.errors import InputError, MissingError
-from tierwise.recorders import bpftrace, strace_reads
+from tierwise.recorders import bpftrace, strace, strace_reads
 from tierwise.recorders.reads import Recording, Server
 
 
 class Recorded(Protocol):
-    """How a recorder is started."""
-
     def __call__(self, server: Server, *, seconds: float) -> AbstractContextManager[Recording]: ...
 
 
 class ReadRecorder(NamedTuple):
-    """`obstacle` says why it can record nothing here; `overhead` is for whoever is about to use it on a server that is in use.
+    """`require` raises `MissingError` where it cannot record; `overhead` is shown before use; `counting`, if any, keeps no single reads."""
 
-    `counting` is for who needs no single read: it costs less. None: the recorder knows no such way.
-    """
-
-    obstacle: Callable[[], str | None]
+    require: Callable[[], None]
     recorded: Recorded
     counting: Recorded | None
     overhead: str
 
+    def obstacle(self) -> str | None:
+        try:
+            self.require()
+        except MissingError as missing:
+            return str(missing)
+        return None
+
 
 RECORDERS: Final = {
     bpftrace.NAME: ReadRecorder(
-        bpftrace.obstacle,
+        bpftrace.require,
         bpftrace.recorded,
         bpftrace.counting,
         "0.5 to 4 us of processor time a read: rows read from memory take 1.03 times as long, a load on disks at most 1.02 times; a table "
         "read whole from memory 1.3 times, 1.1 where it only counts; up to 200 MB of memory",
     ),
     strace_reads.NAME: ReadRecorder(
-        strace_reads.obstacle,
+        strace.require,
         strace_reads.recorded,
         None,
         "two stops a read; rows read from memory take 2.7 times as long, whole tables 10 to 65 times, a load on disks 1.6 times",
@@ -44,21 +46,16 @@ RECORDERS: Final = {
 }
 """The best one first. Overheads as ``benchmarks/recorders.py`` found them on an idle machine of two cores; strace's on whole tables was
 10 times there, where an emulated tier keeps the processors awake, and 65 for the same load without one, where they sleep at each stop;
-memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel tells it."""
+memory of bpftrace (about 115 MB) and of its maps (75 MB, counting 15 MB), as the kernel reports it."""
 
 
 def choose(name: str) -> str:
-    """Return `name` itself if it can record here; of ``auto`` the first that can.
-
-    Raises:
-        InputError: there is no such recorder.
-        MissingError: it, or none, can record; says why of each that was asked for.
-    """
+    """Return `name` if it can record here, or for ``auto`` the first recorder that can; else raise `MissingError` with the reasons."""
     if name != "auto" and name not in RECORDERS:
         raise InputError("--recorder", value=name, rule=f"must be auto, {' or '.join(RECORDERS)}")
     obstacles = {one: RECORDERS[one].obstacle() for one in ([name] if name != "auto" else RECORDERS)}
     for one, why in obstacles.items():
         if why is None:
             return one
-    told = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
-    raise MissingError("a recorder", why=told, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")
+    reasons = "; ".join(f"{one}: {why}" for one, why in obstacles.items())
+    raise MissingError("a recorder", why=reasons, remedy="run it as root with bpftrace, or as the server's own user with strace, installed")

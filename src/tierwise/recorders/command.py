@@ -20,13 +20,10 @@ SHARES: Final = (0.5, 0.95, 0.99)
 
 
 def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | None, recorder: str = "auto") -> str:
-    """Record the reads of the server for `seconds` and tell their times by tablespace; `out` is a Parquet file for the single reads.
+    """Record the reads of the server for `seconds` and return their times by tablespace; `out` is a Parquet file for single reads.
 
-    It ends by itself, or on Ctrl-C or SIGTERM (what was recorded until then is told), and keeps `MOST_READS` single reads at most; where
-    nobody asks for them, the kernel only counts. Killed, it leaves nothing: the kernel ends the tracing program with it.
-
-    Raises:
-        InputError: a wrong server, time or file; MissingError: nothing may record here; EvidenceError: the tracing program was killed.
+    Ends by itself, or on Ctrl-C or SIGTERM with what was recorded until then, and keeps `MOST_READS` single reads at most; without
+    `out` the kernel only counts. If killed, it leaves nothing: the kernel ends the tracing program with it.
     """
     if not 0 < seconds <= LONGEST_S:
         raise InputError("--seconds", value=seconds, rule=f"must be more than 0 and at most {LONGEST_S:.0f}")
@@ -44,21 +41,20 @@ def trace(*, cluster: Path | None, pid: int | None, seconds: float, out: Path | 
         with replacing(out) as part:
             recording.reads.with_columns(places).write_parquet(part)
         say(f"{recording.reads.height:,} reads: {out}")
-    told = as_text(recording.counts.with_columns(places))
+    text = as_text(recording.counts.with_columns(places))
     if recording.most_for_one > 1:
-        told += f"\nso many that some were looked at, by chance: each counts for up to {recording.most_for_one}"
-    return told + ("\nthere were more: only the first ones were kept" if recording.full else "")
+        text += f"\nso many that some were looked at, by chance: each counts for up to {recording.most_for_one}"
+    return text + ("\nthere were more: only the first ones were kept" if recording.full else "")
 
 
 def _recorded(server: Server, record: Recorded, seconds: float) -> Recording:
-    """What was seen in `seconds`, or until this process was told to end."""
-    told_to_end: list[int] = []
-    before = {number: signal.signal(number, lambda got, _: told_to_end.append(got)) for number in (signal.SIGINT, signal.SIGTERM)}
+    signals: list[int] = []
+    before = {number: signal.signal(number, lambda got, _: signals.append(got)) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with record(server, seconds=seconds) as recording:
             say("recording")
             begun_s = time.monotonic()
-            while time.monotonic() < begun_s + seconds and not told_to_end and not recording.ended():
+            while time.monotonic() < begun_s + seconds and not signals and not recording.ended():
                 time.sleep(min(LOOK_S, seconds))
             say(f"recorded for {time.monotonic() - begun_s:.1f} s")
     finally:
@@ -74,7 +70,6 @@ def _named(server: Server) -> str:
 
 
 def as_text(counts: pl.DataFrame) -> str:
-    """Return a power-of-two histogram for all reads and for each tablespace, as the source's, of `recorders.reads.COUNTS`."""
     if counts.is_empty():
         return "no read was seen: the server asked nothing of the storage"
     every = counts.group_by("bucket").agg(pl.col("reads").sum())
@@ -88,8 +83,8 @@ def as_text(counts: pl.DataFrame) -> str:
 def _histogram(name: str, part: pl.DataFrame) -> str:
     total, counted = int(part["reads"].sum()), dict(part.select("bucket", "reads").iter_rows())
     within = [part.filter(pl.col("reads").cum_sum() >= share * total)["bucket"][0] + 1 for share in SHARES]
-    told = ", ".join(f"{100 * share:g} % below {2**edge / 1000:,.0f} us" for share, edge in zip(SHARES, within, strict=True))
-    lines = [f"{name}: {total:,} reads, {told}", f"{'us from':>12}  {'':{BAR}} reads"]
+    shares = ", ".join(f"{100 * share:g} % below {2**edge / 1000:,.0f} us" for share, edge in zip(SHARES, within, strict=True))
+    lines = [f"{name}: {total:,} reads, {shares}", f"{'us from':>12}  {'':{BAR}} reads"]
     for bucket in range(min(counted), max(counted) + 1):
         held = counted.get(bucket, 0)
         lines.append(f"{2**bucket / 1000:12,.0f}  {'@' * round(BAR * held / total):{BAR}} {held:,}")

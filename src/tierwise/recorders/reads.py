@@ -17,16 +17,14 @@ from tierwise.timings.reads import READS, buckets
 SEEN: Final[dict[str, Any]] = {
     "latency_ns": pl.Int64,
     "pid": pl.Int32,
-    "device": pl.Int64,  # as os.stat tells it
+    "device": pl.Int64,  # as os.stat reports it
     "inode": pl.Int64,
     "offset_bytes": pl.Int64,
     "size_bytes": pl.Int64,  # of what was read
     "ended_ns": pl.Int64,  # CLOCK_MONOTONIC
 }
-"""What a recorder sees of a read."""
 
-COUNTED: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
-"""What a recorder sees that only counts; `bucket` as `timings.reads.buckets` has it."""
+KERNEL_COUNTS: Final[dict[str, Any]] = {"device": pl.Int64, "inode": pl.Int64, "bucket": pl.Int32, "reads": pl.Int64}
 COUNTS: Final[dict[str, Any]] = {"tablespace": pl.String, "bucket": pl.Int32, "reads": pl.Int64}
 
 MOST_READS: Final = 300_000
@@ -49,10 +47,9 @@ FILES: Final[dict[str, Any]] = {
 
 @dataclass
 class Recording:
-    """What is being recorded. Once it is closed there are `counts` and, where single ones were kept, `reads` (`READS`, by time).
+    """A recording; after it closes, `counts` and, unless it only counts, `reads` (`READS`, by time) are filled.
 
-    `ended`: it ended of itself. `full`: there were more than it may keep. `most_for_one`: for how many reads one that was looked at stands,
-    at the most.
+    `ended`: it ended by itself. `full`: there were more reads than it keeps. `most_for_one`: the most reads for which a sampled one stands.
     """
 
     ended: Callable[[], bool]
@@ -63,19 +60,12 @@ class Recording:
 
 
 class Server(NamedTuple):
-    """A running server, or one process of it."""
-
     data: Path
     postmaster: int
     only: int | None = None  # this process alone
 
 
 def find_server(*, cluster: Path | None = None, pid: int | None = None) -> Server:
-    """Return the server of the data folder `cluster`, or the one that the process `pid` belongs to.
-
-    Raises:
-        InputError: neither or both were named, no server runs there, the process is none of a server, or its reads are no system calls.
-    """
     if (cluster is None) == (pid is None):
         raise InputError("trace", rule="name a server's data folder or one of its processes", remedy="--cluster DIR, or --pid N")
     if cluster is not None:
@@ -112,9 +102,7 @@ def _postmaster(data: Path) -> int:
     except (OSError, ValueError, IndexError):
         pid = 0
     if not Path(f"/proc/{pid}").exists():
-        raise InputError(
-            "--cluster", value=str(data), rule="no server runs in this data folder", remedy="ask the server: SHOW data_directory"
-        )
+        raise InputError("--cluster", value=str(data), rule="no server runs in this data folder", remedy="run SHOW data_directory")
     return pid
 
 
@@ -132,10 +120,10 @@ def _target(link: Path) -> str:
 
 
 def data_files(data: Path) -> pl.DataFrame:
-    """Return every file of pages below the data folder `data` and its tablespaces, by device and inode (`FILES`).
+    """Return every file of pages of the data folder and its tablespaces, by device and inode (`FILES`).
 
-    A tablespace is known by its number; `base`, `global` and others (pg_xact) are parts of the data folder. A relation is
-    database/file node, with its fork where that is not the main one.
+    Tablespaces are numbers; `base`, `global` and others are parts of the data folder. A relation is database/file node, with its
+    fork unless that is the main one.
     """
     return pl.DataFrame(list(_files(data)), schema=FILES, orient="row")
 
@@ -148,18 +136,17 @@ def _files(data: Path) -> Iterator[tuple[int, int, str, str, int]]:
                 if found is None:
                     continue
                 with suppress(OSError):
-                    told = entry.stat()
+                    status = entry.stat()
                     first_page = int(found["segment"] or 0) * GIB // PAGE_BYTES
-                    yield told.st_dev, told.st_ino, tablespace, f"{database}/{found['relation']}", first_page
+                    yield status.st_dev, status.st_ino, tablespace, f"{database}/{found['relation']}", first_page
     for part in PARTS:
         for path in sorted((data / part).glob("*")):
             with suppress(OSError):
-                told = path.stat()
-                yield told.st_dev, told.st_ino, part, path.name, 0
+                status = path.stat()
+                yield status.st_dev, status.st_ino, part, path.name, 0
 
 
 def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
-    """(tablespace, folder of one database in it, the database's number)."""
     yield "global", data / "global", "0"
     bases = [("base", data / "base")]
     bases += [(link.name, place) for link in sorted((data / "pg_tblspc").glob("*")) for place in link.glob("PG_*")]
@@ -168,15 +155,11 @@ def _folders(data: Path) -> Iterator[tuple[str, Path, str]]:
 
 
 def locations(data: Path) -> dict[str, str]:
-    """Return where each tablespace of the data folder lies, by its number."""
     return {link.name: str(link.resolve()) for link in (data / "pg_tblspc").glob("*")}
 
 
-def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
-    """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time.
-
-    `epoch_s`: of the Unix epoch, when CLOCK_MONOTONIC was zero.
-    """
+def with_names(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: float) -> pl.DataFrame:
+    """Return the reads of `seen` that were of `files`, in `READS`'s columns, by time; `epoch_s` is CLOCK_MONOTONIC's zero."""
     known = files.unique(["device", "inode"], keep="last")
     return (
         seen.join(known, on=["device", "inode"])
@@ -195,12 +178,10 @@ def named(seen: pl.DataFrame, files: pl.DataFrame, *, recorder: str, epoch_s: fl
     )
 
 
-def placed(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
-    """Return the reads of `files` among what was `COUNTED`, as `COUNTS`."""
+def count_by_tablespace(seen: pl.DataFrame, files: pl.DataFrame) -> pl.DataFrame:
     known = seen.join(files.unique(["device", "inode"], keep="last"), on=["device", "inode"])
     return known.group_by("tablespace", "bucket").agg(pl.col("reads").sum()).select(list(COUNTS)).cast(pl.Schema(COUNTS))
 
 
-def counted(reads: pl.DataFrame) -> pl.DataFrame:
-    """Count single reads (`READS`), as `COUNTS` has them."""
+def count_reads(reads: pl.DataFrame) -> pl.DataFrame:
     return reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(reads=pl.len()).cast(pl.Schema(COUNTS))

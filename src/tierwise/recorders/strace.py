@@ -1,17 +1,15 @@
 """Reads and writes of one process, in order, by strace. Stopping a process at each call disturbs times: no scored one is taken here."""
 
-import os
 import re
 import shutil
-import signal
 import subprocess
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-from tierwise.core.errors import MissingError
-from tierwise.core.files import scratch_folder
+from tierwise.core.errors import MissingError, TierwiseError
+from tierwise.recorders.watching import Watcher, watching
 
 Operation = Literal["read", "write", "flush"]
 
@@ -25,17 +23,16 @@ CALLS: Final[dict[str, Operation]] = {
     "fsync": "flush",
     "fdatasync": "flush",
 }
-"""What is recorded, by system call."""
 
 CALL: Final = re.compile(r"(?P<call>\w+)\(\d+<(?P<path>[^>]*)>(?P<arguments>.*)\) += (?P<result>\d+)( <(?P<took_s>[\d.]+)>)?")
 """A call that did something: ``pread64(5</folder/file>, ""..., 8192, 16384) = 8192 <0.000061>``."""
 
 PATIENCE_S: Final = 10.0
+RIGHTS: Final = ("sys_ptrace",)
+"""Capability kept beside the account, since a kernel may let nobody else attach (Yama)."""
 
 
 class Transfer(NamedTuple):
-    """One call of the traced process that reads or writes a file by position."""
-
     operation: Operation
     path: Path
     offset_bytes: int
@@ -44,9 +41,9 @@ class Transfer(NamedTuple):
 
 
 def require() -> None:
-    """Refuse with a `MissingError` where strace is not there or may not look at another process."""
-    if shutil.which("strace") is None:
-        raise MissingError("strace", why="it is not on PATH", remedy="apt-get install strace")
+    for program, package in (("strace", "strace"), ("setpriv", "util-linux")):
+        if shutil.which(program) is None:
+            raise MissingError(program, why="it is not on PATH", remedy=f"apt-get install {package}")
     with subprocess.Popen(["sleep", str(PATIENCE_S)]) as other:
         try:
             with recorded(other.pid):
@@ -56,7 +53,6 @@ def require() -> None:
 
 
 def obstacle() -> str | None:
-    """Return why nothing can be recorded; None where it can."""
     try:
         require()
     except MissingError as missing:
@@ -65,36 +61,28 @@ def obstacle() -> str | None:
 
 
 @contextmanager
-def recorded(pid: int) -> Iterator[list[Transfer]]:
-    """Record what process `pid` reads and writes by position, while open; the list fills when it closes.
+def attached(command: Sequence[str], account: tuple[int, int] | None = None) -> Iterator[Watcher]:
+    """Run `command`, which starts strace, as `account` (uid, gid) and wait until it has attached; it may not: `MissingError`."""
+    with ExitStack() as stack:
+        try:
+            watcher = stack.enter_context(watching(command, rights=RIGHTS, account=account))
+            watcher.wait_until_ready(b"attached", watcher.complained)
+        except TierwiseError as error:
+            remedy = "run it as the process's own user with kernel.yama.ptrace_scope=0, or as root (a container needs --cap-add SYS_PTRACE)"
+            raise MissingError("permission to trace", why=f"strace may not attach to a process ({error})", remedy=remedy) from error
+        yield watcher
 
-    Raises:
-        MissingError: strace is not permitted to attach.
-    """
+
+@contextmanager
+def recorded(pid: int) -> Iterator[list[Transfer]]:
+    """Record what process `pid` reads and writes by position, while open; the list is filled on exit."""
     transfers: list[Transfer] = []
-    with scratch_folder("tierwise-strace-") as folder:
-        said = folder / "calls"
-        command = ["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", str(said)]
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "LC_ALL": "C"}) as strace:
-            assert strace.stderr is not None
-            answer = strace.stderr.readline()
-            if "attached" not in answer:
-                strace.wait(PATIENCE_S)
-                raise MissingError(
-                    "permission to trace",
-                    why=f"strace may not attach to a process ({answer.strip()})",
-                    remedy="sysctl kernel.yama.ptrace_scope=0 as root (a container needs --cap-add SYS_PTRACE)",
-                )
-            try:
-                yield transfers
-            finally:
-                strace.send_signal(signal.SIGINT)  # it detaches
-                strace.wait(PATIENCE_S)
-        transfers += parse(said.read_text(encoding="utf-8", errors="replace"))
+    with attached(["strace", "-p", str(pid), "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-s", "0", "-o", "/dev/stdout"]) as watcher:
+        yield transfers
+        transfers += parse(watcher.last_words().decode("utf-8", "replace"))
 
 
 def parse(text: str) -> Iterator[Transfer]:
-    """Yield the calls of strace's output (``-y -T``) that succeeded."""
     for line in text.splitlines():
         found = CALL.match(line)
         if found is None or found["call"] not in CALLS:

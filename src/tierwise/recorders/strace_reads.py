@@ -1,12 +1,12 @@
 """Every read of a server's processes, by strace: needs the server's own user, and stops a process twice at each read.
 
-The stops lie outside the time that it tells, all but a few microseconds: it tells memory from a disk, not how quick memory is.
+The stops lie outside the reported latency but for a few microseconds: it tells memory from a disk, but not how fast memory is.
 """
 
 import re
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from math import ceil
 from pathlib import Path
@@ -15,10 +15,9 @@ from typing import Final
 import polars as pl
 import psutil
 
-from tierwise.core.errors import InputError, MissingError, TierwiseError
+from tierwise.core.errors import InputError
 from tierwise.recorders import strace
-from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, counted, data_files, named
-from tierwise.recorders.watching import watching
+from tierwise.recorders.reads import MOST_READS, SEEN, Recording, Server, count_reads, data_files, with_names
 
 NAME: Final = "strace"
 CALLS: Final = ("pread64", "preadv", "preadv2")
@@ -26,64 +25,40 @@ BEGUN: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*) <unfinis
 RESUMED: Final = re.compile(r"(?P<pid>\d+) +[\d.]+ <\.\.\. \w+ resumed>(?P<rest>.*)")
 WHOLE: Final = re.compile(r"(?P<pid>\d+) +(?P<at_s>[\d.]+) (?P<call>.*)")
 LINE_BYTES: Final = 150
-"""About how many bytes a line of one read takes; the file is ended where `MOST_READS` of them would be exceeded."""
-RIGHTS: Final = ("sys_ptrace",)
-"""What strace keeps of root's rights beside the server's account, because a kernel may let nobody else attach (Yama)."""
-ATTACHED: Final = b"attached"
-
-
-obstacle = strace.obstacle
+"""Approximate bytes of output per read; recording ends where `MOST_READS` of them would be exceeded."""
 
 
 @contextmanager
 def recorded(server: Server, *, seconds: float) -> Iterator[Recording]:
-    """Record every read of `server`, while open, for at most `seconds`; `reads` holds them when it closes.
-
-    Raises:
-        MissingError: strace is not there, or may not attach.
-    """
+    """Record every read of `server` for at most `seconds`; `reads` holds them on exit."""
     strace.require()
     before = data_files(server.data)
-    pids = [server.only] if server.only is not None else [server.postmaster, *_children(server.postmaster)]
+    pids, account = _processes(server)
     options = ["-f", "-e", f"trace={','.join(CALLS)}", "-y", "-T", "-ttt", "-s", "0", "-o", "/dev/stdout"]
     bounded = ["timeout", "--signal=INT", str(ceil(seconds)), "setpriv", "--pdeathsig", "INT"]  # it ends with timeout, too
     attach = [option for pid in pids for option in ("-p", str(pid))]
-    with ExitStack() as stack:
-        try:
-            watcher = stack.enter_context(watching([*bounded, "strace", *options, *attach], rights=RIGHTS, account=_account(server)))
-            watcher.wait_until_ready(ATTACHED, watcher.complained)
-        except TierwiseError as error:
-            remedy = "run it as the server's own user or as root (a container needs --cap-add SYS_PTRACE)"
-            raise MissingError("permission to trace", why=str(error), remedy=remedy) from error
+    with strace.attached([*bounded, "strace", *options, *attach], account) as watcher:
         epoch_s = time.time() - time.monotonic()
         recording = Recording(lambda: watcher.ended or watcher.size_bytes > MOST_READS * LINE_BYTES)
         yield recording
         text = watcher.last_words(MOST_READS * LINE_BYTES).decode("utf-8", "replace")
         seen = pl.DataFrame(list(parse(text, epoch_s)), schema=SEEN, orient="row")
         recording.full = watcher.size_bytes > MOST_READS * LINE_BYTES
-        recording.reads = named(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
-        recording.counts = counted(recording.reads)
+        recording.reads = with_names(seen, pl.concat([before, data_files(server.data)]), recorder=NAME, epoch_s=epoch_s)
+        recording.counts = count_reads(recording.reads)
 
 
-def _account(server: Server) -> tuple[int, int]:
-    """Whom the server runs as: (uid, gid)."""
+def _processes(server: Server) -> tuple[list[int], tuple[int, int]]:
     try:
-        process = psutil.Process(server.postmaster)
-        return process.uids().real, process.gids().real
+        first = psutil.Process(server.postmaster)
+        pids = [first.pid, *(child.pid for child in first.children())] if server.only is None else [server.only]
+        return pids, (first.uids().real, first.gids().real)
     except psutil.NoSuchProcess as error:
         raise InputError("--pid", value=server.postmaster, rule="the server is gone", remedy="start it") from error
 
 
-def _children(pid: int) -> list[int]:
-    try:
-        return [child.pid for child in psutil.Process(pid).children()]
-    except psutil.NoSuchProcess as error:
-        raise InputError("--pid", value=pid, rule="the server is gone", remedy="start it") from error
-
-
 def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, int, int]]:
-    """Yield the reads of strace's output (``-f -y -T -ttt``) that read something, in `SEEN`'s columns; calls of several processes
-    interlace."""
+    """Yield the reads of strace's output (``-f -y -T -ttt``), in which processes interlace, in `SEEN`'s columns."""
     begun: dict[str, tuple[float, str]] = {}
     for line in text.splitlines():
         if started := BEGUN.match(line):
@@ -107,9 +82,8 @@ def parse(text: str, epoch_s: float) -> Iterator[tuple[int, int, int, int, int, 
 
 @cache
 def _identity(path: Path) -> tuple[int, int] | None:
-    """(device, inode); None for a file that is gone."""
     try:
-        told = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return told.st_dev, told.st_ino
+    return status.st_dev, status.st_ino

@@ -1,6 +1,6 @@
-"""One count of the census study at several sizes of its data: the same state, cold, the table on hdd, the index on either tier, simulated.
+"""One cold count at several sizes of the census, simulated: the table on the disk, the index on either tier.
 
-The rows of each size are generated at that size, as a profile of it would have them: fewer households in every state of residence.
+The rows of each size are generated at that size: fewer households in every state of residence.
 """
 
 from collections.abc import Mapping
@@ -19,11 +19,11 @@ from tierwise.studies.index_placement.measuring.variants import PUBLISHED, PUBLI
 from tierwise.timings.replicates import Facts
 
 STATE: Final = "NV"
-"""The state that is counted at each size, which takes least: the fewest pages, so that what does not grow with the rows is seen best."""
+"""The state with the fewest pages, in which what does not grow with the rows shows best."""
 PLACEMENTS: Final = {index: {"census": "hdd", "census_pkey": "hdd", "pob": index} for index in ("hdd", "ssd")}
-"""Where each relation lies in the simulation, by the tier of the index."""
+"""Tier of each relation in the simulation, by the tier of the index."""
 HELD_ON: Final = "ssd"
-"""The tier on which smaller copies are read while their requests are recorded: it has no seeks, and the disks keep their layout."""
+"""The tier on which smaller copies are read while their requests are recorded: without seeks, so disks keep their layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +34,19 @@ class CensusTable:
 
     @property
     def columns(self) -> list[str]:
-        """Return the names of the columns that are loaded, in order."""
         return [column.name for column in census.COLUMNS]
 
     def ddl(self) -> str:
-        """Return the source's CREATE TABLE."""
         return census.ddl(self.name)
 
     def indexes(self) -> dict[str, str]:
-        """Return the CREATE INDEX of the index on ``pob``, by its name."""
         return {"pob": f"CREATE INDEX pob ON {self.name} (pob) WITH (deduplicate_items = off)"}
 
 
 def by_scale(lab: Lab, scales: Scales, whole: Asked, *, rows: int, folder: Path) -> list[Facts]:
-    """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and the block's own data, which `whole`
-    asks and which have `rows`. Empty where the rows are not generated, or the pair is not emulated.
+    """Return what the count takes on each placement, a fact for each size: the shares of `scales`, and `whole` with `rows`.
 
-    `folder`: where generated rows are kept.
+    Empty where the rows are not generated, or the pair is not emulated. Generated rows are kept in `folder`.
     """
     if lab.source_of("census") != SYNTHETIC or not can_be_recorded(lab):
         return []
@@ -58,14 +54,13 @@ def by_scale(lab: Lab, scales: Scales, whole: Asked, *, rows: int, folder: Path)
     return simulated(lab, sizes, PLACEMENTS, requests=scales.requests)
 
 
-def asked(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
-    """Return the count of the copy in `schema`, in `files`, as a cold server with so much memory is asked it."""
+def count_query(files: list[Path], schema: str, memory_bytes: int, expected: Mapping[str, int]) -> Asked:
+    """Return the count of the copy in `schema` as a cold server with this memory answers it."""
     setup = (f"SET search_path = {schema}", *PUBLISHED_SCAN.switches)
     return Asked(RELATIONS, files, statement(STATE), setup, memory_bytes, expected, PUBLISHED_SCAN.nodes)
 
 
 def _smaller(lab: Lab, scales: Scales, folder: Path) -> list[Size]:
-    """The smaller sizes, each loaded in a schema of its own where it is not there yet."""
     sizes = []
     with lab.loading() as connection:
         for number, share in enumerate(sorted(scales.shares)):
@@ -75,5 +70,7 @@ def _smaller(lab: Lab, scales: Scales, folder: Path) -> list[Size]:
             size_bytes = relation_sizes(connection)
             memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, size_bytes["census"] + size_bytes["pob"])
             expected = cold_pages(connection, census.STATES[STATE])
-            sizes.append(Size(share, data.rows, census.ROWS, asked(relation_files(connection, RELATIONS), schema, memory_bytes, expected)))
+            sizes.append(
+                Size(share, data.rows, census.ROWS, count_query(relation_files(connection, RELATIONS), schema, memory_bytes, expected))
+            )
     return sizes

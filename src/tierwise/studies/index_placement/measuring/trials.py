@@ -1,9 +1,8 @@
-"""The census study: how much sooner does a count by an indexed column answer when the index, or the table, lies on SSD?
+"""The census study: how much faster is a count by an indexed column when the index, or the table, lies on SSD?
 
-Table and index are put on every combination of the two tiers. A trial is one start state on one placement: the count
-for that state cold, the same count hot, then the next state's count (cross). Every tier holds its own copy of the
-table, loaded in file order, and each copy has one index on ``pob``, which is moved between the tiers. Beside this, the
-published protocol, stand variants that change one factor each (`VARIANTS`), with the table on hdd.
+Table and index are put on every combination of the two tiers. A trial is one start state on one placement: its count cold, then
+hot, then the next state's (cross). Every tier holds its own copy of the table, loaded in file order, with one index on ``pob`` that
+is moved between the tiers. Variants (`VARIANTS`) change one factor of the published protocol each, with the table on hdd.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +19,6 @@ from tierwise.bench.sizes import PROOF, Scales, by_size
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Placement, Study, Trial, same_answers
 from tierwise.core import paths
-from tierwise.core.errors import InputError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile, Sweep
 from tierwise.core.progress import Progress
@@ -31,13 +29,13 @@ from tierwise.datasets import census
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files, visibility_pages
 from tierwise.postgres.copies import CopiedTable, schema_of
-from tierwise.postgres.estimates import IndexScanCost, analysed, column_statistics, estimates, sampled
+from tierwise.postgres.estimates import IndexScanCost, analysed_anew, column_statistics, estimates, sampled_plans
 from tierwise.postgres.loading import copy_parquet
 from tierwise.postgres.plans import assert_plan, planned
 from tierwise.postgres.relations import move
 from tierwise.postgres.settings import Connection
 from tierwise.studies.index_placement.measuring.counts import RELATIONS, cold_pages, counting, predicate, relation_sizes, statement
-from tierwise.studies.index_placement.measuring.scales import STATE, asked, by_scale
+from tierwise.studies.index_placement.measuring.scales import STATE, by_scale, count_query
 from tierwise.studies.index_placement.measuring.variants import (
     BITMAP,
     BUILDS,
@@ -53,36 +51,31 @@ from tierwise.timings.replicates import Facts
 NAME: Final = "index_placement"
 TIERS: Final = ("hdd", "ssd")
 NEXT: Final = {"FL": "PR", "PR": "NV", "NV": "FL"}
-"""The source's order of cross tests: after cold and hot of the one, the other."""
+"""The source's order of cross tests."""
 STATISTICS_TARGET: Final = 10
-"""default_statistics_target of PostgreSQL 8.3."""
 TODAYS_TARGET: Final = 100
 HOT_AGAIN: Final = 15
-"""A hot count takes about a millisecond of processor time; from session to session a single one scatters by an eighth beside other work,
-the median of so many, each held against the reference work next to it, by a twentieth."""
+"""A hot count takes about 1 ms; one scatters by an eighth beside other work, the median of 15, each against reference work, by 5 %."""
 SAMPLED_TARGETS: Final = (STATISTICS_TARGET, TODAYS_TARGET, 1000)
 ANALYSES: Final = 5
-"""ANALYZE looks at a random sample of the rows, so that its findings differ from time to time."""
+"""ANALYZE reads a random sample, so its results vary."""
 EXPLAINED: Final = {12: (12_800, 36_708.78), 33: (11_686, 33_965.20)}
-"""Rows and cost of the index scan in the source's EXPLAIN, by place of birth; the second is of a state that it does not time."""
+"""Rows and cost of the index scan in the source's EXPLAIN, by place of birth; the source does not time the second."""
 PUBLISHED_COST: Final = IndexScanCost(table_pages=1010 * MIB / PAGE_BYTES, index_pages=52 * MIB / PAGE_BYTES, tuples=census.ROWS)
-"""What the planner computes with the sizes that the source tells."""
+"""The planner's cost at the sizes that the source states."""
 
 
 HEAP_CACHED_STARTS: Final = {Sweep.SAMPLE: ("NV",), Sweep.DECIDING: ("NV",), Sweep.WHOLE: tuple(census.STATES)}
-"""The first states of the one variant that may decide."""
 OTHER_STARTS: Final = ("PR", "NV")
-"""The first states of every other variant: the two that take a third of the time of all three."""
+"""First states of every other variant: the two that take a third of the time of all three."""
 BESIDE: Final = {IoArm.DIRECT: PUBLISHED, IoArm.BUFFERED: PUBLISHED, IoArm.ASYNCHRONOUS: BITMAP}
-"""The variant that a way of I/O is asked in where only one cell of it stands beside the first one: the plan that it is for."""
+"""The variant of an I/O mode of which only one cell is measured beside the first mode: the plan that it is for."""
 BESIDE_START: Final = "NV"
-"""The first state of that cell, which takes least."""
+"""First state of that cell, the fastest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Where table and index lie, and the state that is counted first."""
-
     table: str
     index: str
     start: str
@@ -91,15 +84,13 @@ class Cell(AnyCell):
 
 
 class Grid(Strict):
-    """The study's table in a profile."""
-
     blocks: int = Field(default=5, ge=1)
     scales: Scales | None = Field(default=None, description="at which one count is simulated as well, on a pair that is emulated")
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What does not change of a copy of the table when its index is moved: its size with the index, and the pages of `_pages` by state."""
+    """What stays the same when a copy's index is moved: its size with the index, and by state its pages (`_pages`)."""
 
     size_bytes: int
     pages: Mapping[str, Mapping[str, int]]
@@ -107,32 +98,21 @@ class Copy:
 
 @dataclass
 class Memo:
-    """The census, and by schema what was found out of each copy and where its files lie now."""
-
     data: Dataset
     copies: dict[str, Copy] = field(default_factory=dict)
     files: dict[str, list[Path]] = field(default_factory=dict)
 
 
 def grid(profile: Profile) -> Grid:
-    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return {table, index} on {hdd, ssd} x start state x way of I/O, and the variants that the profile's sweep asks for, the table on hdd.
+    """Return {table, index} on {hdd, ssd} x start state x I/O mode, and the variants that the profile's sweep includes.
 
-    On the pair of today the published protocol alone, the table on hdd, by the first way of I/O; unless the whole sweep is asked for, two
-    states.
+    The pair of today has only the published protocol, with the table on hdd, in the first mode, of two states unless the sweep is whole.
     """
-    absent = [name for name in TIERS if name not in pair.tiers]
-    if absent:
-        raise InputError(
-            f"data/tiers/{pair.name}.toml",
-            field="tiers",
-            value=sorted(pair.tiers),
-            rule=f"index_placement needs a tier named {absent[0]!r}",
-        )
+    pair.require(TIERS, NAME)
     return tuple(
         Trial(
             cell=Cell(table, index, start, arm, variant),
@@ -148,7 +128,6 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def _asked(profile: Profile, arm: IoArm) -> Iterator[tuple[str, str, str]]:
-    """(variant, tier of the table, start state)."""
     sweep = profile.sweep
     if arm is not profile.arms[0] and sweep is not Sweep.WHOLE:
         yield (BESIDE[arm], "hdd", BESIDE_START)
@@ -165,40 +144,29 @@ def _asked(profile: Profile, arm: IoArm) -> Iterator[tuple[str, str, str]]:
 
 
 def _todays(sweep: Sweep) -> Iterator[tuple[str, str, str]]:
-    """The same on the pair of today."""
     yield from product([PUBLISHED], ["hdd"], census.STATES if sweep is Sweep.WHOLE else OTHER_STARTS)
 
 
-def variant_of(trial: Trial[Cell]) -> Variant:
-    """Return the variant of the protocol that `trial` is measured in."""
-    return VARIANTS[trial.cell.variant]
-
-
 def folder() -> Path:
-    """Return the folder in which rows of the census are kept."""
     return paths.data() / "external" / "census"
 
 
 def dataset(lab: Lab) -> Dataset:
-    """Return the census as this run has it; made where it is not there yet, and named in the manifest."""
     data = census.acquire(lab.source_of("census"), fraction=lab.profile.fraction, seed=lab.seed, folder=folder())
     lab.note_dataset(data)
     return data
 
 
 def begin(lab: Lab) -> Memo:
-    """Return the study's notes at the beginning: the data set, and no copy of it yet."""
     return Memo(dataset(lab))
 
 
 def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
-    """Return rows of this run over the published rows."""
     return memo.data.rows / census.ROWS
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Make the trial's copy of the table, with its index on the trial's tier."""
-    table, build = trial.cell.table, variant_of(trial).build
+    table, build = trial.cell.table, VARIANTS[trial.cell.variant].build
     with lab.loading() as connection:
         _use(connection, table, build, lab, memo.data)
         move(connection, "pob", trial.cell.index)
@@ -213,7 +181,6 @@ def _schema(tier: str, build: str) -> str:
 
 
 def _use(connection: Connection, tier: str, build: str, lab: Lab, data: Dataset) -> None:
-    """Have the search path name the copy `build` on `tier`, made where it is not there yet."""
     columns = [column.name for column in census.COLUMNS]
 
     def load(empty: Connection) -> None:
@@ -224,23 +191,20 @@ def _use(connection: Connection, tier: str, build: str, lab: Lab, data: Dataset)
 
 
 def _copy(connection: Connection) -> Copy:
-    """What is to be known of the copy that the search path names."""
     sizes_bytes = relation_sizes(connection)
     return Copy(sizes_bytes["census"] + sizes_bytes["pob"], {state: _pages(connection, code) for state, code in census.STATES.items()})
 
 
 def _pages(connection: Connection, code: int) -> dict[str, int]:
-    """The pages that each scan must miss, cold."""
     return {**cold_pages(connection, code), MAP: visibility_pages(connection, "census", predicate(code))}
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
-    """Measure a cold and a hot count of the start state, then the next state's; the plan is looked at afterwards, when that warms
-    nothing."""
-    variant, start = variant_of(trial), trial.cell.start
+    """Measure a cold and a hot count of the start state, then the next state's; the plan is checked last, since planning warms."""
+    variant, start = VARIANTS[trial.cell.variant], trial.cell.start
     schema = _schema(trial.cell.table, variant.build)
     copy = memo.copies[schema]
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
     with lab.cold(
         RELATIONS,
         memo.files[schema],
@@ -251,7 +215,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         recorder=recorder,
         cached=variant.cached,
     ) as session:
-        first, second = ({**trial.coordinates, "state": asked} for asked in (start, NEXT[start]))
+        first, second = ({**trial.coordinates, "state": state} for state in (start, NEXT[start]))
         expected = _expected(copy.pages[start], variant)
         cold = lab.timed(session, statement(start), cache=Cache.COLD, cell=first, expected=expected)
         hot = lab.timed(session, statement(start), cache=Cache.HOT, cell=first, again=HOT_AGAIN)
@@ -261,7 +225,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
 
 
 def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> Facts:
-    """What the count takes at each size that the profile asks for, found out once a block: with the cold count that stands beside it."""
+    """Return what the count takes at each size in the profile, once a block, beside the cold count of the same cell."""
     scales = grid(lab.profile).scales
     own = Cell("hdd", "hdd", STATE, IoArm.DIRECT, PUBLISHED)
     if scales is None or trial.cell != own or lab.pair.name == lab.profile.today:
@@ -269,22 +233,20 @@ def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> Facts:
     schema = _schema("hdd", PUBLISHED)
     copy = memo.copies[schema]
     memory_bytes = VARIANTS[PUBLISHED].memory_bytes(lab.profile.memory_fraction, copy.size_bytes)
-    whole = asked(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
+    whole = count_query(memo.files[schema], schema, memory_bytes, _expected(copy.pages[STATE], VARIANTS[PUBLISHED]))
     found = by_scale(lab, scales, whole, rows=memo.data.rows, folder=folder())
     return {PROOF: found} if found else {}
 
 
 def _expected(pages: Mapping[str, int], variant: Variant) -> dict[str, int]:
-    """Pages that a cold query of `variant` must miss, by relation."""
     table = 0 if "census" in variant.cached else pages[variant.scan.asks]
     return {"census": table, "pob": pages["pob"], "census_pkey": pages["census_pkey"]}
 
 
 def placement(trial: Trial[Cell]) -> Placement | None:
-    """Return where table with its primary key, and index lie; all are predicted from both on ssd, where waiting alters the host's own time
-    least.
+    """Return where each relation lies; None for a variant, which is measured with the table on hdd only.
 
-    None for a variant, which is measured with the table on hdd only.
+    Every placement is predicted from both on ssd, where waiting changes the host's own time least.
     """
     if trial.cell.variant != PUBLISHED:
         return None
@@ -294,30 +256,28 @@ def placement(trial: Trial[Cell]) -> Placement | None:
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return sizes and pages of every copy on hdd, what each variant changes, and, but on the pair of today, what the planner makes of the
-    published queries."""
-    asked = trials(lab.profile, lab.pair)
+    measured = trials(lab.profile, lab.pair)
     asks_planner = lab.pair.name != lab.profile.today
     with lab.loading() as connection:
         builds = {}
-        for build in sorted({variant_of(trial).build for trial in asked} | ({"shuffled"} if asks_planner else set())):
+        for build in sorted({VARIANTS[trial.cell.variant].build for trial in measured} | ({"shuffled"} if asks_planner else set())):
             _use(connection, "hdd", build, lab, memo.data)
             builds[build] = {"size_bytes": relation_sizes(connection), "cold_blocks": _copy(connection).pages}
         planner = {"planner": _planner(connection, lab, memo.data)} if asks_planner else {}
     return {
         **builds[PUBLISHED],
         "builds": builds,
-        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in asked})},
+        "variants": {name: asdict(VARIANTS[name]) for name in sorted({trial.cell.variant for trial in measured})},
         **planner,
     }
 
 
 def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
-    """The planner's figures as published, and by today's defaults; how they move with statistics target and order; the source's."""
+    """Return estimates as published and by today's defaults, how they change with statistics target and order, and the source's."""
     statements = {str(code): counting(code) for code in (*census.STATES.values(), *EXPLAINED)}
     _use(connection, "hdd", PUBLISHED, lab, data)
     correlation = column_statistics(connection, "census", "pob")["correlation"]
-    with analysed(connection, "census", "pob", statistics_target=TODAYS_TARGET):
+    with analysed_anew(connection, "census", "pob", statistics_target=TODAYS_TARGET):
         today = estimates(connection, statements)
     for command in PUBLISHED_SCAN.switches:
         connection.execute(command)
@@ -326,7 +286,9 @@ def _planner(connection: Connection, lab: Lab, data: Dataset) -> dict[str, Any]:
     for order, build in (("state", PUBLISHED), ("random", "shuffled")):
         _use(connection, "hdd", build, lab, data)
         for target in SAMPLED_TARGETS:
-            found = sampled(connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST)
+            found = sampled_plans(
+                connection, "census", "pob", statements, statistics_target=target, analyses=ANALYSES, published=PUBLISHED_COST
+            )
             samples.append({"order": order, **found})
     return {
         "statistics_target": STATISTICS_TARGET,

@@ -15,10 +15,10 @@ MIX: Final = "mix"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell(AnyCell):
-    """Tiers of tables and indexes (`hot`: of the first partition), the load on them, the tiers' pace, and the memory.
+    """Tiers of tables and indexes (`hot`: of the first partition), the load, the slowdown of the tiers, and the memory.
 
-    `memory` is the source's share of the data times it. A script of the name `MIX` has `writes`, `skew` and `layout`. None: the accounts
-    are in one piece, a counted clock assumes as many processors as ever.
+    `memory` is a multiple of the source's share of the data. The script `MIX` has `writes`, `skew` and `layout`. None: the accounts are
+    in one piece, or a counted clock assumes the usual processors.
     """
 
     size: Size
@@ -38,7 +38,6 @@ class Cell(AnyCell):
 
     @property
     def places(self) -> dict[str, str]:
-        """Return the tier of each tablespace, by the tablespace's name."""
         places: dict[str, str] = {"tables": self.table, "indexes": self.index}
         if self.hot is None:
             return places
@@ -46,17 +45,15 @@ class Cell(AnyCell):
 
     @property
     def scattered(self) -> bool:
-        """Return whether keys are handed out in random order."""
         return self.layout is Layout.RANDOM_KEYS
 
     @property
     def database(self) -> str:
-        """Return the name of the prepared database that a window begins with."""
         parted = [] if self.partitions is None else [f"{self.partitions}-parts"]
         return "-".join([self.size, *(["scattered"] if self.scattered else []), *parted])
 
     def load(self, seed: int) -> str | pgbench.Mix:
-        """Return what its sessions do; `seed` decides which accounts are popular where they are strewn."""
+        """Return what the sessions do; `seed` decides which accounts are popular where they are strewn."""
         if self.script != MIX:
             return self.script
         assert self.writes is not None

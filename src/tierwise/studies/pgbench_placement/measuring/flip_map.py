@@ -1,7 +1,9 @@
-"""Which placement of a table and its index wins, simulated on the devices of a lab's pair: over memory, skew, layout and write share; and,
-with every row as often, over memory and clients, which the source leaves open."""
+"""Which placement of a table and its index wins, simulated: over memory, skew, layout and write share; and over memory and clients,
+which the source leaves open.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import product
 from typing import Any, Final
 
@@ -14,7 +16,7 @@ from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Layout, Substrate
-from tierwise.simulate.placements import BY_TYPE, Case, Devices, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
+from tierwise.simulate.placements import BY_TYPE, Case, Warming, rate_by_heat, rate_cached, rate_hot, rates_by_type, recorded_case
 from tierwise.simulate.replay import DeviceModel
 from tierwise.simulate.ssd_cache import DM_CACHE, L2ARC
 from tierwise.simulate.transactions import Rows, rate
@@ -23,79 +25,63 @@ from tierwise.timings.replicates import BLOCKS
 HOST_S: Final = 0.0005
 """A simulated transaction's time outside the storage (assumed)."""
 COMPARED: Final = ("all_hdd", "index_ssd")
-"""Placements over what the source leaves open."""
 PARTITIONS: Final = 16
-"""The number of partitions of the simulated table where it is placed by heat."""
+"""Partitions of the simulated table where it is placed by heat."""
 TIERS: Final = {"hdd", "ssd", "wal"}
 CACHES: Final = {"dm_cache": DM_CACHE, "l2arc": L2ARC}
 
 
-class FlipMap(Strict):
-    """Axes of the map; each point is simulated with every seed."""
+class Axes(Strict):
+    """What every simulated map has; each of its points is simulated with every seed."""
 
+    seeds: int = Field(ge=1)
+    transactions: int = Field(ge=100)
+    slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against, or claims are judged on")
+
+
+class FlipMap(Axes):
     memories: tuple[float, ...] = Field(description="memory over the source's")
     skews: tuple[float, ...]
     layouts: tuple[Layout, ...] = Field(default=(Layout.STREWN,), description="of the popular rows, where keys are skewed")
     writes: tuple[float, ...]
-    seeds: int = Field(ge=1)
-    transactions: int = Field(ge=100)
-    slowdown: float = Field(default=1.0, gt=0, description="as in the windows that points are held against")
     caches: bool = Field(default=False, description="whether the SSD is tried as a cache before the disks as well")
 
     @property
     def points(self) -> list[tuple[float, float, Layout, float]]:
-        """Return (memory, skew, layout, writes) of each point of the map; without skew there is but one layout."""
+        """Return (memory, skew, layout, writes) of each point; without skew there is but one layout."""
         loads = [(skew, layout) for skew in self.skews for layout in (self.layouts if skew else (Layout.STREWN,))]
         return [(memory, skew, layout, writes) for memory, (skew, layout), writes in product(self.memories, loads, self.writes)]
 
 
-class OpenAxes(Strict):
-    """Axes of what the source leaves open; each point is simulated with every seed, every row as often and updated each time."""
+class OpenAxes(Axes):
+    """Axes of what the source leaves open; every row is equally popular and updated each time."""
 
     memories: tuple[float, ...] = Field(description="memory over the source's")
     clients: tuple[int, ...]
-    seeds: int = Field(ge=1)
-    transactions: int = Field(ge=100)
-    slowdown: float = Field(default=1.0, gt=0, description="as in the windows that the claims are judged on")
 
     @property
     def points(self) -> list[tuple[float, int]]:
-        """Return (memory, clients) of each point of the map."""
         return list(product(self.memories, self.clients))
 
 
 def flip_map(
     lab: Lab, axes: FlipMap, rows: Rows, *, memory_bytes: float, clients: int, warming: Callable[[float], Warming]
 ) -> list[dict[str, Any]]:
-    """Return transactions a second of each placement at each point, by seed; empty on a pair that has a real disk or no tier for the log.
+    """Return transactions a second of each placement at each point, by seed; empty on a pair with a real disk or without tier for the log.
 
-    `memory_bytes` is what the axis calls 1; `warming` tells what comes before, by skew. Beside the placements by type, what an SSD of the
-    index's size can do otherwise: hold the hottest of index and partitions (``heat``), the first partition where popular rows lie in it
-    (``hot_ssd``), or be a cache (`CACHES`).
+    `memory_bytes`: what the axis calls 1. `warming`: what comes before, by skew. Beside the placements by type, an SSD of the index's
+    size can hold the hottest of index and partitions (``heat``), or the first partition where popular rows lie in it (``hot_ssd``), or
+    be a cache (`CACHES`).
     """
     if not models(lab, seed=lab.seed).keys() >= TIERS:
         return []
-
-    def devices(seed: int) -> dict[str, DeviceModel]:
-        return models(lab, seed=seed, slowdown=axes.slowdown)
-
     found = []
     progress = Progress("simulating placements", len(axes.points))
     for memory, skew, layout, writes in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew, writes, layout)
-        tps: dict[str, list[float]] = {}
-        for seed in seeds(lab, axes.seeds):
-            for name, value in _rates(rows, case, axes, devices, clients=clients, warming=warming(skew), seed=seed).items():
-                tps.setdefault(name, []).append(value)
-        point = {
-            "memory": memory,
-            "index_to_memory": case.index_to_memory,
-            "skew": skew,
-            "layout": str(layout),
-            "writes": writes,
-            "slowdown": axes.slowdown,
-        }
-        found.append({**point, "substrate": str(Substrate.SIMULATED), BLOCKS: list(range(axes.seeds)), "tps": tps})
+        rates = partial(_rates, lab, rows, case, axes, clients=clients, warming=warming(skew))
+        coordinates = {"index_to_memory": case.index_to_memory, "skew": skew, "layout": str(layout), "writes": writes}
+        found.append(simulated_point(lab, axes, {"memory": memory, **coordinates}, rates))
         progress.step()
     return found
 
@@ -108,23 +94,31 @@ def open_map(lab: Lab, axes: OpenAxes, rows: Rows, *, memory_bytes: float, warmi
     progress = Progress("simulating what the source leaves open", len(axes.points))
     for memory, clients in axes.points:
         case = Case(rows.index_pages * PAGE_BYTES / (memory * memory_bytes), skew=0.0, writes=1.0)
-        tps: dict[str, list[float]] = {name: [] for name in COMPARED}
-        for seed in seeds(lab, axes.seeds):
+
+        def rates(seed: int, case: Case = case, clients: int = clients) -> dict[str, float]:
             load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
-            for name in COMPARED:
-                tps[name].append(rate(load, BY_TYPE[name], models(lab, seed=seed, slowdown=axes.slowdown)))
-        point = {"memory": memory, "clients": clients, "slowdown": axes.slowdown, "substrate": str(Substrate.SIMULATED)}
-        found.append({**point, BLOCKS: list(range(axes.seeds)), "tps": tps})
+            return {name: rate(load, BY_TYPE[name], models(lab, seed=seed, slowdown=axes.slowdown)) for name in COMPARED}
+
+        found.append(simulated_point(lab, axes, {"memory": memory, "clients": clients}, rates))
         progress.step()
     return found
 
 
-def seeds(lab: Lab, count: int) -> list[int]:
-    """Return `count` seeds, of which those of two runs have none in common, so that runs can be merged."""
-    return [block_seed(lab.seed, number) for number in range(count)]
+def simulated_point(lab: Lab, axes: Axes, coordinates: Mapping[str, Any], rates: Callable[[int], dict[str, float]]) -> dict[str, Any]:
+    """Return a point of a map with its transactions a second by placement (`rates` of a seed), a value for each seed.
+
+    Seeds of two runs have none in common, so that they can be merged.
+    """
+    by_seed = [rates(block_seed(lab.seed, number)) for number in range(axes.seeds)]
+    tps = {name: [found[name] for found in by_seed] for name in by_seed[0]}
+    kind = {"slowdown": axes.slowdown, "substrate": str(Substrate.SIMULATED)}
+    return {**coordinates, **kind, BLOCKS: list(range(axes.seeds)), "tps": tps}
 
 
-def _rates(rows: Rows, case: Case, axes: FlipMap, devices: Devices, *, clients: int, warming: Warming, seed: int) -> dict[str, float]:
+def _rates(lab: Lab, rows: Rows, case: Case, axes: FlipMap, seed: int, *, clients: int, warming: Warming) -> dict[str, float]:
+    def devices(seed: int) -> dict[str, DeviceModel]:
+        return models(lab, seed=seed, slowdown=axes.slowdown)
+
     load = recorded_case(rows, case, clients=clients, host_s=HOST_S, transactions=axes.transactions, warming=warming, seed=seed)
     budget_bytes = rows.index_pages * PAGE_BYTES
     rates = rates_by_type(load, devices, seed)

@@ -1,4 +1,4 @@
-"""Databases that many trials begin with: filled once, then put back before each of them, on whatever tiers it wants."""
+"""Databases that many trials begin with: filled once, then restored before each trial on its tiers."""
 
 import json
 import shutil
@@ -18,13 +18,12 @@ from tierwise.postgres.loading import loading
 from tierwise.postgres.settings import Connection
 
 TEMPLATES: Final = ("template0", "template1")
-"""Databases that nobody makes another from here."""
 Fill = Callable[[Cluster, Connection], Mapping[str, Any]]
-"""Fills the database of a running cluster and gives facts of it, which are kept."""
+"""Fills the database of a running cluster and returns facts to keep."""
 
 
 def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fill) -> None:
-    """Have the lab hold a database `name`, made by `fill`, with `tablespaces`; whole or not at all, and once."""
+    """Make the database `name` by `fill`, with `tablespaces`, once, whole or not at all."""
     cluster = _cluster(lab, name)
     if _facts_file(lab, name).exists():
         return
@@ -41,15 +40,14 @@ def prepare_database(lab: Lab, name: str, tablespaces: tuple[str, ...], fill: Fi
 
 
 def database_facts(lab: Lab, name: str) -> dict[str, Any] | None:
-    """Return what `fill` found out; None where there is no such database yet."""
     file = _facts_file(lab, name)
     return dict(json.loads(file.read_text(encoding="utf-8"))) if file.exists() else None
 
 
-def put_back(lab: Lab, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
-    """Make the lab's cluster the database `name` as it was prepared, tablespace by tablespace on a tier, and its WAL on tier `wal`.
+def restore_database(lab: Lab, name: str, tablespaces: Mapping[str, str], *, wal: str) -> None:
+    """Make the lab's cluster the database `name` as it was prepared, with tablespaces (name -> tier) and WAL on its tiers.
 
-    A pair without that tier has the WAL in the cluster's own folder.
+    A pair without the tier `wal` has the WAL in the cluster's own folder.
     """
     lab.cluster.stop("immediate")
     for tier, tablespace in product(lab.tiers.values(), tablespaces):

@@ -1,8 +1,8 @@
 """The pgbench study: which placement of pgbench's tables and indexes on disks and flash gives the most transactions a second?
 
-A trial is one window over a running pgbench. Before it the database is put back as it was prepared, its tables, indexes and WAL on
-the trial's tiers; the caches are filled and pages dirtied with the delays off. The window holds a whole checkpoint, asked for in its midst:
-it begins with as many dirty pages as a server has between two of them.
+A trial is one window over a running pgbench. Before it the database is restored as prepared, with tables, indexes and WAL on the
+trial's tiers; caches are filled and pages dirtied with the delays off. The window holds a whole checkpoint in its middle, which begins
+with as many dirty pages as a server has between two of them.
 """
 
 import json
@@ -18,7 +18,7 @@ from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Study, Trial, no_memo
 from tierwise.bench.window import CPU_BOUND, Window, io_by_relation
 from tierwise.core import memory_group
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
@@ -33,14 +33,14 @@ from tierwise.simulate.placements import Warming
 from tierwise.simulate.transactions import Rows
 from tierwise.studies.pgbench_placement.measuring.cells import MIX, Cell, Script, Size, Tier
 from tierwise.studies.pgbench_placement.measuring.flip_map import FlipMap, OpenAxes, flip_map, open_map
-from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, put_back
+from tierwise.studies.pgbench_placement.measuring.prepared import database_facts, prepare_database, restore_database
 from tierwise.studies.pgbench_placement.measuring.scales import Scales, by_scale
 
 TIERS: Final = ("hdd", "ssd")
 WAL_TIER: Final = "wal"
 PUBLISHED_SCALES: Final = {"small": 300, "large": 3000}
 PUBLISHED_MEMORY: Final = 16 / 45
-"""RAM over the data of the large set, as the source gives both."""
+"""RAM over the size of the large set, both from the source."""
 PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
     "all_hdd": ("hdd", "hdd"),
     "index_ssd": ("hdd", "ssd"),
@@ -48,20 +48,21 @@ PLACEMENTS: Final[dict[str, tuple[Tier, Tier]]] = {
     "all_ssd": ("ssd", "ssd"),
     "hot_ssd": ("hdd", "hdd"),
 }
-"""(tier of the tables, tier of the indexes); `HOT` moves the first partition alone, with its index."""
+"""(tier of the tables, tier of the indexes); `HOT` moves only the first partition, with its index."""
 HOT: Final = "hot_ssd"
 BUFFERED_SHARE: Final = 0.25
-"""Shared buffers over memory with buffered I/O, as is usual; the rest is the kernel's page cache."""
+"""Shared buffers over memory with buffered I/O, as usual; the rest is the kernel's page cache."""
 SESSION_BYTES: Final = 6 * MIB
-"""A process of the server's own memory, which does not shrink with the data and so comes on top of the limit (assumed)."""
+"""Private memory of a server process, which does not shrink with the data and so is added to the limit (assumed)."""
 OTHER_PROCESSES: Final = 8
 SKEWED_WARM: Final = 4
 """How much longer a skewed load warms up, since the lookups before it are uniform."""
 FILL: Final = 3
-"""Lookups for each page of memory, before a window: reads a transaction then differ by 3 % at most before and after its checkpoint."""
+"""Lookups per page of memory before a window; reads a transaction then differ by at most 3 % before and after the checkpoint."""
 WARM_TPS: Final = 3400
-"""Transactions for each second of writing with the delays off, on every machine alike: between the 1,500 and 7,700 (geometric mean) that
-nine windows on two cores began with, by their share of updates."""
+"""Transactions for each second of writing with the delays off, on every machine alike: between the 1,500 and 7,700 (geometric mean)
+of nine windows on two cores, by their share of updates.
+"""
 JUDGED: Final[dict[str, Any]] = {"clients": 8, "script": "tpcb-like", "memory": 1.0}
 """Where the claims are looked up: the source states neither script nor clients."""
 
@@ -69,16 +70,12 @@ PlacementName = Literal["all_hdd", "index_ssd", "table_ssd", "all_ssd", "hot_ssd
 
 
 class MixSpec(Strict):
-    """A mix of lookups and updates; see `pgbench.Mix`."""
-
     writes: float = Field(ge=0, le=1)
     skew: float = Field(ge=0)
     layout: Layout = Layout.STREWN
 
 
 class Cells(Strict):
-    """Trials: each combination of these."""
-
     sizes: tuple[Size, ...] = ("large",)
     placements: tuple[PlacementName, ...] = ("all_hdd", "index_ssd", "table_ssd", "all_ssd")
     clients: tuple[int, ...] = (8,)
@@ -98,8 +95,6 @@ class Cells(Strict):
 
 
 class Grid(Strict):
-    """The study's table in a profile."""
-
     blocks: int = Field(default=5, ge=1)
     scale: int = Field(ge=1, description="pgbench's scale of the large set; the small one is a tenth, as in the source")
     window_s: dict[Tier, Annotated[float, Field(gt=0)]] = Field(
@@ -114,51 +109,38 @@ class Grid(Strict):
     scales: Scales | None = Field(default=None, description="of every other pair")
 
     def warming_s(self, skew: float) -> float:
-        """Return seconds of writing with the delays off, before, where keys have this skew."""
         return self.warm_s * (SKEWED_WARM if skew else 1)
 
     def scale_of(self, size: str) -> int:
-        """Return pgbench's scale of one of the two sets."""
         return max(1, self.scale * PUBLISHED_SCALES[size] // PUBLISHED_SCALES["large"])
 
     def rows_of(self, size: str) -> int:
-        """Return rows of pgbench_accounts in one of the two sets."""
         return self.scale_of(size) * pgbench.ROWS_PER_SCALE
 
 
 def grid(profile: Profile) -> Grid:
-    """Return the study's table of `profile`."""
     return profile.study("pgbench_placement", Grid)
 
 
 def grid_on(profile: Profile, pair: Pair) -> Grid:
-    """Return the same as it is asked on `pair`: of the one of today its own cells, and no maps."""
-    asked = grid(profile)
+    """Return the study's table for `pair`: that of today has its own cells, and no maps."""
+    config = grid(profile)
     return (
-        asked.model_copy(update={"cells": asked.today, "flip_map": None, "left_open": None, "scales": None})
+        config.model_copy(update={"cells": config.today, "flip_map": None, "left_open": None, "scales": None})
         if pair.name == profile.today
-        else asked
+        else config
     )
 
 
 def banks(profile: Profile) -> list[Bank]:
-    """Return each set that `profile` fills."""
-    asked = grid(profile)
-    sizes = {size for cells in (*asked.cells, *asked.today) for size in cells.sizes}
-    return [Bank(size, asked.scale_of(size), asked.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
+    config = grid(profile)
+    sizes = {size for cells in (*config.cells, *config.today) for size in cells.sizes}
+    return [Bank(size, config.scale_of(size), config.rows_of(size)) for size in PUBLISHED_SCALES if size in sizes]
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return every cell of the profile's grid that the pair's tiers allow: beside a real disk none is slowed, a simulated one cannot be run
-    on."""
-    absent = [name for name in TIERS if name not in pair.tiers]
-    if absent:
-        raise InputError(
-            f"data/tiers/{pair.name}.toml",
-            field="tiers",
-            value=sorted(pair.tiers),
-            rule=f"pgbench_placement needs a tier named {absent[0]!r}",
-        )
+    """Return every cell of the grid that the pair's tiers allow; none is slowed beside a real disk, a simulated disk has none."""
+    pair.require(TIERS, "pgbench_placement")
     substrates = {tier.substrate for tier in pair.tiers.values()}
     if Substrate.SIMULATED in substrates:
         say("pgbench_placement: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
@@ -200,35 +182,32 @@ def _trials(cells: Cells, profile: Profile, own_wal: bool) -> Iterator[Trial[Cel
 
 
 def published_share(lab: Lab, memo: None) -> float:  # noqa: ARG001 - nothing was found out
-    """Return rows of this run over the published rows, the same for both sets; the manifest names them."""
     for bank in banks(lab.profile):
         lab.note_dataset(bank)
     return grid(lab.profile).scale / PUBLISHED_SCALES["large"]
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: None) -> None:  # noqa: ARG001 - facts lie beside the databases
-    """Put the prepared database back, on the trial's tiers."""
-    cell, asked = trial.cell, grid(lab.profile)
+    cell, config = trial.cell, grid(lab.profile)
     size, scattered, partitions = cell.size, cell.scattered, cell.partitions or 0
 
     def fill(cluster: Cluster, connection: Connection) -> dict[str, int]:
-        pgbench.initialise(cluster, asked.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
+        pgbench.initialise(cluster, config.scale_of(size), tables="tables", indexes="indexes", partitions=partitions)
         if partitions:
-            pgbench.part_off(connection, tables="hot_tables", indexes="hot_indexes")
+            pgbench.move_first_partition(connection, tables="hot_tables", indexes="hot_indexes")
         if scattered:
-            pgbench.scatter(connection, asked.rows_of(size))
-        pgbench.age(connection, scattered=asked.rows_of(size) if scattered else 0)
+            pgbench.scatter(connection, config.rows_of(size))
+        pgbench.age(connection, scattered=config.rows_of(size) if scattered else 0)
         names = list(pgbench.relations(partitions))
         rows = connection.execute("SELECT name, pg_table_size(name::regclass) FROM unnest(%s::text[]) AS name", [names])
         return dict(rows.fetchall())
 
     prepare_database(lab, cell.database, tuple(cell.places), fill)
-    put_back(lab, cell.database, cell.places, wal=WAL_TIER)
+    restore_database(lab, cell.database, cell.places, wal=WAL_TIER)
 
 
-def warm_transactions(asked: Grid, skew: float) -> int:
-    """Return how many transactions dirty pages before a window, where keys have this skew."""
-    return round(WARM_TPS * asked.warming_s(skew))
+def warm_transactions(config: Grid, skew: float) -> int:
+    return round(WARM_TPS * config.warming_s(skew))
 
 
 def memory_bytes(cell: Cell, lab: Lab) -> int:
@@ -239,13 +218,12 @@ def memory_bytes(cell: Cell, lab: Lab) -> int:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """Measure one window: before its checkpoint, during it, after it."""
-    cell, asked, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
+    cell, config, clients, scale = trial.cell, grid(lab.profile), trial.cell.clients, grid(lab.profile).scale_of(trial.cell.size)
     memory = memory_bytes(cell, lab)
     lab.processors = cell.processors or PROCESSORS
     buffered = trial.arm is IoArm.BUFFERED
     shared_buffers = round(BUFFERED_SHARE * memory) if buffered else memory
-    window_s = asked.window_s[cell.table]
+    window_s = config.window_s[cell.table]
     limit = memory + SESSION_BYTES * (clients + OTHER_PROCESSES) if buffered else None
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=shared_buffers)
     settings |= {"min_wal_size": "1GB"}  # log files are kept for reuse, as in a database that has run for long
@@ -255,7 +233,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
         tier.empty_cache(cached=buffered)
     clock = lab.clock(alone=False)
     with lab.serving(settings, clock, stop="immediate", memory_bytes=limit) as connection:
-        pgbench.touch(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
+        pgbench.fill_caches(lab.cluster, FILL * memory // PAGE_BYTES, scale=scale)
         warming = pgbench.Load(
             lab.cluster,
             cell.load(lab.seed),
@@ -263,7 +241,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
             seed=lab.seed,
             scale=scale,
             logged=False,
-            transactions=warm_transactions(asked, cell.skew or 0.0),
+            transactions=warm_transactions(config, cell.skew or 0.0),
         )
         with warming:
             pass
@@ -274,7 +252,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
         load = pgbench.Load(lab.cluster, cell.load(lab.seed), clients=clients, seed=lab.seed + 1, scale=scale, within=lab.started_by(clock))
         with load, window:
             lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(asked.settle_s, hold=True)
+            lab.sleep(config.settle_s, hold=True)
             with window.phase("before"):
                 lab.sleep(window_s / 4, hold=True)
             with window.phase("checkpoint"):
@@ -288,37 +266,35 @@ def measure(trial: Trial[Cell], lab: Lab, memo: None, recorder: Recorder) -> Obs
 
 
 def describe(lab: Lab, memo: None) -> dict[str, Any]:  # noqa: ARG001 - facts lie beside the databases
-    """Return sizes of the prepared databases and the shape of a window."""
-    asked = grid_on(lab.profile, lab.pair)
+    config = grid_on(lab.profile, lab.pair)
     sizes = {size: facts for size in PUBLISHED_SCALES if (facts := database_facts(lab, size))}
     return {
-        "scales": {size: asked.scale_of(size) for size in sizes},
+        "scales": {size: config.scale_of(size) for size in sizes},
         "size_bytes": sizes,
         "memory_share": PUBLISHED_MEMORY,
-        "window_s": asked.window_s,
+        "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
-        **(_maps(lab, asked, sizes["large"]) if "large" in sizes else {}),
+        **(_maps(lab, config, sizes["large"]) if "large" in sizes else {}),
     }
 
 
-def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
-    """The simulated maps that are asked for."""
-    rows, memory = Rows(asked.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
+def _maps(lab: Lab, config: Grid, sizes: dict[str, int]) -> dict[str, list[dict[str, Any]]]:
+    rows, memory = Rows(config.rows_of("large"), sizes["pgbench_accounts_pkey"] // PAGE_BYTES), PUBLISHED_MEMORY * sum(sizes.values())
 
     def warming(skew: float) -> Warming:
-        return Warming(FILL, warm_transactions(asked, skew))
+        return Warming(FILL, warm_transactions(config, skew))
 
     found = {}
-    if asked.flip_map:
-        found["flip_map"] = flip_map(lab, asked.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
-    if asked.left_open:
-        found["left_open"] = open_map(lab, asked.left_open, rows, memory_bytes=memory, warming=warming(0.0))
-    if asked.scales:
+    if config.flip_map:
+        found["flip_map"] = flip_map(lab, config.flip_map, rows, memory_bytes=memory, clients=JUDGED["clients"], warming=warming)
+    if config.left_open:
+        found["left_open"] = open_map(lab, config.left_open, rows, memory_bytes=memory, warming=warming(0.0))
+    if config.scales:
         found["by_scale"] = by_scale(
             lab,
-            asked.scales,
+            config.scales,
             rows,
-            scale=asked.scale,
+            scale=config.scale,
             memory_bytes=memory,
             published=PUBLISHED_SCALES["large"],
             clients=JUDGED["clients"],
@@ -328,8 +304,6 @@ def _maps(lab: Lab, asked: Grid, sizes: dict[str, int]) -> dict[str, list[dict[s
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """Sum up for V5 what became of the accesses to each relation, by trial and phase, over all blocks, in the trials that claims are judged
-    on."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for (trial, text), phase in rows.group_by("trial", "cell", maintain_order=True):
         cell = json.loads(str(text))
@@ -339,7 +313,6 @@ def summarise(rows: pl.DataFrame) -> dict[str, Any]:
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless every window holds a whole checkpoint, and its load did something in it."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")

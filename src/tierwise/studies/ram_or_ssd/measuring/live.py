@@ -1,4 +1,4 @@
-"""Where mapped files are read on real and emulated tiers under a limit of memory: tiers, a group, and the process that reads in it."""
+"""Mapped reads on real and emulated tiers under a memory limit: the tiers, a memory group, and the process that reads in it."""
 
 import os
 import time
@@ -26,20 +26,18 @@ from tierwise.tiers.tier import Tier
 from tierwise.timings.schema import TierIo
 
 Calibrations = dict[str, dict[str, float]]
-"""Calibrations as a run's manifest keeps them: figures by "pair/tier"."""
+"""Calibration figures by "pair/tier", as the manifest keeps them."""
 
 RESIDENT_ITEMS: Final = 2**13
 COLD_ITEMS: Final = 2**15
 SETTLE_S: Final = 0.3
 IN_MEMORY: Final = frozenset({"tmpfs", "ramfs"})
-"""File systems whose pages cannot be dropped from memory, where nothing else has them."""
+"""File systems whose pages cannot be dropped, since nothing else holds them."""
 CALIBRATION_S: Final = 1.0
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a reading gave: its samples, the requests that reached an emulated tier, and the proof of its cold start and its limit."""
-
     started_at: datetime
     samples: list[Sample]
     tier: Tier
@@ -47,8 +45,7 @@ class Observation:
     proof: Mapping[str, int | str]
 
     def requests_between(self, begin: Sample, end: Sample) -> TierIo:
-        """Return what reached the tier from one sample to the next; of a directory the bytes alone, as the kernel counts them for the
-        reader."""
+        """Return what reached the tier between two samples; of a directory only the bytes that the kernel counts for the reader."""
         if self.requests is None:
             return TierIo(self.tier.name, self.tier.substrate, self.tier.device, read_bytes=end.read_bytes - begin.read_bytes)
         met = self.requests.filter(pl.col("time_s").is_between(begin.time_s, end.time_s, closed="left"), operation="read")
@@ -65,8 +62,6 @@ class Observation:
 
 @dataclass
 class LiveLab:
-    """Everything that is needed to read files on one pair of tiers; `calibrations` are taken once a run."""
-
     pair: Pair
     tiers: Mapping[str, Tier]
     calibrations: Calibrations
@@ -77,18 +72,16 @@ class LiveLab:
 
     @property
     def hit_s(self) -> float:
-        """Return the seconds that one thread takes for an item in memory."""
         return self.calibrations[f"{self.pair.name}/processor"]["hit_s"]
 
-    def observe(self, tier_name: str, asked: Reading, cache_bytes: int) -> Observation:
-        """Read the items of `asked` (whose path is set here) on a tier, cold, with room for `cache_bytes` of pages (a few more where the
-        reader itself needs less than it did at first).
+    def observe(self, tier_name: str, reading: Reading, cache_bytes: int) -> Observation:
+        """Read the items of `reading` on a tier, cold, with memory for `cache_bytes` of pages.
 
-        Raises:
-            EvidenceError: the start was not cold, more pages were resident than the limit allows, or an item was not what was written.
+        A few more fit where the reader needs less than it did at first. Raises `EvidenceError` if the start was not cold, more pages
+        were resident than the limit allows, or an item was not what was written.
         """
         tier = self.tiers[tier_name]
-        path = self._file(tier, asked.items)
+        path = self._file(tier, reading.items)
         tier.delays(False)
         evict([path])
         tier.forget()
@@ -98,8 +91,8 @@ class LiveLab:
         tier.reset_io()
         tier.delays(True)
         started_at = datetime.now(UTC)
-        self._reader.begin(replace(asked, path=path))
-        time.sleep(asked.intervals * asked.interval_s / 2)
+        self._reader.begin(replace(reading, path=path))
+        time.sleep(reading.intervals * reading.interval_s / 2)
         resident_half_way = residency([path])
         samples = self._reader.samples()
         used_bytes, file_bytes = self._group.used_bytes()
@@ -119,7 +112,6 @@ class LiveLab:
         return Observation(started_at, samples, tier, tier.requests() if isinstance(tier, Emulated) else None, proof)
 
     def _file(self, tier: Tier, items: int) -> Path:
-        """The file of so many items on `tier`, written where it is not there."""
         key = (tier.name, items)
         if key not in self._files:
             path = tier.directory / f"items-{items}"
@@ -144,13 +136,9 @@ def _require(proof: Mapping[str, int | str]) -> None:
 
 @contextmanager
 def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: float, seed: int) -> Iterator[LiveLab]:
-    """Open a lab on those tiers of `pair` that hold files; at the end the mounts and the reader are gone.
+    """Open those tiers of `pair` that hold files, with the reader; both are gone at the end.
 
-    `calibrations` are those that the run has already (by "pair/tier"); what is missing is taken.
-
-    Raises:
-        InputError: `work` lies in memory alone.
-        MissingError: no memory group can be made.
+    `calibrations` are those that the run has already; missing ones are taken. Raises `InputError` if `work` lies in memory alone.
     """
     work.mkdir(parents=True, exist_ok=True)
     if (kind := _file_system(work)) in IN_MEMORY:
@@ -174,18 +162,17 @@ def open_live(pair: Pair, calibrations: Calibrations, *, work: Path, stretch: fl
 
 
 def _file_system(folder: Path) -> str:
-    """The kind of file system that `folder` lies on."""
     kinds = {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}
     place = folder.resolve()
     return next((kinds[str(above)] for above in (place, *place.parents) if str(above) in kinds), "")
 
 
 def _calibrate(lab: LiveLab, name: str) -> dict[str, float]:
-    """What a page fault on the tier costs beside the device's own time, found with one thread; and what a real disk does."""
+    """Return what a page fault on the tier costs beside the device's own time, found with one thread; and what a real disk does."""
     tier = lab.tiers[name]
     disk = calibrate(tier.directory, seconds=CALIBRATION_S).model_dump(mode="json") if isinstance(tier, Directory) else {}
-    asked = Reading(Path(), COLD_ITEMS, scale=64, threads=1, random=True, intervals=1, interval_s=SETTLE_S, seed=2)
-    found = lab.observe(name, asked, 2 * COLD_ITEMS * ITEM_BYTES)
+    reading = Reading(Path(), COLD_ITEMS, scale=64, threads=1, random=True, intervals=1, interval_s=SETTLE_S, seed=2)
+    found = lab.observe(name, reading, 2 * COLD_ITEMS * ITEM_BYTES)
     first, last = found.samples
     faults, hits = last.major_faults - first.major_faults, last.reads - first.reads
     device_s = disk["random_read_latency_s"] * faults if disk else found.requests_between(first, last).intended_s or 0.0
@@ -194,18 +181,18 @@ def _calibrate(lab: LiveLab, name: str) -> dict[str, float]:
 
 
 def _settle(reader: Reader, group: MemoryGroup, work: Path) -> tuple[int, float]:
-    """Have the reader load its code, then move it into `group`: (bytes that it takes there beside a file's pages, seconds of a hit).
+    """Load the reader's code, move it into `group`, and return its own bytes there and the seconds of a hit.
 
-    A hit is timed with one thread, for as long as `SETTLE_S`, on a file that stays in memory.
+    A hit is timed with one thread, for `SETTLE_S`, on a file that stays in memory.
     """
     path = work / "resident"
     write_items(path, RESIDENT_ITEMS)
-    asked = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)
-    reader.read(replace(asked, threads=8))
+    reading = Reading(path, RESIDENT_ITEMS, scale=64, threads=1, random=False, intervals=2, interval_s=SETTLE_S / 2, seed=1)
+    reader.read(replace(reading, threads=8))
     group.take_in(reader.pid)
     group.limit(GIB)
-    reader.read(replace(asked, threads=8))
-    first, *_, last = reader.read(asked)
+    reader.read(replace(reading, threads=8))
+    first, *_, last = reader.read(reading)
     used_bytes, file_bytes = group.used_bytes()
     path.unlink()
     return used_bytes - file_bytes, (last.time_s - first.time_s) / (last.reads - first.reads)

@@ -1,7 +1,7 @@
 """Threads that read items of a file through mmap, by a scrambled Zipfian: the published benchmark on a real file.
 
-Runs in a process of its own, so that a memory group can hold it. Its threads are compiled and do without the interpreter's lock; each
-draws its items itself. Whatever is read is added up, and compared with what the file must hold.
+Runs in a process of its own, so that a memory group can hold it. Compiled threads without the interpreter's lock draw their items
+themselves, and sum up what they read to compare it with what the file must hold.
 """
 
 import mmap
@@ -26,7 +26,7 @@ ITEM_WORDS: Final = ITEM_BYTES // 8
 PAGE_BYTES: Final = 4 * KIB
 CHUNK_ITEMS: Final = 2**14
 DRAW_BITS: Final = 62
-"""The bits of the number of a thread's first draw: so many that no two threads ever come to the same."""
+"""Bits of a thread's first draw number, so that no two threads ever reach the same one."""
 _CACHE_LINE_WORDS: Final = 8
 _READS, _WRONG = 0, 1
 
@@ -35,10 +35,9 @@ Words = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reading:
-    """What is to be read: `items` of the file at `path`, for `intervals` times `interval_s`.
+    """`items` of the file at `path` to read, for `intervals` times `interval_s`.
 
-    `scale`: the items stand for so many times as many (`zipfian.item_of`). `random`: by MADV_RANDOM, so that the kernel reads nothing
-    but the page that is missing.
+    `scale`: how many real items one stands for (`zipfian.item_of`). `random`: MADV_RANDOM, so that the kernel reads only the missing page.
     """
 
     path: Path
@@ -53,8 +52,6 @@ class Reading:
 
 @dataclass(frozen=True)
 class Sample:
-    """Counts at one moment (CLOCK_MONOTONIC), from the beginning on."""
-
     time_s: float
     reads: int
     major_faults: int  # reads that waited for a page
@@ -63,7 +60,7 @@ class Sample:
 
 
 def write_items(path: Path, items: int) -> None:
-    """Write a file of so many items, in whole pages: each word holds its own number."""
+    """Write a file of `items` items, in whole pages: each word holds its own number."""
     words = -(-items * ITEM_BYTES // PAGE_BYTES) * PAGE_BYTES // 8
     with path.open("wb") as file:
         for first in range(0, words, CHUNK_ITEMS * ITEM_WORDS):
@@ -72,26 +69,26 @@ def write_items(path: Path, items: int) -> None:
         os.fsync(file.fileno())
 
 
-def read_mapped(asked: Reading) -> list[Sample]:
-    """Read as `asked`, with a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
-    descriptor = os.open(asked.path, os.O_RDONLY)
+def read_mapped(reading: Reading) -> list[Sample]:
+    """Read as requested, with a sample at the beginning and at the end of each interval, which lasts as long as the samples say."""
+    descriptor = os.open(reading.path, os.O_RDONLY)
     try:
         mapping = mmap.mmap(descriptor, 0, flags=mmap.MAP_SHARED, prot=mmap.PROT_READ)
     finally:
         os.close(descriptor)
-    mapping.madvise(mmap.MADV_RANDOM if asked.random else mmap.MADV_NORMAL)
-    items = np.frombuffer(mapping, np.int64, asked.items * ITEM_WORDS).reshape(asked.items, ITEM_WORDS)
-    counts = np.zeros((asked.threads, _CACHE_LINE_WORDS), np.int64)
+    mapping.madvise(mmap.MADV_RANDOM if reading.random else mmap.MADV_NORMAL)
+    items = np.frombuffer(mapping, np.int64, reading.items * ITEM_WORDS).reshape(reading.items, ITEM_WORDS)
+    counts = np.zeros((reading.threads, _CACHE_LINE_WORDS), np.int64)
     stop = np.ones(1, np.int64)
-    read_items(items, asked.scale, 0, counts[0], stop)  # compiled, and nothing read
+    read_items(items, reading.scale, 0, counts[0], stop)  # compiled, and nothing read
     stop[0] = 0
-    with ThreadPoolExecutor(asked.threads) as pool:
+    with ThreadPoolExecutor(reading.threads) as pool:
         begun = [
-            pool.submit(read_items, items, asked.scale, Random(f"{asked.seed}/{thread}").getrandbits(DRAW_BITS), counts[thread], stop)
-            for thread in range(asked.threads)
+            pool.submit(read_items, items, reading.scale, Random(f"{reading.seed}/{thread}").getrandbits(DRAW_BITS), counts[thread], stop)
+            for thread in range(reading.threads)
         ]
         try:
-            samples = _sample(counts, asked)
+            samples = _sample(counts, reading)
         finally:
             stop[0] = 1
         for thread in begun:
@@ -103,7 +100,6 @@ def read_mapped(asked: Reading) -> list[Sample]:
 
 @released
 def read_items(items: Words, scale: int, first_draw: int, counts: Words, stop: Words) -> None:
-    """Read items until told to stop, counting as one goes."""
     draw = first_draw
     while not stop[0]:
         item = item_of(rank_of((mix_of(draw) >> 10) * 2.0**-53), len(items), scale)
@@ -116,11 +112,11 @@ def read_items(items: Words, scale: int, first_draw: int, counts: Words, stop: W
         counts[_READS] += 1
 
 
-def _sample(counts: Words, asked: Reading) -> list[Sample]:
+def _sample(counts: Words, reading: Reading) -> list[Sample]:
     begun_s = time.monotonic()
     samples = [_now(counts)]
-    for interval in range(1, asked.intervals + 1):
-        time.sleep(max(0.0, begun_s + interval * asked.interval_s - time.monotonic()))
+    for interval in range(1, reading.intervals + 1):
+        time.sleep(max(0.0, begun_s + interval * reading.interval_s - time.monotonic()))
         samples.append(_now(counts))
     return samples
 

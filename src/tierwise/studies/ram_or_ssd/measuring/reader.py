@@ -1,7 +1,6 @@
-"""The process that reads mapped files in a memory group of its own.
+"""The process that reads mapped files in a memory group of its own, and answers over a pipe.
 
-It answers over a pipe. A pool of processes would share named semaphores, of whose loss Python's own helper process tells in tracebacks
-where it is killed.
+A process pool would share named semaphores, and Python's resource tracker prints tracebacks about them when it is killed.
 """
 
 from collections.abc import Iterator
@@ -17,23 +16,15 @@ DONE_S: Final = 10.0
 
 
 class Reader:
-    """One reading after the other, in the process `pid`."""
-
     def __init__(self, pid: int, pipe: Pipe):
         self.pid = pid
         self._pipe = pipe
 
-    def begin(self, asked: Reading) -> None:
-        """Have the process read as `asked`; `samples` waits for it."""
+    def begin(self, reading: Reading) -> None:
         with suppress(BrokenPipeError):  # `samples` says so
-            self._pipe.send(asked)
+            self._pipe.send(reading)
 
     def samples(self) -> list[Sample]:
-        """Return what the reading gave that was begun last.
-
-        Raises:
-            TierwiseError: the process has ended.
-        """
         try:
             found: list[Sample] | Exception = self._pipe.recv()
         except (EOFError, OSError) as error:
@@ -42,15 +33,13 @@ class Reader:
             raise found
         return found
 
-    def read(self, asked: Reading) -> list[Sample]:
-        """Return what a reading gives."""
-        self.begin(asked)
+    def read(self, reading: Reading) -> list[Sample]:
+        self.begin(reading)
         return self.samples()
 
 
 @contextmanager
 def started_reader() -> Iterator[Reader]:
-    """Start the process, which is gone at the end."""
     ours, theirs = get_context("spawn").Pipe()
     process = get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
     process.start()
@@ -64,12 +53,11 @@ def started_reader() -> Iterator[Reader]:
 
 
 def _serve(pipe: Pipe) -> None:
-    """The process: read what is asked until nobody is left who asks."""
     with suppress(EOFError, OSError):
         while True:
-            asked = pipe.recv()
+            reading = pipe.recv()
             try:
-                found: list[Sample] | Exception = read_mapped(asked)
+                found: list[Sample] | Exception = read_mapped(reading)
             except Exception as error:
                 found = error
             pipe.send(found)

@@ -1,12 +1,11 @@
 """The Zipfian reads: how many reads a second does a database in front of a disk, or of an SSD, deliver as it outgrows the RAM?
 
-The published benchmark, simulated (`tierwise.simulate.zipf`): eight threads read a file of each size through mmap, by a scrambled Zipfian,
-for ten minutes from dropped caches and ten more. A row is ten seconds of it, kept as it came; at a scale of 64 these are 10/64 s.
+The published benchmark, simulated (`tierwise.simulate.zipf`): eight threads read a file of each size through mmap, by a scrambled
+Zipfian, for ten minutes from dropped caches and ten more. A row is ten seconds of it; at a scale of 64 these are 10/64 s.
 
-On a pair with a real disk the same is read live (module `live`): threads, a file, the kernel's page cache under a limit of
-memory, at a larger scale. Beside each live trial its model is run: same file, page cache, drive, threads and duration, nothing fitted on
-the live one. What the model needs of this machine is calibrated apart, with one thread: the seconds of a hit and of a fault beside the
-device's own, and what a real disk does with direct reads.
+On a pair with a real disk the same is read live (module `live`), at a larger scale, under a memory limit. Beside each live trial its
+model is run, with the same file, page cache, drive, threads and duration, and nothing fitted to it. What the model needs of this machine
+is calibrated with one thread: the seconds of a hit, of a fault beside the device's own, and a real disk's direct reads.
 """
 
 import math
@@ -49,25 +48,21 @@ NAME: Final = "ram_or_ssd"
 OPERATION: Final = "read 1 KiB through mmap"
 FILE: Final = "file"
 CHE_SCALE: Final = 64
-"""Che's approximation is of no other value where neighbours in popularity are made one, and quicker."""
+"""Che's approximation has the same value where neighbours in popularity are merged, and is faster."""
 VALUES_OVER_INDEX: Final = 10
 """The source's rule of thumb: indexes are ten times smaller than values."""
 
 
 ADVICE: Final = {"hdd": "normal", "ssd": "random", "disk": "random"}
-"""The madvise of each tier of the live pair: as the source had it, whose kernel read around a fault on the disk and, at his wish, not on
-the SSD."""
+"""madvise of each tier of the live pair as the source had it: its kernel read around a fault on the disk, not on the SSD."""
 THREADS: Final = 8
 HOW_LIVE: Final = "live"
 HOW_MODEL: Final = "model"
 LIVE_INTERVALS: Final = 6
-"""Rows of each phase of a live trial."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """The size of the data and the drive before which they lie."""
-
     tier: str
     dataset_gib: int
     scale: int
@@ -75,7 +70,7 @@ class Cell(AnyCell):
 
 @dataclass(frozen=True, slots=True)
 class LiveCell(Cell):
-    """What is read live, or by the model of that (`how`), which reads `window_pages` around a fault."""
+    """What is read live, or by its model (`how`), which reads `window_pages` around a fault."""
 
     cache_gib: int
     advice: str
@@ -84,8 +79,6 @@ class LiveCell(Cell):
 
 
 class LiveGrid(Strict):
-    """What a profile asks to be read live."""
-
     dataset_gib: tuple[int, ...] = Field(default=(32,), min_length=1)
     cache_gib: int = Field(default=14, ge=1, description="about what the source's machines kept of their 16 GB")
     scale: int = Field(default=1536, ge=1, description="1536 reads 1/1536 of sizes and time")
@@ -93,8 +86,6 @@ class LiveGrid(Strict):
 
 
 class Grid(Strict):
-    """What a profile asks of this study: ``[studies.ram_or_ssd]``."""
-
     blocks: int = Field(default=5, ge=1)
     dataset_gib: tuple[int, ...] = Field(default=(2, 4, 8, 12, 16, 24, 32, 48, 64), min_length=1)
     scale: int = Field(default=64, ge=1, description="64 simulates 1/64 of sizes and time")
@@ -105,7 +96,6 @@ class Grid(Strict):
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each size on each drive; on a pair with a real disk, live and by model, where memory can be limited."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return tuple(_live_trials(grid.live, pair)) if memory_group.obstacle() is None else ()
@@ -122,7 +112,6 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def simulate(trial: Trial[Cell], pair: Pair, seed: int) -> Iterator[Timing]:
-    """Yield a row for every ten seconds, from dropped caches on."""
     cell = trial.cell
     return _rows(trial, _benchmark(pair, cell.tier, cell.dataset_gib, cell.scale), seed, _device(pair, cell.tier))
 
@@ -182,7 +171,6 @@ def _live_trials(grid: LiveGrid, pair: Pair) -> Iterator[Trial[LiveCell]]:
 
 
 def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
-    """Yield a row for each interval of a live trial; of its model the same rows as of any simulation."""
     cell = trial.cell
     assert isinstance(cell, LiveCell), "those of a pair with a real disk"
     tier, scale = cell.tier, cell.scale
@@ -194,7 +182,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         yield from _rows(trial, benchmark, seed, lab.tiers[tier].device)
         return
     phase_s = WARM_UP_S / scale
-    asked = Reading(
+    reading = Reading(
         path=Path(),
         items=size_bytes // scale // ITEM_BYTES + 1,
         scale=scale,
@@ -204,12 +192,12 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
         interval_s=phase_s / LIVE_INTERVALS,
         seed=seed,
     )
-    found = lab.observe(tier, asked, cell.cache_gib * GIB // scale)
+    found = lab.observe(tier, reading, cell.cache_gib * GIB // scale)
     for number, (begin, end) in enumerate(pairwise(found.samples), 1):
         requests = found.requests_between(begin, end)
         overshoot = (requests.actual_s or 0.0) > (1 + OVERSHOOT_BOUND) * (requests.intended_s or math.inf)
-        phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * asked.interval_s * scale}
-        reads, waited = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
+        phase = {"phase": "warm_up" if number <= LIVE_INTERVALS else "measured", "end_s": number * reading.interval_s * scale}
+        reads, faulted = end.reads - begin.reads, min(end.major_faults - begin.major_faults, end.reads - begin.reads)
         yield Timing(
             cell={**trial.coordinates, **phase},
             cache=Cache.COLD,
@@ -217,7 +205,7 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
             started_at=found.started_at + timedelta(seconds=begin.time_s - found.samples[0].time_s),
             elapsed_s=end.time_s - begin.time_s,
             result_rows=reads,
-            relation_io=(RelationIo(FILE, "table", tier, hits=reads - waited, reads=waited),),
+            relation_io=(RelationIo(FILE, "table", tier, hits=reads - faulted, reads=faulted),),
             tier_io=(requests,),
             proof=found.proof,
             flags=("overshoot",) if overshoot else (),
@@ -225,13 +213,12 @@ def live(trial: Trial[Cell], lab: LiveLab, seed: int) -> Iterator[Timing]:
 
 
 def _drive(lab: LiveLab, tier: str) -> DeviceSpec:
-    """The device of an emulated tier; of a real disk flash that does with direct reads what the calibration found."""
     spec = lab.pair.tiers[tier]
     return calibrated_flash(lab.calibrations[f"{lab.pair.name}/{tier}"]) if isinstance(spec, DirectoryTier) else load_device(spec.device)
 
 
 def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
-    """Return inputs that are no parameter of a device, Che's approximation, and what is to be said of R8 and R9."""
+    """Return inputs that are no parameter of a device, Che's approximation, and the facts for R8 and R9."""
     grid = profile.study(NAME, Grid)
     if _is_live(pair):
         return {"live": {"threads": THREADS, **grid.live.model_dump()}, "obstacle": memory_group.obstacle()}
@@ -251,13 +238,13 @@ def describe(profile: Profile, pair: Pair) -> dict[str, Any]:
 
 
 def _retrieval(cache_gib: float, grid: Grid) -> dict[str, dict[str, float | bool]]:
-    """Whether the indexes of each size of values fit in RAM, so that a retrieval costs at most the one I/O of its value."""
+    """Return whether the indexes of each size of values fit in RAM, so that a retrieval costs at most the I/O of its value."""
     sizes_gib = {size_gib: size_gib / VALUES_OVER_INDEX for size_gib in grid.dataset_gib}
     return {str(size_gib): {"index_gib": index_gib, "fits": index_gib <= cache_gib} for size_gib, index_gib in sizes_gib.items()}
 
 
 def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
-    """Miss ratio of an LRU page cache of that size by size of the data, where it is full; empty with read-around."""
+    """Return the miss ratio of an LRU page cache by size of the data, where it is full; empty with read-around."""
     if is_rotational(load_device(_device(pair, tier))):
         return {}
     cache_bytes = int(load_machine(pair.name).page_cache[tier].base)
@@ -270,13 +257,10 @@ def _che(pair: Pair, tier: str, grid: Grid) -> dict[str, float]:
 
 
 def _popularity(size_gib: int, scale: int) -> NDArray[np.float64]:
-    """The popularity of the pages where none is read around."""
     return merged_zipfian(size_gib * GIB // ITEM_BYTES + 1, ITEMS_PER_PAGE, scale, (1, WINDOW_PAGES))[1]
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless every series of one substrate is as long as the others; a live one lasts as long as it was read, so it
-    may not be."""
     lengths = rows.filter(substrate=Substrate.SIMULATED).group_by("pair", "trial", "block").len()
     if lengths["len"].n_unique() != 1:
         raise EvidenceError(f"{NAME}: series of different lengths, {sorted(lengths['len'].unique())}")

@@ -1,6 +1,6 @@
-"""Sessions that read single rows by key, and change some: threads of one process beside the one that measures.
+"""Sessions that read single rows by key, and change some: threads of a separate process.
 
-The process can so be counted with the server that it loads, and its pauses go by the clock of the tiers.
+So the process can be counted with the server that it loads, and its pauses go by the clock of the tiers.
 """
 
 import random
@@ -22,14 +22,14 @@ from tierwise.tiers.daemon import Sleeper
 
 READY_S: Final = 120.0
 DONE_S: Final = 600.0
-"""How long the process may take to connect, and to finish its last statements."""
+"""How long the process may take to finish its last statements."""
 FLUSH: Final = "SELECT pg_stat_force_next_flush()"
 """A session then reports its counts at once, not only after a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """One session: a row of `table` by a random `id` from 1 to `rows`, then a pause; a share of them, `changing`, changes the row."""
+    """A session: a random row of `table` by `id` from 1 to `rows`, then a pause; the share `changing` updates the row."""
 
     table: str
     rows: int
@@ -39,17 +39,11 @@ class Client:
 
 
 class Clients:
-    """The process of some clients, connected and with their statements planned."""
-
     def __init__(self, pipe: Pipe):
         self._pipe = pipe
 
     def run(self, lab: Lab, seconds: float) -> None:
-        """Run all clients at once, for so long by the clock of the tiers; their counts are reported then.
-
-        Raises:
-            EvidenceError: one of them met what it should not have.
-        """
+        """Run all clients at once for `seconds` on the clock of the tiers; raise `EvidenceError` if one failed."""
         lab.hold(True)
         self._pipe.send("go")
         lab.sleep(seconds, hold=True)
@@ -58,7 +52,6 @@ class Clients:
         self.answered(DONE_S)
 
     def answered(self, within_s: float) -> None:
-        """Wait until the process has done what it was told to, `within_s` at most."""
         try:
             failed = self._pipe.recv() if self._pipe.poll(within_s) else f"no answer within {within_s:.0f} s"
         except EOFError:
@@ -69,12 +62,11 @@ class Clients:
 
 @contextmanager
 def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
-    """Connect `clients` of the lab's server, ready to run; gone at the end."""
     clock = lab.clock(alone=False)
     ours, theirs = get_context("spawn").Pipe()
     folder = lab.daemon.folder if lab.daemon and clock is not ClockKind.WAITED else None
     process = get_context("spawn").Process(target=_serve, args=(theirs, lab.cluster, tuple(clients), folder), daemon=True)
-    resource_tracker.ensure_running()  # else it is started with the process, in the group of the counted ones, which it would outlive
+    resource_tracker.ensure_running()  # else it is started with the process, in the group of the server, which it would outlive
     with lab.started_by(clock):
         process.start()
     theirs.close()
@@ -89,7 +81,6 @@ def connected(lab: Lab, clients: Sequence[Client]) -> Iterator[Clients]:
 
 
 def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path | None) -> None:
-    """The process: connect, run from "go" to "stop", and say what failed, if anything did."""
     with ExitStack() as stack:
         try:
             threads = [_Session(cluster, client, folder) for client in clients]
@@ -112,8 +103,6 @@ def _serve(pipe: Pipe, cluster: Cluster, clients: Sequence[Client], folder: Path
 
 
 class _Session(threading.Thread):
-    """One client; `folder` of the daemon by whose clock it pauses."""
-
     def __init__(self, cluster: Cluster, client: Client, folder: Path | None):
         super().__init__(daemon=True)
         self.stopped = threading.Event()
@@ -137,7 +126,6 @@ class _Session(threading.Thread):
             self.error = error
 
     def close(self) -> None:
-        """End the session."""
         self._connection.close()
         if self._sleeper:
             self._sleeper.close()

@@ -12,21 +12,21 @@ from tierwise.core.words import Substrate
 from tierwise.simulate.replay import Access, Operation, Trace, lay_out, replay
 
 MEMORY_S: Final = 64e-6
-"""A quicker read was served by memory: no device of the pairs answers so soon. It stays where it was."""
+"""Faster reads were served by memory, since no device of the pairs is so fast; they are not moved."""
 
 
-def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
-    """Return mean latency of the reads of each tablespace that reached its device (`reads`, of one window), as recorded and on each tier.
+def on_other_tiers(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[dict[str, Any]]:
+    """Return mean latencies of the device reads of each tablespace (`reads`, of one window), as recorded and on each tier.
 
-    A session issues its next read as long after the end of the one before as it did when it was recorded. The reads of one
-    tablespace are moved, alone; writes and the log, which shared the device, are not replayed. `pages` of the table in each tablespace,
-    which bears its tier's name: smaller ones are spread out as far as the largest, so that a drive's own buffer holds no more of them.
+    A session issues its next read as long after the previous one as recorded. Only the reads of one tablespace are moved; writes and log
+    are not replayed. `pages` of each tablespace's table: smaller ones are spread out as far as the largest, so that a drive's own buffer
+    holds no more of them.
     """
     devices, largest = list(models(lab, seed=lab.seed)), max(pages.values())
-    asked = reads.filter(pl.col("latency_s") >= MEMORY_S, pl.col("pid").is_not_null())
+    device_reads = reads.filter(pl.col("latency_s") >= MEMORY_S, pl.col("pid").is_not_null())
     rows = []
     for tablespace, held in pages.items():
-        own = asked.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
+        own = device_reads.filter(tablespace=tablespace).with_columns(page=pl.col("page") * (largest // held))
         if own.height < 2:
             continue
         trace, sizes = (
@@ -52,7 +52,6 @@ def elsewhere(lab: Lab, reads: pl.DataFrame, pages: Mapping[str, int]) -> list[d
 
 
 def _trace(reads: pl.DataFrame) -> Trace:
-    """Each session's reads one after the other, the sessions beside each other."""
     ordered = reads.with_columns(begun_s=pl.col("time_s") - pl.col("latency_s")).sort("begun_s").with_row_index("number")
     before = ordered.with_columns(
         after=pl.col("number").shift(1).over("pid"),
@@ -66,7 +65,7 @@ def _trace(reads: pl.DataFrame) -> Trace:
 
 
 def lone_reads(lab: Lab, tier: str, sizes_bytes: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Return what the model of `tier` asks for a single read of each size, with nothing else to do; empty for a real disk."""
+    """Return the model's time for a single read of each size on an idle tier; empty for a real disk."""
     found = []
     for size_bytes in sizes_bytes:
         model = models(lab, seed=lab.seed).get(tier)

@@ -1,4 +1,4 @@
-"""A window of time in which every read of the server is recorded, one by one, while others load it."""
+"""A window in which every read of the server is recorded, one by one, while others load it."""
 
 import math
 import re
@@ -17,9 +17,9 @@ from tierwise.bench.stopwatch import OVERSHOOT_BOUND, Stopwatch
 from tierwise.core.errors import EvidenceError
 from tierwise.core.units import PAGE_BYTES
 from tierwise.core.words import Cache, ClockKind, IoArm
-from tierwise.postgres import cold
 from tierwise.postgres.cluster_files import WAL
 from tierwise.postgres.processes import server_processes
+from tierwise.postgres.residency import evict, residency
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import PageCount, PageCounter
 from tierwise.recorders.choice import RECORDERS
@@ -29,45 +29,38 @@ from tierwise.timings.reads import READS, buckets
 from tierwise.timings.schema import RelationIo, Timing
 
 Obstacles = dict[str, str | None]
-"""Why each recorder can record nothing here, by its name; None where it can."""
 EMULATOR: Final = "emulator"
 CONSERVED: Final = 0.01
-"""Share of the server's reads by which what was traced may differ before the row gives no verdict."""
+"""Share of the server's reads by which the trace may differ before the row gives no verdict."""
 SPARE_S: Final = 60.0
-"""A recorder may outlast the window by this, for a busy machine; it is ended with it."""
+"""How much longer than the window a recorder may run, for a busy machine; it is ended with it."""
 SERVERS_READS: Final = (
     "SELECT coalesce(sum(reads), 0)::bigint, coalesce(sum(read_time), 0)::float8 / 1000 FROM pg_stat_io WHERE object = 'relation'"
 )
-SERVERS_BLOCKS: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
-"""What asks a server before version 16, which knows pages alone, for its reads; a read is then one page."""
+SERVERS_PAGES: Final = "SELECT sum(blks_read)::bigint, sum(blk_read_time)::float8 / 1000 FROM pg_stat_database"
+"""For a server before version 16, which counts only pages; a read is then one page."""
 
 
 def mount_for(lab: Lab, arm: IoArm) -> None:
-    """Have every tier use the kernel's page cache, or not, from now on; the server is stopped."""
     lab.cluster.stop()
     for tier in lab.tiers.values():
         tier.empty_cache(cached=arm is IoArm.BUFFERED)
 
 
 def empty_caches(lab: Lab) -> None:
-    """Have the server down and the kernel hold nothing of the tiers, which stay mounted as they are (`mount_for`).
-
-    Raises:
-        EvidenceError: the kernel kept pages of the tiers' files.
-    """
+    """Stop the server and evict the tiers' files, without mounting anew; raise `EvidenceError` if pages remain."""
     lab.down()
     for tier in lab.tiers.values():
         files = [path for path in tier.directory.rglob("*") if path.is_file() and WAL not in path.parts]
-        cold.evict(files)
-        if kept := cold.residency(files):
+        evict(files)
+        if kept := residency(files):
             raise EvidenceError(f"tier {tier.name}: {kept} pages were still in the page cache")
 
 
 def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> str:
-    """Return the first of `wanted` that can record here; else, and by a counted clock, the emulator's log, which sees what reaches a
-    device.
+    """Return the first of `wanted` that can record here; else, and by a counted clock, the emulator's log of device requests.
 
-    What stands in the way of each is found out once, and noted in `obstacles`.
+    The obstacle of each is found once and noted in `obstacles`.
     """
     if lab.clock(alone=False) is not ClockKind.WAITED:
         return EMULATOR
@@ -81,8 +74,6 @@ def choose_recorder(lab: Lab, wanted: Sequence[str], obstacles: Obstacles) -> st
 
 @dataclass
 class ReadWindow:
-    """Watches the load that others run on `lab`'s server; `tablespaces` says on which tier each one lies."""
-
     lab: Lab
     connection: Connection
     relations: Sequence[str]
@@ -91,12 +82,11 @@ class ReadWindow:
     recorder: str
     reads: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=READS))
     logs: dict[str, pl.DataFrame] = field(default_factory=dict)
-    """What each tier's device was asked (`Mount.requests`), by tier, where the emulator records."""
+    """Each tier's device requests (`Mount.requests`), where the emulator records."""
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Open the window that the load runs in; its sessions must have reported their counts when it closes (pg_stat_force_next_flush, or
-        their end)."""
+        """Open the window that the load runs in; its sessions must have flushed their counts when it closes."""
         self._server()  # reads the catalogues that this needs
         watch = Stopwatch(self.lab.daemon, lambda: [process.pid for process in server_processes(self.lab.cluster.data)])
         with self._recording(), PageCounter(self.connection, self.relations) as counter:
@@ -166,15 +156,14 @@ class ReadWindow:
         self.reads = recording.reads
 
     def _server(self) -> tuple[int, float]:
-        """Reads of relations that the server counted, of all its processes and ways, and how long it waited for them."""
+        """Return the reads of relations that the server counted, of all its processes, and how long it waited for them."""
         self.connection.execute("SELECT pg_stat_force_next_flush()")
         known = self.lab.cluster.binaries.version >= (16, 0)
-        row = self.connection.execute(SERVERS_READS if known else SERVERS_BLOCKS).fetchone()
+        row = self.connection.execute(SERVERS_READS if known else SERVERS_PAGES).fetchone()
         assert row is not None
         return int(row[0]), float(row[1])
 
     def _named(self, reads: pl.DataFrame) -> pl.DataFrame:
-        """Tablespaces and relations of this database by name; the recorders know numbers."""
         spaces = {str(oid): name for oid, name in self.connection.execute("SELECT oid, spcname FROM pg_tablespace")}
         database, nodes = self._nodes()
         node = pl.col("relation").str.strip_prefix(f"{database}/")
@@ -189,8 +178,7 @@ class ReadWindow:
 
 
 def histograms(reads: pl.DataFrame) -> dict[str, Any]:
-    """Return the number of reads, their summed time, and how many fell in each bucket (power of two of nanoseconds;
-    `timings.reads.buckets`), by tablespace."""
+    """Return number, total time and buckets (`timings.reads.buckets`) of reads by tablespace."""
     counted = reads.group_by("tablespace", bucket=buckets(pl.col("latency_s"))).agg(n=pl.len(), s=pl.col("latency_s").sum())
     found = {}
     for (tablespace,), part in counted.sort("tablespace", "bucket").group_by(["tablespace"], maintain_order=True):
@@ -200,9 +188,9 @@ def histograms(reads: pl.DataFrame) -> dict[str, Any]:
 
 
 def _logged(name: str, log: pl.DataFrame, epoch_s: float) -> pl.DataFrame:
-    """The reads in the log of the tier `name`, in `READS`'s columns; what lies in the log by the folder of a tablespace, it names by that.
+    """Return the reads in the log of tier `name`, in `READS`'s columns; `epoch_s` is when the tier's clock was at zero.
 
-    `epoch_s` is when the tier's clock was at zero.
+    A tablespace whose folder appears in the log is named by it.
     """
     rows = []
     for request in log.filter(operation="read").rows(named=True):

@@ -1,8 +1,8 @@
 """The latency study: how long does a read of 8 KiB take, by tablespace, while a mixed load runs?
 
-Sessions read single rows by their key, and change some, on tables that lie on each tier, and on a small one that the kernel's page
-cache holds; the log lies on the ssd, as at the source. Every read of the server is recorded with its tablespace and relation. A trial is
-one such window; the kernel's page cache is empty before it but for the small table and the indexes, and has no limit of its own.
+Sessions read, and some change, single rows by key on a table on each tier, and on a small one that the kernel's page cache holds; the
+log lies on the SSD, as in the source. Every read is recorded with its tablespace and relation. A trial is one such window; the page cache
+holds only the small table and the indexes before it, and has no limit of its own.
 """
 
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from tierwise.bench.lab import Lab
 from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
@@ -24,54 +24,37 @@ from tierwise.core.units import GIB, KIB, MIB, PAGE_BYTES
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.cluster_files import place_wal
 from tierwise.postgres.settings import Connection, measuring_settings
-from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, arms_of
+from tierwise.studies.read_latency.measuring.arms import RECORD_BYTES, RECORD_READ, replay_variants
 from tierwise.studies.read_latency.measuring.clients import Client, connected
-from tierwise.studies.read_latency.measuring.elsewhere import elsewhere, lone_reads
+from tierwise.studies.read_latency.measuring.elsewhere import lone_reads, on_other_tiers
 from tierwise.studies.read_latency.measuring.reads import Obstacles, ReadWindow, choose_recorder, empty_caches, mount_for
 
 NAME: Final = "read_latency"
 TIERS: Final = ("hdd", "ssd")
 CACHED: Final = "cached"
-"""The tablespace that the page cache holds; like the source's pg_clog it lies with the operating system, where the pair has such a tier."""
+"""The tablespace that the page cache holds; like the source's pg_clog it lies with the operating system, if the pair has such a tier."""
 AUX: Final = "aux"
 LOG_ON: Final = "ssd"
 OPERATION: Final = "mixed load: rows read and changed by key"
 SPAN_BYTES: Final = 100 * GIB
-"""How much of the published disks the data lay on, in bytes: not stated, assumed. Seeks are stretched so that the table on hdd spans as
-much."""
+"""Span of the data on the published disks: not stated, assumed. Seeks are stretched so that the table on hdd spans as much."""
 SHARED_BUFFERS_BYTES: Final = 8 * MIB
 CACHED_MIB: Final = 24
 ROWS_A_PAGE: Final = 3
 NOTE: Final = "repeat(chr(97 + {} % 26), 1920)"
-"""A row of about 1,950 bytes, so that three and room for a changed one share a page."""
+"""A row of about 1,950 bytes, so that three and space for a changed one share a page."""
 LONE_SIZES: Final = tuple(size * KIB for size in (8, 16, 32, 64, 128))
-"""The sizes, in bytes, of reads that a file system may make of one of 8 KiB: ZFS reads whole records, of 128 KiB by default; the source
-names no file system."""
-SINGLE_BLOCKS: Final = {"io_combine_limit": "1"}
+"""Reads that a file system may make of one of 8 KiB: ZFS reads whole records, by default of 128 KiB; the source names none."""
+SINGLE_PAGES: Final = {"io_combine_limit": "1"}
 """PostgreSQL 8.3 read one page a call, as every version before 17."""
 
 
-@dataclass(frozen=True)
-class Session:
-    """One client: a row by a random key, then a pause; a share of them changes the row and commits."""
-
-    tablespace: str
-    pause_s: float
-    changing: float
-
-
-SESSIONS: Final = {
-    "hdd": (Session("hdd", 0.0, 0.05),) * 4,
-    AUX: (Session(AUX, 0.0, 0.0),),
-    "ssd": (Session("ssd", 0.004, 0.1),) * 2,
-    CACHED: (Session(CACHED, 0.01, 0.0),),
-}
-"""The sessions of each tablespace, in about the proportions of the published reads (60, 9, 27 and 4 %); the source states no load."""
+SESSIONS: Final = {"hdd": (4, 0.0, 0.05), AUX: (1, 0.0, 0.0), "ssd": (2, 0.004, 0.1), CACHED: (1, 0.01, 0.0)}
+"""(sessions, pause in s, share of statements that update) by tablespace, in about the proportions of the published reads (60, 9, 27 and
+4 %); the source states no load."""
 
 
 class Grid(Strict):
-    """What a profile asks of this study: ``[studies.read_latency]``."""
-
     window_s: float = Field(default=4.0, gt=0, description="how long each window is recorded")
     table_mib: int = Field(default=256, ge=32, description="of the table on hdd; a quarter of it on each other tier")
     recorders: tuple[str, ...] = Field(
@@ -81,8 +64,6 @@ class Grid(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """The load, for how long and on how much."""
-
     arm: IoArm
     load: str
     window_s: float
@@ -91,20 +72,18 @@ class Cell(AnyCell):
 
 @dataclass
 class Memo:
-    """Why recorders could not record here, and what the last one recorded that tells the sessions apart."""
+    """Why recorders cannot record here, and the last reads with known sessions."""
 
     obstacles: Obstacles = field(default_factory=dict)
     reads: pl.DataFrame | None = None
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return the published load, through the kernel's page cache: counted (sees what reaches a device) and waited for (sees every read).
+    """Return the published load through the kernel's page cache: in virtual time (sees device reads) and in real time (sees every read).
 
     None where a tier is simulated, since no model has that cache.
     """
-    if absent := [name for name in TIERS if name not in pair.tiers]:
-        rule = f"{NAME} needs a tier named {absent[0]!r}"
-        raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
+    pair.require(TIERS, NAME)
     grid = profile.study(NAME, Grid)
     if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
         return ()
@@ -114,28 +93,19 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def tablespaces(lab: Lab) -> dict[str, str]:
-    """Return the tier of each tablespace, by the tablespace's name."""
     return {**{name: name for name in lab.tiers}, CACHED: AUX if AUX in lab.tiers else "hdd"}
 
 
 def pages_of(lab: Lab, tablespace: str) -> int:
-    """Return pages of the table in it."""
     table_mib = lab.profile.study(NAME, Grid).table_mib
     return {CACHED: CACHED_MIB, "hdd": table_mib}.get(tablespace, table_mib // 4) * MIB // PAGE_BYTES
 
 
-def begin(lab: Lab) -> Memo:  # noqa: ARG001 - nothing is known yet
-    """Return the study's notes at the beginning: nothing is recorded yet."""
-    return Memo()
-
-
 def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the grid says it
-    """Return the table on hdd over the span that is assumed of the published disks."""
     return pages_of(lab, "hdd") * PAGE_BYTES / SPAN_BYTES
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:  # noqa: ARG001 - nothing of it is needed later
-    """Make a table with its index in every tablespace, and put the log on the ssd."""
     mount_for(lab, trial.arm)
     place_wal(lab.cluster, lab.tiers[LOG_ON].directory)
     with lab.loading({CACHED: lab.tiers[tablespaces(lab)[CACHED]].directory / CACHED}) as connection:
@@ -145,12 +115,10 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:  # noqa: ARG001 -
 
 
 def table_of(tablespace: str) -> str:
-    """Return the name of the table in a database."""
     return f"rows_{tablespace}"
 
 
 def index_of(tablespace: str) -> str:
-    """Return the name of the index of that table."""
     return f"{table_of(tablespace)}_id"
 
 
@@ -174,23 +142,21 @@ def _load(connection: Connection, tablespace: str, pages: int) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - single reads are recorded
-    """Return the load for the length of a window, after indexes, catalogues and the small table were read without delays."""
     spaces, window_s = tablespaces(lab), trial.cell.window_s
     relations = [name for space in spaces for name in (table_of(space), index_of(space))]
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
-    settings |= SINGLE_BLOCKS if lab.cluster.binaries.version >= (17, 0) else {}
+    settings |= SINGLE_PAGES if lab.cluster.binaries.version >= (17, 0) else {}
     empty_caches(lab)
     with lab.serving(settings, lab.clock(alone=False)) as connection:
         connection.execute(sql.SQL("SELECT sum(length(note)) FROM {}").format(sql.Identifier(table_of(CACHED))))
-        asked = [
-            Client(
-                table_of(space), pages_of(lab, space) * ROWS_A_PAGE, session.pause_s, session.changing, seed=f"{space}/{lab.seed}/{number}"
-            )
-            for space in spaces
-            for number, session in enumerate(SESSIONS.get(space, SESSIONS[AUX]))
-        ]
+        load = []
+        for space in spaces:
+            sessions, pause_s, changing = SESSIONS.get(space, SESSIONS[AUX])
+            rows = pages_of(lab, space) * ROWS_A_PAGE
+            seeds = (f"{space}/{lab.seed}/{number}" for number in range(sessions))
+            load += [Client(table_of(space), rows, pause_s, changing, seed) for seed in seeds]
         chosen = choose_recorder(lab, lab.profile.study(NAME, Grid).recorders, memo.obstacles)
-        with connected(lab, asked) as clients:
+        with connected(lab, load) as clients:
             for space in spaces:
                 count = sql.SQL("SELECT count(id) FROM {} WHERE id > 0").format(sql.Identifier(table_of(space)))
                 connection.execute("SET enable_seqscan = off")
@@ -202,30 +168,28 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
             memo.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
-            timing = replace(timing, proof={**timing.proof, "arms": arms_of(lab, window.logs)})
+            timing = replace(timing, proof={**timing.proof, "arms": replay_variants(lab, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return what the source does not state and was chosen, and who recorded."""
     return {
         "assumed": {
             "span_gib": SPAN_BYTES / GIB,
             "shared_buffers_mib": SHARED_BUFFERS_BYTES / MIB,
             "table_mib": {space: pages_of(lab, space) * PAGE_BYTES / MIB for space in tablespaces(lab)},
-            "sessions": {space: len(sessions) for space, sessions in SESSIONS.items()},
-            "changing": {space: sessions[0].changing for space, sessions in SESSIONS.items()},
+            "sessions": {space: sessions for space, (sessions, _, _) in SESSIONS.items()},
+            "changing": {space: changing for space, (_, _, changing) in SESSIONS.items()},
         },
         "log_on": LOG_ON,
         "record": {"kib": RECORD_BYTES / KIB, **RECORD_READ},
         "lone_reads": lone_reads(lab, "ssd", LONE_SIZES),
-        "elsewhere": [] if memo.reads is None else elsewhere(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
+        "elsewhere": [] if memo.reads is None else on_other_tiers(lab, memo.reads, {name: pages_of(lab, name) for name in lab.tiers}),
         "recorders": memo.obstacles,
     }
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless every window recorded reads, where anything can record them."""
     if not rows.filter(pl.col("result_rows") == 0, ~pl.col("flags").list.contains("unseen")).is_empty():
         raise EvidenceError(f"{NAME}: a window without a read")
 
@@ -234,7 +198,7 @@ STUDY: Final = Study(
     name=NAME,
     source="L",
     question="How long does a read of 8 KiB take, by tablespace, while a mixed load runs?",
-    begin=begin,
+    begin=lambda lab: Memo(),  # noqa: ARG005 - nothing is recorded yet
     published_share=published_share,
     trials=trials,
     prepare=prepare,

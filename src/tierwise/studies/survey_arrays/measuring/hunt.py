@@ -1,7 +1,7 @@
-"""The survey's scans at the published size, simulated on the devices of a lab's pair: which way of reading gives the published times?
+"""The survey's scans at the published size, simulated: which way of reading gives the published times?
 
-Every way changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight of them outstanding, in the order of the
-addresses. No way's value is fitted: the steps were chosen before, and all of them are told.
+Every way changes one thing of an ideal reading: the whole table in requests of 512 KiB, eight outstanding, in order of address. No value
+is fitted: all steps were chosen before, and all are reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ from tierwise.timings.replicates import BLOCKS
 
 IDEAL_REQUEST_BYTES: Final = 512 * KIB
 IDEAL_DEPTH: Final = 8
-"""One for each drive. With 32 the simulated disks' own reordering makes them lose turns: up to twice as slow, and not in every seed."""
+"""One for each drive; with 32 the simulated disks' reordering makes them lose turns and up to twice as slow, though not with every seed."""
 OURS_REQUEST_BYTES: Final = 128 * KIB
-"""The largest request of PostgreSQL 18 by its io_combine_limit, in bytes."""
+"""PostgreSQL 18's largest request (io_combine_limit)."""
 REQUESTS_KIB: Final = (8, 16, 32, 64, 128, 256)
 FRAGMENTED: Final = (0.01, 0.1, 1.0)
 OURS: Final = "as PostgreSQL reads here"
@@ -32,15 +32,13 @@ IDEAL: Final = "ideal"
 
 
 class Hunt(Strict):
-    """How much is simulated."""
-
     requests: int = Field(default=256, ge=16, description="of each reading")
     seeds: int = Field(default=5, ge=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query at the published size: pages that the live plan reads of table and indexes, in proportion, and rows that it finds."""
+    """A query at the published size: pages that the live plan reads of table and indexes, in proportion, and rows found."""
 
     name: str
     form: str
@@ -51,7 +49,7 @@ class Query:
 
 
 def ways(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]]:
-    """Yield (name, what is read, one after the other), the first two of them no way of the hunt: what this server does, and the ideal."""
+    """Yield (name, readings in sequence); the first two are no way of the hunt: this server's, and the ideal."""
     ideal = whole(table_bytes, request_bytes=IDEAL_REQUEST_BYTES, depth=IDEAL_DEPTH)
     if query.scanned:
         yield OURS, [whole(table_bytes, request_bytes=OURS_REQUEST_BYTES)]
@@ -68,9 +66,9 @@ def ways(query: Query, table_bytes: float) -> Iterator[tuple[str, list[Reading]]
 
 
 def published_size(lab: Lab, queries: Sequence[Query], hunt: Hunt, *, table_bytes: float) -> list[dict[str, Any]]:
-    """Return seconds of every query, way and tier, by seed; the devices alone, unstretched, since the table is whole.
+    """Return seconds of every query, way and tier, by seed, of the devices alone, unstretched, since the table is whole.
 
-    A real disk is left out, and a device that the table does not fit on.
+    Real disks are left out, and devices that are too small for the table.
     """
     seeds = [block_seed(lab.seed, number) for number in range(hunt.seeds)]
     tiers = []

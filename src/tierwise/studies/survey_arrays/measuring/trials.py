@@ -1,9 +1,8 @@
 """The survey, first battery: what do arrays of disks and of SSDs do to three queries on a catalog of the sky?
 
-A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries
-are as printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy of its own, loaded in the same order,
-with the same statistics: a cold query must miss the very same pages on all. At the published size, where nothing can be loaded, the
-devices are simulated (`published_size`).
+A trial is one query, cold, with the whole database (the table twomass_psc and its indexes) on one of four subsystems. The queries are as
+printed, where AND binds tighter than OR, or as evidently meant. Each subsystem holds a copy, loaded in the same order, with the same
+statistics: a cold query must miss the same pages on all. At the published size, which is too large to load, the devices are simulated.
 """
 
 from dataclasses import dataclass, field
@@ -19,7 +18,7 @@ from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial, same_answers
 from tierwise.core import paths
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.toml import Strict
@@ -37,15 +36,16 @@ NAME: Final = "survey_arrays"
 SUBSYSTEMS: Final = ("hdd", "hdd_raid0", "ssd", "ssd_raid5")
 PRINTED: Final[Form] = "printed"
 FIRST: Final = "hdd"
-"""Every pair has it, and the planner's statistics of its copy are those of all."""
+"""Every pair has it, and all copies get the planner's statistics of its copy."""
 TABLE: Final = sky.PSC.name
 RELATIONS: Final = tuple(relations_of([sky.PSC]))
 PUBLISHED_MEMORY_BYTES: Final = 16 * GIB
 ROOM_BYTES: Final = PINNED_BYTES
-"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
-requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
+"""Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
+scale; catalogues take little of it, and no page of the data is read twice.
+"""
 SWITCHES: Final = ("SET enable_seqscan = off", "SET enable_indexscan = off", "SET enable_indexonlyscan = off")
-"""A bitmap scan where an index can help, as the source's "indexed columns" ask for; else there is the sequential scan alone."""
+"""A bitmap scan where an index can help, as the source's "indexed columns" suggest; else the sequential scan remains."""
 ROOTS: Final = {
     "indexed": f"Bitmap Heap Scan on {TABLE}",
     "non_indexed": f"Seq Scan on {TABLE}",
@@ -54,8 +54,6 @@ ROOTS: Final = {
 
 
 class Grid(Strict):
-    """The study's table in a profile."""
-
     blocks: int = Field(default=5, ge=1)
     arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
     share: float = Field(default=1.0, gt=0, le=1, description="of the rows that the profile's fraction would give")
@@ -65,8 +63,6 @@ class Grid(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Which query, in which form, on which subsystem."""
-
     tier: str
     query: str
     form: Form
@@ -75,39 +71,31 @@ class Cell(AnyCell):
 
 @dataclass
 class Memo:
-    """The catalog; by tier, the files of the copy on it; what each query reads, once that was found out."""
-
     data: Dataset
     files: dict[str, list[Path]] = field(default_factory=dict)
     cold_pages: dict[tuple[str, Form], ColdPages] = field(default_factory=dict)
 
 
 def grid(profile: Profile) -> Grid:
-    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
 def arms(profile: Profile) -> list[IoArm]:
-    """Return the ways of I/O that the study is asked in."""
     return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(source: str, *, profile: Profile, seed: int) -> Dataset:
-    """Return the catalog as a run of `profile` has it; made where it is not there yet."""
     fraction = profile.fraction * sky.PROFILE_SHARE * grid(profile).share
     return sky.acquire(source, fraction=fraction, seed=seed, folder=paths.data() / "external" / "sky")
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query in each form on each subsystem of the pair, what is meant alike once, as printed.
+    """Return each query in each form on each subsystem of the pair; forms with one meaning once, as printed.
 
-    Other ways of I/O than the first are asked what is printed.
+    Other I/O modes than the first measure only the printed form.
     """
     subsystems = [name for name in SUBSYSTEMS if name in pair.tiers]
-    if FIRST not in subsystems:
-        raise InputError(
-            f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named {FIRST!r}"
-        )
+    pair.require([FIRST], NAME)
     ways = arms(profile)
     return tuple(
         Trial(
@@ -123,7 +111,6 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def queries(profile: Profile) -> list[tuple[str, Form]]:
-    """Return (query, form) of each statement that `profile` asks."""
     known = sky.load_queries().queries
     return [
         (name, form)
@@ -133,24 +120,22 @@ def queries(profile: Profile) -> list[tuple[str, Form]]:
 
 
 def statement(query: str, form: Form) -> str:
-    """Return the text of a query."""
     return sky.load_queries().queries[query].form(form).statement
 
 
 def begin(lab: Lab) -> Memo:
-    """Return the catalog, looked up once: to see that it is whole, all of it is read."""
+    """Look up the catalog once: verifying it reads all of it."""
     data = acquire(lab.source_of("sky"), profile=lab.profile, seed=lab.seed)
     lab.note_dataset(data)
     return Memo(data)
 
 
 def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
-    """Return rows of this run over those of the whole catalog."""
     return memo.data.rows / sky.ROWS
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Prepare the copy on the trial's tier, which is made where it is not there yet; what each query must read, found out once."""
+    """Make the copy on the trial's tier where it does not exist yet, and find out once what each query must read."""
     tier = trial.cell.tier
     if tier not in memo.files:
         with lab.loading() as connection:
@@ -163,57 +148,52 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
 
 
 def schema_of(tier: str) -> str:
-    """Return the name of the schema with the copy on `tier`."""
     return f"on_{tier}"
 
 
 def setup(tier: str) -> tuple[str, ...]:
-    """Return what a session says before a query on `tier`."""
     return (f"SET search_path = {schema_of(tier)}", *SWITCHES)
 
 
 def _find_cold_pages(lab: Lab, memo: Memo, tier: str) -> None:
-    """What each query reads, from empty caches: found out on the first tier that is asked, and the same on all."""
     if not memo.cold_pages:
-        asked = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
-        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in asked.items()}
+        statements = {(query, form): statement(query, form) for query, form in queries(lab.profile)}
+        memo.cold_pages = {key: cold_pages(lab, RELATIONS, text, planned_before(setup(tier), text)) for key, text in statements.items()}
 
 
 def memory_bytes(lab: Lab, memo: Memo) -> int:
-    """Return the source's RAM, shrunk as the data are, and the room that does not shrink."""
+    """Return the source's RAM, reduced as the data are, and the space that does not shrink."""
     return round(PUBLISHED_MEMORY_BYTES * published_share(lab, memo)) + ROOM_BYTES
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
-    """Return the query, cold; its plan is looked at afterwards."""
     query, form, tier = trial.cell.query, trial.cell.form, trial.cell.tier
     known = memo.cold_pages[query, form]
     if known.nodes[0] != ROOTS[query]:
         raise EvidenceError(f"{NAME}: the plan of {query} is another one: expected {ROOTS[query]}; found {' > '.join(known.nodes)}")
-    asked = statement(query, form)
+    text = statement(query, form)
     with lab.cold(
         RELATIONS,
         memo.files[tier],
-        asked,
+        text,
         arm=trial.arm,
         shared_buffers_bytes=memory_bytes(lab, memo),
-        setup=planned_before(setup(tier), asked),
+        setup=planned_before(setup(tier), text),
         recorder=recorder,
     ) as session:
-        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
-        assert_plan(planned(session.connection, asked), known.nodes)
+        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=known.pages, listing=True)
+        assert_plan(planned(session.connection, text), known.nodes)
     return recorder.observed(cold)
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return sizes, pages and plans of every query; by query, what the devices take at the published size."""
     with lab.loading() as connection:
         load_once(connection, schema_of(FIRST), FIRST, [Rows(sky.PSC, memo.data.parquet, memo.data.rows)])
         size_bytes = sizes_bytes(connection, RELATIONS)
     _find_cold_pages(lab, memo, FIRST)
     share = published_share(lab, memo)
     clauses = sky.load_queries().queries
-    asked = [
+    at_published_size = [
         Query(
             name=query,
             form=form,
@@ -225,7 +205,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
         for (query, form), found in memo.cold_pages.items()
     ]
     table_bytes = size_bytes[TABLE] / share
-    simulated = published_size(lab, asked, grid(lab.profile).hunt, table_bytes=table_bytes)
+    simulated = published_size(lab, at_published_size, grid(lab.profile).hunt, table_bytes=table_bytes)
     return {
         "size_bytes": size_bytes,
         "published_bytes": table_bytes,

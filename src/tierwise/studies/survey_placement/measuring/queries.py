@@ -1,4 +1,4 @@
-"""The queries of the survey's second battery, in the tables of the survey, and the plans that they must have."""
+"""The queries of the survey's second battery, and the plans that they must have."""
 
 from dataclasses import asdict, dataclass
 from typing import Final, Literal
@@ -22,8 +22,9 @@ BY_INDEX: Final = (
     "SET enable_seqscan = off",
     "SET random_page_cost = 1",
 )
-"""The joins in the order of the text, each step through an index; random pages cost the planner what pages in order cost, or it reads a
-small table whole by another index, whose order is the table's."""
+"""Joins in the order of the text, each step through an index. Random pages cost as much as sequential ones, or the planner reads a small
+table whole by an index in the table's order.
+"""
 LIGHT_CURVE: Final = (
     "SELECT s.sourceID, m.filterID, m.mjdObs, d.aperMag3, d.aperMag3err FROM {sources} "
     "JOIN BestMatch AS b ON b.sourceID = s.sourceID "
@@ -37,8 +38,6 @@ QueryName = Literal["light_curves", "variable_light_curves", "join_single", "joi
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement in which names in braces are filled in from `Facts`, and the plan that it must have."""
-
     text: str
     nodes: tuple[str, ...]
 
@@ -98,7 +97,7 @@ QUERIES: Final[dict[str, Query]] = {
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the queries ask for: where in the sky there are as many sources as they are to find, and a set of frames with a variable."""
+    """Parameters of the queries: a range of the sky with the desired number of sources, and a frame set with a variable."""
 
     ra: float
     curves_ra: float
@@ -107,12 +106,10 @@ class Facts:
     match_deg: float = MATCH_DEG
 
     def statement(self, query: str) -> str:
-        """Return the text of a query."""
         return QUERIES[query].text.format_map(asdict(self))
 
 
 def find_facts(connection: Connection, *, light_curves: int, joined: int) -> Facts:
-    """Return the sources from the median right ascension on, so many of them, and the first variable's frames."""
     positions = [ra for (ra,) in connection.execute("SELECT ra FROM source ORDER BY ra").fetchall()]
     first = len(positions) // 2
     found = connection.execute("SELECT frameSetID FROM variability WHERE variableClass = 1 ORDER BY sourceID LIMIT 1").fetchone()

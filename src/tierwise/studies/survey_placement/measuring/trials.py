@@ -1,7 +1,7 @@
-"""The survey, second battery: which files of a survey's database gain most on an array of SSDs, the others staying on the disks?
+"""The survey, second battery: which files of a survey's database gain most on an array of SSDs, with the others on the disks?
 
 A trial is one query, cold, on one placement: everything on the disks, or the indexes, the table Source, or the table Detection on the
-SSDs. The source does not print its queries; ours follow its names and the archives' way to ask, and every plan is asserted: a chain
+SSDs. The source does not print its queries; ours follow its names and the archives' usual queries, and every plan is asserted: a chain
 of nested loops, each step through one index.
 """
 
@@ -31,7 +31,7 @@ from tierwise.datasets import survey
 from tierwise.datasets.dataset import Dataset
 from tierwise.postgres.cold import relation_files
 from tierwise.postgres.plans import assert_plan, planned
-from tierwise.postgres.relations import moving
+from tierwise.postgres.relations import move_statements
 from tierwise.postgres.settings import PINNED_BYTES, Connection
 from tierwise.studies.survey_placement.measuring import scales
 from tierwise.studies.survey_placement.measuring.queries import BY_INDEX, QUERIES, RELATIONS, SCHEMA, Facts, QueryName, find_facts
@@ -49,21 +49,21 @@ PLACEMENTS: Final[dict[str, tuple[str, ...]]] = {
 }
 """What lies on the SSDs; every other relation lies on the disks. Primary keys are indexes."""
 MOVE: Final = "move"
-"""What a trial's cell has in place of a query: what the placement has on the SSDs is copied there from the disks, and back."""
+"""In place of a query: the placement's SSD relations are copied there from the disks, and back."""
 PUBLISHED_DETECTIONS: Final = 1e8
-"""Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s that its scan of the
-other battery means, are some 70 GB, in rows like ours. It decides how far seeks are stretched, nothing else."""
+"""Assumed, since the source does not state it: 130 s for a join that reads Detection on the SSDs, at the 554 MB/s of the other battery's
+scan, are some 70 GB, in rows like ours. It decides only how far seeks are stretched.
+"""
 ROOM_BYTES: Final = PINNED_BYTES
-"""The memory beside the share of the data, in bytes: room for what a session reads ahead, which does not shrink with the data, so that
-requests have one size at every scale; catalogues take little of it, and no page of the data is read twice."""
+"""Memory beside the share of the data, for read-ahead, which does not shrink with the data, so that requests have one size at every
+scale; catalogues take little of it, and no page of the data is read twice.
+"""
 FLUSHED: Final = (f"SET search_path = {SCHEMA}", "SET wal_skip_threshold = 0")
-"""What is moved is flushed at the end, however small it is here, as the published tables would be: not read back into the log."""
+"""Moved relations are flushed at the end, however small here, as the published tables would be: not read back into the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Which query, or the move, on which placement."""
-
     placement: str
     query: str
     ssd: str  # the tier of that side
@@ -73,8 +73,6 @@ class Cell(AnyCell):
 
 @dataclass
 class Memo:
-    """The tables' data; where files lie now and how large relations are; what the queries ask for, and what each reads."""
-
     datasets: dict[str, Dataset]
     files: list[Path] = field(default_factory=list)
     size_bytes: dict[str, int] = field(default_factory=dict)
@@ -82,21 +80,18 @@ class Memo:
     cold_pages: dict[str, ColdPages] = field(default_factory=dict)
 
     def statement(self, query: str) -> str:
-        """Return the text of a query."""
         assert self.facts is not None, "the survey is loaded first"
         return self.facts.statement(query)
 
 
 class Beside(Strict):
-    """A query that is asked by other ways of I/O too, and where."""
-
     arms: tuple[IoArm, ...]
     query: QueryName
     placements: tuple[str, ...]
 
 
 class Again(Strict):
-    """A query that reads so few pages that one execution tells little: how many of it a block has by the first way of I/O, and where."""
+    """A query with so few pages that one execution says little: its executions a block in the first I/O mode, and where."""
 
     query: QueryName
     placements: tuple[str, ...]
@@ -104,8 +99,6 @@ class Again(Strict):
 
 
 class Grid(Strict):
-    """The study's table in a profile."""
-
     blocks: int = Field(default=5, ge=1)
     arms: tuple[IoArm, ...] = Field(default=(IoArm.DIRECT,), description="of the profile's; a server without direct I/O has the other")
     share: float = Field(default=1.0, gt=0, le=1, description="of the sources that the profile's fraction would give")
@@ -113,59 +106,55 @@ class Grid(Strict):
     today: tuple[QueryName, ...] = Field(default=("light_curves", "join_single"), description="of the queries, on the pair of today")
     beside: Beside | None = None
     again: Again | None = None
-    light_curves: int = Field(default=20, ge=1, description="sources whose light curves are asked for")
+    light_curves: int = Field(default=20, ge=1, description="sources whose light curves are selected")
     joined: int = Field(default=400, ge=1, description="sources of the join by several indexes")
     scales: Scales | None = Field(default=None, description="at which one join is simulated as well, on a pair that is emulated")
 
 
 def grid(profile: Profile) -> Grid:
-    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
 def operations(profile: Profile, pair: Pair) -> tuple[str, ...]:
-    """Return what is measured on `pair`: the queries and the move; on that of today some of the queries."""
-    asked = grid(profile)
-    return tuple(name for name in asked.queries if name in asked.today) if pair.name == profile.today else (*asked.queries, MOVE)
+    config = grid(profile)
+    return tuple(name for name in config.queries if name in config.today) if pair.name == profile.today else (*config.queries, MOVE)
 
 
 def arms(profile: Profile) -> list[IoArm]:
-    """Return the ways of I/O that the study is asked in."""
     return [arm for arm in grid(profile).arms if arm in profile.arms] or list(profile.arms)
 
 
 def acquire(*, profile: Profile, seed: int) -> dict[str, Dataset]:
-    """Return the survey's tables as a run of `profile` has them, by name; made where they are not there yet."""
     return survey.acquire(fraction=fraction(profile), seed=seed, folder=folder())
 
 
 def fraction(profile: Profile) -> float:
-    """Return the share of the survey's sources that a run of `profile` has."""
     return profile.fraction * grid(profile).share
 
 
 def folder() -> Path:
-    """Return the folder in which the survey's rows are kept."""
     return paths.data() / "external" / "survey"
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return each query on each placement, by each way of I/O; the move to it and back by the first; and what stands beside these, or is
-    executed more than once. On the pair of today there is the first way alone. Nobody waits for a simulated move."""
+    """Return each query on each placement in each I/O mode, the moves in the first, and `beside` and `again`.
+
+    The pair of today has the first mode alone; a simulated move is not measured.
+    """
     ssd = next((name for name in SSDS if name in pair.tiers), None)
     if ssd is None or "hdd" not in pair.tiers:
         where = f"data/tiers/{pair.name}.toml"
         raise InputError(where, field="tiers", value=sorted(pair.tiers), rule=f"{NAME} needs a tier named 'hdd', and one of {SSDS}")
     is_today, ways, beside, again = pair.name == profile.today, arms(profile), grid(profile).beside, grid(profile).again
-    asked = [
+    combinations = [
         (arm, placement, query)
         for arm, placement, query in product(ways[:1] if is_today else ways, PLACEMENTS, operations(profile, pair))
         if query != MOVE or (PLACEMENTS[placement] and arm is ways[0] and pair.substrate is not Substrate.SIMULATED)
     ]
     if beside is not None and not is_today:
         others = [arm for arm in beside.arms if arm in profile.arms and arm not in ways]
-        asked += product(others, beside.placements, [beside.query])
-    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in asked]
+        combinations += product(others, beside.placements, [beside.query])
+    cells = [Cell(placement, query, ssd, arm) for arm, placement, query in combinations]
     if again is not None and not is_today:
         often = product(again.placements, range(1, again.executions))
         cells += [Cell(placement, again.query, ssd, ways[0], execution) for placement, execution in often]
@@ -181,7 +170,7 @@ def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
 
 
 def begin(lab: Lab) -> Memo:
-    """Return the data sets, looked up once: to see that they are whole, all of them are read."""
+    """Look up the data sets once: verifying them reads all of them."""
     data = acquire(profile=lab.profile, seed=lab.seed)
     for one in data.values():
         lab.note_dataset(one)
@@ -189,12 +178,11 @@ def begin(lab: Lab) -> Memo:
 
 
 def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - the same on every pair
-    """Return the detections of this run over those that the source's database is taken to have."""
+    """Return the detections of this run over those that the source's database is assumed to have."""
     return memo.datasets["Detection"].rows / PUBLISHED_DETECTIONS
 
 
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Put every relation on its tier; what each query must read, found out once."""
     on_ssd = () if trial.cell.query == MOVE else PLACEMENTS[trial.cell.placement]
     with lab.loading() as connection:
         _load(connection, lab, memo)
@@ -204,72 +192,64 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
 
 
 def _load(connection: Connection, lab: Lab, memo: Memo) -> None:
-    """The survey, loaded on the disks where it is not there yet, and what the queries ask for."""
     tables, data = survey.load_tables(), memo.datasets
     load_once(connection, SCHEMA, "hdd", [Rows(tables[name], data[name].parquet, data[name].rows) for name in survey.NAMES])
     memo.size_bytes = sizes_bytes(connection, RELATIONS)
-    asked = grid(lab.profile)
-    memo.facts = memo.facts or find_facts(connection, light_curves=asked.light_curves, joined=asked.joined)
+    config = grid(lab.profile)
+    memo.facts = memo.facts or find_facts(connection, light_curves=config.light_curves, joined=config.joined)
 
 
 def _find_cold_pages(lab: Lab, memo: Memo) -> None:
-    """What each query reads, from empty caches; no move changes it."""
     if not memo.cold_pages:
-        asked = {name: memo.statement(name) for name in grid(lab.profile).queries}
-        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in asked.items()}
+        statements = {name: memo.statement(name) for name in grid(lab.profile).queries}
+        memo.cold_pages = {name: cold_pages(lab, RELATIONS, text, planned_before(BY_INDEX, text)) for name, text in statements.items()}
 
 
-def memory_bytes(lab: Lab, memo: Memo) -> int:
-    """Return enough bytes that a page is read once: the profile's share of the data, and room."""
-    return _memory_bytes(lab.profile, memo.size_bytes)
-
-
-def _memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
+def memory_bytes(profile: Profile, size_bytes: Mapping[str, int]) -> int:
     return round(profile.memory_fraction * sum(size_bytes.values())) + ROOM_BYTES
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
-    """Return the query, cold; its plan is looked at afterwards. Or the move to the placement and back."""
     name = trial.cell.query
     if name == MOVE:
         return _moved(trial, lab, memo, recorder)
-    asked = memo.statement(name)
-    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are told
-    setup, memory = planned_before(BY_INDEX, asked), memory_bytes(lab, memo)
-    with lab.cold(RELATIONS, memo.files, asked, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
+    text = memo.statement(name)
+    sizes = _by_scale(trial, lab, memo)  # before the server is started whose settings are recorded
+    setup, memory = planned_before(BY_INDEX, text), memory_bytes(lab.profile, memo.size_bytes)
+    with lab.cold(RELATIONS, memo.files, text, arm=trial.arm, shared_buffers_bytes=memory, setup=setup, recorder=recorder) as session:
         expected = memo.cold_pages[name].pages
-        cold = lab.timed(session, asked, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
-        assert_plan(planned(session.connection, asked), QUERIES[name].nodes)
+        cold = lab.timed(session, text, cache=Cache.COLD, cell=trial.coordinates, expected=expected, listing=True)
+        assert_plan(planned(session.connection, text), QUERIES[name].nodes)
     return recorder.observed(replace(cold, proof={**cold.proof, **sizes}))
 
 
 def _by_scale(trial: Trial[Cell], lab: Lab, memo: Memo) -> dict[str, Any]:
-    """What one join takes at each size that the profile asks for, found out once a block: with the cold one that stands beside it."""
-    asked, ssd = grid(lab.profile).scales, trial.cell.ssd
-    if asked is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
+    """Return what one join takes at each size in the profile, once a block, beside the cold one of the same cell."""
+    axes, ssd = grid(lab.profile).scales, trial.cell.ssd
+    if axes is None or trial.cell != Cell("all_hdd", scales.QUERY, ssd, IoArm.DIRECT) or lab.pair.name == lab.profile.today:
         return {}
     expected = memo.cold_pages[scales.QUERY].pages
-    whole = scales.asked(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab, memo), expected)
+    whole = scales.join_query(memo.statement(scales.QUERY), SCHEMA, memo.files, memory_bytes(lab.profile, memo.size_bytes), expected)
     placements = {name: {relation: ssd if relation in PLACEMENTS[name] else "hdd" for relation in RELATIONS} for name in scales.PLACEMENTS}
-    block = scales.Block(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(_memory_bytes, lab.profile), folder())
-    found = scales.by_scale(block, asked, whole, placements, detections=memo.datasets["Detection"].rows)
+    common = scales.Common(lab, ssd, fraction(lab.profile), PUBLISHED_DETECTIONS, partial(memory_bytes, lab.profile), folder())
+    found = scales.by_scale(common, axes, whole, placements, detections=memo.datasets["Detection"].rows)
     return {PROOF: found} if found else {}
 
 
 def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:
-    """What the placement has on the SSDs, copied there from the disks and then back, by a server that holds none of it."""
+    """Move the placement's SSD relations there and back, by a server that holds none of them."""
     kinds = {name: RelationClass.TABLE if name in TABLES else RelationClass.INDEX for name in PLACEMENTS[trial.cell.placement]}
     with lab.cold(
         RELATIONS,
         memo.files,
         "SELECT 1",
         arm=trial.arm,
-        shared_buffers_bytes=memory_bytes(lab, memo),
+        shared_buffers_bytes=memory_bytes(lab.profile, memo.size_bytes),
         setup=FLUSHED,
         recorder=recorder,
     ) as session:
         ways = [
-            lab.timed(session, moving(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
+            lab.timed(session, move_statements(kinds, tier), cache=Cache.NONE, cell={**trial.coordinates, "way": way})
             for way, tier in (("there", trial.cell.ssd), ("back", "hdd"))
         ]
         memo.files = relation_files(session.connection, RELATIONS)
@@ -277,13 +257,12 @@ def _moved(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obse
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
-    """Return sizes, statements, and the pages that each query reads of each relation."""
     with lab.loading() as connection:
         _load(connection, lab, memo)
     _find_cold_pages(lab, memo)
     return {
         "size_bytes": memo.size_bytes,
-        "memory_bytes": memory_bytes(lab, memo),
+        "memory_bytes": memory_bytes(lab.profile, memo.size_bytes),
         "on_ssd": {name: list(relations) for name, relations in PLACEMENTS.items()},
         "touched": {name: {relation: count for relation, count in found.pages.items() if count} for name, found in memo.cold_pages.items()},
         "statements": {name: memo.statement(name) for name in memo.cold_pages},
@@ -291,19 +270,17 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
 
 
 def summarise(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return the median seconds of each placement by query; and, of everything on the disks, the share of each relation in the storage's
-    time; and what one join takes at each size, where that was simulated."""
     words = {name: pl.col("cell").str.json_path_match(f"$.{name}") for name in ("query", "placement")}
     named = rows.with_columns(**words)
     medians = named.group_by("query", "placement").agg(pl.col("elapsed_s").median()).sort("placement")
-    asked = [query for query in QUERIES if query in set(named["query"])]
-    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in asked}
-    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in asked}
+    queries = [query for query in QUERIES if query in set(named["query"])]
+    found: dict[str, Any] = {query: dict(medians.filter(query=query).select("placement", "elapsed_s").rows()) for query in queries}
+    shares = {query: _io_share(named.filter(query=query, placement="all_hdd")) for query in queries}
     return {**found, "io_share": shares, **by_size(rows)}
 
 
 def _io_share(rows: pl.DataFrame) -> dict[str, float]:
-    """Relation -> its part of the storage's time; empty where nothing counted it."""
+    """Return relation -> its part of the storage's time; empty where nothing counted it."""
     each = rows.select(pl.col("relation_io").explode()).unnest("relation_io").group_by("relation").agg(pl.col("io_s").sum())
     total_s = each["io_s"].sum()
     return {relation: io_s / total_s for relation, io_s in sorted(each.rows()) if io_s} if total_s else {}

@@ -1,7 +1,7 @@
-"""Does it pay to put the WAL on the SSD, by commits a second and clients, with group commit, and beside a cache with a battery?
+"""Is it worth putting the WAL on the SSD, by commits a second and clients, with group commit, and beside a battery-backed cache?
 
-No source asked this. A trial is one window over a running pgbench whose every transaction updates one row, adds another, and commits.
-Tables and indexes lie in memory, and the log has the images of all their pages already: nothing but commits waits for a device.
+No source studied this. A trial is one window over a running pgbench whose every transaction updates one row, adds another, and commits.
+Tables and indexes lie in memory, and the log has the images of all their pages already: only commits wait for a device.
 """
 
 import time
@@ -18,7 +18,7 @@ from tierwise.bench.recording import Observed, Recorder
 from tierwise.bench.study import Cell as AnyCell
 from tierwise.bench.study import Study, Trial
 from tierwise.bench.window import CPU_BOUND, Window
-from tierwise.core.errors import EvidenceError, InputError
+from tierwise.core.errors import EvidenceError
 from tierwise.core.pairs import Pair
 from tierwise.core.profiles import Profile
 from tierwise.core.progress import say
@@ -32,22 +32,23 @@ from tierwise.tiers import sleeps
 
 NAME: Final = "wal_placement"
 Place = Literal["hdd", "cached", "ssd"]
-"""Tiers for the log: disks, the same disks behind a cache with a battery, flash."""
+"""Tiers for the log: disks, the same disks behind a battery-backed cache, flash."""
 NEEDED: Final[tuple[Place, ...]] = ("hdd", "ssd")
 DATA_ON: Final[Place] = "ssd"
 COMMIT_DELAYS_US: Final[dict[Place, int]] = {"hdd": 4000, "cached": 50, "ssd": 30}
-"""The delay of a commit with group commit, by place of the log: half of what a write of 8 KiB and a flush take there, as PostgreSQL's
-manual advises (30.5, WAL configuration)."""
+"""Delay of a commit with group commit, by place of the log: half of a write of 8 KiB and a flush there, as PostgreSQL's manual advises
+(30.5, WAL configuration).
+"""
 SIBLINGS: Final = 5
-"""The number of other transactions that must be open for a commit to be delayed: PostgreSQL's own default."""
+"""Other transactions that must be open for a commit to be delayed: PostgreSQL's default."""
 LOAD: Final = pgbench.Mix(writes=1.0, skew=0.0)
 """Each transaction updates one account and adds a row to the history."""
 OPERATION: Final = "update"
 SCALE: Final = 1
 ACCOUNTS: Final = 10_000
-"""The accounts are so few that a server soon changes every page of them, and so many that clients seldom want the same one."""
+"""So few that a server soon changes every page of them, and so many that clients seldom want the same one."""
 PROCESSORS: Final = 8
-"""The processors that a counted clock assumes: with fewer, flash would show how quick they are (assumed)."""
+"""Processors that a counted clock assumes: with fewer, flash would show how fast they are (assumed)."""
 SHARED_BUFFERS_BYTES: Final = 256 * MIB
 PHASE: Final = "commits"
 TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pgbench.ROWS_PER_PAGE} = 0"
@@ -55,16 +56,12 @@ TOUCH: Final = f"UPDATE pgbench_accounts SET abalance = abalance WHERE aid % {pg
 
 
 class Cells(Strict):
-    """Trials: each combination of these."""
-
     wals: tuple[Place, ...] = ("hdd", "cached", "ssd")
     clients: tuple[int, ...] = (8,)
     group_commit: tuple[bool, ...] = Field(default=(False,), description="whether the server waits for other commits (commit_delay)")
 
 
 class Grid(Strict):
-    """The study's table in a profile."""
-
     blocks: int = Field(default=5, ge=1)
     window_s: dict[Place, float] = Field(description="by where the log lies")
     warm_s: float = Field(gt=0, description="of writing with the delays off, before")
@@ -76,8 +73,6 @@ class Grid(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Cell(AnyCell):
-    """Where the log lies, how many commit at once, how long a commit waits for others at the tiers' own pace, and that pace."""
-
     wal: Place
     clients: int
     commit_delay_us: int
@@ -87,29 +82,24 @@ class Cell(AnyCell):
 
 @dataclass
 class Memo:
-    """Whether the database was seen to be there."""
-
     loaded: bool = False
 
 
 def grid(profile: Profile) -> Grid:
-    """Return the study's table of `profile`."""
     return profile.study(NAME, Grid)
 
 
 def trials(profile: Profile, pair: Pair) -> tuple[Trial[Cell], ...]:
-    """Return every cell of the profile's grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
-    if absent := [name for name in NEEDED if name not in pair.tiers]:
-        rule = f"{NAME} needs a tier named {absent[0]!r}"
-        raise InputError(f"data/tiers/{pair.name}.toml", field="tiers", value=sorted(pair.tiers), rule=rule)
+    """Return every cell of the grid that the pair's tiers allow; a pair without a tier ``cached`` has none of its cells."""
+    pair.require(NEEDED, NAME)
     if any(tier.substrate is Substrate.SIMULATED for tier in pair.tiers.values()):
         say(f"{NAME}: a load of many sessions cannot be replayed from one recording, so nothing is measured without FUSE")
         return ()
     unheard = sleeps.obstacle() if pair.substrate is Substrate.EMULATED else None
-    asked, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
+    config, slowdown = grid(profile), grid(profile).slowdown if pair.substrate is Substrate.EMULATED else 1.0
     every = (
         trial
-        for cells in (asked.today if pair.name == profile.today else asked.cells)
+        for cells in (config.today if pair.name == profile.today else config.cells)
         for trial in _trials(cells, slowdown, profile.arms[0])
     )
     found = {trial.key: trial for trial in every if trial.cell.wal in pair.tiers}
@@ -124,23 +114,12 @@ def _trials(cells: Cells, slowdown: float, arm: IoArm) -> Iterator[Trial[Cell]]:
         yield Trial(cell, arm, frozenset({wal, DATA_ON}), preparation=f"wal={wal}", placed=wal)
 
 
-def begin(lab: Lab) -> Memo:  # noqa: ARG001 - nothing is known yet
-    """Return what a run knows that has looked at nothing yet."""
-    return Memo()
-
-
-def published_share(lab: Lab, memo: Memo) -> float:  # noqa: ARG001 - no source, no published size
-    """Return 1, because the log is as long as any: seeks are not stretched."""
-    return 1.0
-
-
 def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
-    """Have pgbench's database on the tier of the data, made once, and the log on that of the trial."""
     if not memo.loaded:
         with lab.loading() as connection:
             if connection.execute("SELECT to_regclass(%s)", [pgbench.INDEXES[0]]).fetchone() == (None,):
                 pgbench.initialise(lab.cluster, SCALE, tables=DATA_ON, indexes=DATA_ON)
-                pgbench.keep(connection, ACCOUNTS)
+                pgbench.keep_accounts(connection, ACCOUNTS)
                 pgbench.age(connection)
         memo.loaded = True
     lab.down()
@@ -148,8 +127,7 @@ def prepare(trial: Trial[Cell], lab: Lab, memo: Memo) -> None:
 
 
 def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Observed:  # noqa: ARG001 - many sessions: no query is watched
-    """Return one window, in which no checkpoint runs."""
-    cell, asked = trial.cell, grid(lab.profile)
+    cell, config = trial.cell, grid(lab.profile)
     settings = measuring_settings(lab.cluster.binaries, arm=trial.arm, shared_buffers_bytes=SHARED_BUFFERS_BYTES)
     settings |= {"commit_delay": str(round(cell.commit_delay_us * cell.slowdown)), "commit_siblings": str(SIBLINGS)}
     settings |= {"min_wal_size": "32MB"}  # the least: the log is moved from tier to tier
@@ -164,7 +142,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         connection.execute("SELECT count(aid) FROM pgbench_accounts WHERE aid > 0")  # has the index in memory
         connection.execute("SELECT pg_switch_wal()")  # no segment is filled, and so none made, in a window
         with pgbench.Load(lab.cluster, LOAD, clients=cell.clients, seed=lab.seed, scale=SCALE, accounts=ACCOUNTS, logged=False):
-            time.sleep(asked.warm_s)
+            time.sleep(config.warm_s)
         lab.go_by(clock)
         for tier in lab.tiers.values():
             tier.delays(True, slowdown=cell.slowdown)
@@ -174,30 +152,28 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
         )
         with load, window:
             lab.hold(True)  # not before pgbench is ready: it reads the catalogues first
-            lab.sleep(asked.settle_s, hold=True)
+            lab.sleep(config.settle_s, hold=True)
             with window.phase(PHASE):
-                lab.sleep(asked.window_s[cell.wal], hold=True)
+                lab.sleep(config.window_s[cell.wal], hold=True)
         transactions = window.by_clock(load.transactions)
         timings = window.timings(transactions, script=OPERATION, clients=cell.clients, cell=trial.coordinates)
         return Observed(tuple(timings), transactions=transactions)
 
 
 def describe(lab: Lab, memo: Memo) -> dict[str, Any]:  # noqa: ARG001 - the grid says it
-    """Return what was chosen, since no source says it."""
-    asked = grid(lab.profile)
+    config = grid(lab.profile)
     return {
         "accounts": ACCOUNTS,
         "data_on": DATA_ON,
         "processors": PROCESSORS,
         "commit_siblings": SIBLINGS,
         "commit_delays_us": COMMIT_DELAYS_US,
-        "window_s": asked.window_s,
+        "window_s": config.window_s,
         "cpu_bound": CPU_BOUND,
     }
 
 
 def check(rows: pl.DataFrame) -> None:
-    """Raise `EvidenceError` unless every window has commits."""
     for keys, window in rows.group_by("pair", "trial", "block"):
         if window["result_rows"].sum() == 0:
             raise EvidenceError(f"{keys}: no transaction ended in the window")
@@ -207,8 +183,8 @@ STUDY: Final = Study(
     name=NAME,
     source=NAME,
     question="Does it pay to put the WAL on the SSD, by clients, with group commit, and beside a cache with a battery?",
-    begin=begin,
-    published_share=published_share,
+    begin=lambda lab: Memo(),  # noqa: ARG005 - nothing is known yet
+    published_share=lambda lab, memo: 1.0,  # noqa: ARG005 - the log is as long as any, so seeks are not stretched
     trials=trials,
     prepare=prepare,
     measure=measure,
