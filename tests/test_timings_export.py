@@ -1,6 +1,5 @@
 """A run made small for git, and found again by the name that it ships under."""
 
-import json
 import math
 import platform
 import random
@@ -27,7 +26,10 @@ from tierwise.timings import export as exporting
 from tierwise.timings.export import FILE_BYTES, export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.traces import TRACES, TraceKey, read_trace
+from tierwise.timings.transactions import FILES as TRANSACTIONS
+from tierwise.timings.transactions import read_transactions
+from tierwise.timings.trial_files import TrialFiles
 
 
 @pytest.fixture
@@ -87,39 +89,39 @@ def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pyt
     assert samples["traces/index_placement"].rows < samples["traces/index_placement"].of, "and no more than was needed"
 
 
+def table(run: Path, files: TrialFiles, *lengths: int) -> None:
+    """A table beside the raw rows: a trial of each length."""
+    for number, length in enumerate(lengths):
+        rows = pl.DataFrame({name: range(length) for name, kind in files.columns.items() if kind.is_numeric()}).cast(pl.Int64)
+        whole = rows.with_columns(pl.lit("x").alias(name) for name, kind in files.columns.items() if not kind.is_numeric())
+        files.write(run, key(number), whole.select(*files.columns).cast(pl.Schema(files.columns)), number if files.by_block else None)
+
+
+def key(number: int) -> TraceKey:
+    return TraceKey("load", "source-v", f"clients=8/script={number}")
+
+
 def test_of_needed_sequences_those_fit_that_are_named_first(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 100)
     monkeypatch.setattr(exporting, "MOST_NEEDED", 900)
-    folder = table(run, "traces", 400, 400, 400, 50)
-    needed = [TraceKey("load", "source-v", f"clients=8/script=mix/{number}") for number in (2, 0, 1)]
-    made = export(run, tmp_path / "reference", needed=needed)
-    assert {path.stem for path in (made / folder.relative_to(run)).iterdir()} == {"2", "0"}
+    table(run, TRACES, 400, 400, 400, 50)
+    made = export(run, tmp_path / "reference", needed=[key(2), key(0), key(1)])
+    assert [read_trace(made, key(number)) is not None for number in range(4)] == [True, False, True, False]
 
 
 def test_a_sample_of_a_sample_says_of_how_many_rows_it_is(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table(run, "transactions", 900)
+    table(run, TRANSACTIONS, 900)
     for most, kept in ((300, 300), (100, 100), (200, 100)):
         monkeypatch.setattr(exporting, "MOST_ROWS", most)
         run = export(run, tmp_path / f"at most {most}")
         assert load_manifest(run).samples == {"transactions/load": Sample(rows=kept, of=900, seed=1)}
 
 
-def table(run: Path, name: str, *lengths: int) -> Path:
-    """A table beside the raw rows: a file of each length."""
-    folder = run / name / "load" / "source-v" / "clients=8" / "script=mix"
-    folder.mkdir(parents=True)
-    for number, length in enumerate(lengths):
-        pl.DataFrame({"latency_s": [float(row) for row in range(length)]}).write_parquet(folder / f"{number}.parquet")
-    return folder
-
-
-def test_of_single_transactions_or_reads_the_same_share_of_each_file_is_drawn(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_single_transactions_the_same_share_of_each_trial_is_drawn(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 6_000)
-    folder = table(run, "transactions", 3_000, 9_000)
+    table(run, TRANSACTIONS, 3_000, 9_000)
     made = export(run, tmp_path / "reference")
-    drawn = [pl.read_parquet(path, hive_partitioning=False)["latency_s"] for path in sorted((made / folder.relative_to(run)).iterdir())]
+    drawn = [read_transactions(made, key(number), number)["latency_s"] for number in (0, 1)]
     assert [len(rows) for rows in drawn] == [1_500, 4_500]
     assert all(rows.is_sorted() and rows.is_unique().all() for rows in drawn)
     assert load_manifest(made).samples == {"transactions/load": Sample(rows=6_000, of=12_000, seed=1)}
@@ -128,10 +130,10 @@ def test_of_single_transactions_or_reads_the_same_share_of_each_file_is_drawn(
 
 def test_a_recorded_sequence_is_kept_whole_or_not_at_all(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 1_000)
-    folder = table(run, "traces", 400, 400, 400)
+    table(run, TRACES, 400, 400, 400)
     made = export(run, tmp_path / "reference")
-    kept = list((made / folder.relative_to(run)).iterdir())
-    assert [len(pl.read_parquet(path, hive_partitioning=False)) for path in kept] == [400, 400]
+    kept = [rows.height for number in range(3) if (rows := read_trace(made, key(number))) is not None]
+    assert kept == [400, 400]
     assert load_manifest(made).samples == {"traces/load": Sample(rows=800, of=1_200, seed=1)}
 
 
@@ -190,8 +192,3 @@ def test_a_run_that_is_not_complete_is_not_reported(run: Path) -> None:
     load_manifest(run).model_copy(update={"status": "running"}).save(run)
     with pytest.raises(InputError, match=r"is not complete\. Remedy: make report"):
         complete_run(run)
-
-
-def test_every_row_of_the_schema_survives(run: Path, tmp_path: Path) -> None:
-    assert isinstance(json.loads(read_rows(export(run, tmp_path / "reference"))["proof"][0]), dict)
-    assert pl.read_parquet(tmp_path / "reference" / RUN_ID / "timings.parquet").schema == read_rows(run).schema

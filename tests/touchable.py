@@ -207,11 +207,11 @@ def drive() -> None:
     validate(trace, model, seek, specs=specs)
 
 
-def stored(folder: str = "data/raw", run_id: str = OLDER) -> None:
+def stored() -> None:
     """Open the run and ask for all of it, as `make report` does of an older run."""
     from tierwise.timings.store import connect
 
-    connection = connect(paths.home() / folder, run_id)
+    connection = connect(paths.raw(), OLDER)
     for view in ("runs", "timings", "reads"):
         connection.sql(f"select count(*), max(columns(*)::varchar) from {view}").fetchall()
 
@@ -219,22 +219,20 @@ def stored(folder: str = "data/raw", run_id: str = OLDER) -> None:
 def recorded(file: str) -> None:
     from tierwise.timings.traces import TraceKey, read_trace
 
-    study, on, trial = _key(file, "traces")
-    read_trace(paths.raw() / OLDER, TraceKey(study, on, trial.removesuffix(".parquet")))
+    read_trace(paths.raw() / OLDER, TraceKey(*_first_of(file, "study", "pair", "trial")))
 
 
 def transacted(file: str) -> None:
     from tierwise.timings.traces import TraceKey
     from tierwise.timings.transactions import read_transactions
 
-    study, on, trial = _key(file, "transactions")
-    name, _, block = trial.rpartition("/")
-    read_transactions(paths.raw() / OLDER, TraceKey(study, on, name), int(block.removesuffix(".parquet")))
+    *key, block = _first_of(file, "study", "pair", "trial", "block")
+    read_transactions(paths.raw() / OLDER, TraceKey(*key), block)
 
 
-def _key(file: str, table: str) -> tuple[str, str, str]:
-    study, on, trial = file.partition(f"/{table}/")[2].split("/", 2)
-    return study, on, trial
+def _first_of(file: str, *columns: str) -> tuple[Any, ...]:
+    """The first row of the kept run's own file, whatever became of the copy."""
+    return pl.read_parquet(FOLDER / Path(file).relative_to(RUN), columns=list(columns), hive_partitioning=False).row(0)
 
 
 def parameters() -> dict[str, Any]:
@@ -347,8 +345,6 @@ TARGETS: Final = (
     Target("parameters of a notebook that measures", read=asked_trials, command=TRIALS),
     Target("parameters of a chapter", read=asked_devices, command=DEVICES, dear=True),
     Target("parameters of the chapter on cost", read=asked_prices, command=('PRICES={"ram": 20}',)),
-    Target("older rows", "mine/runs/older/timings.parquet", partial(stored, "mine/runs", "older")),
-    Target("older manifest", "mine/runs/older/manifest.json", partial(stored, "mine/runs", "older")),
     Target("variables of plan", command=("plan",), environment=VARIABLES, dear=True),
     Target("options of cost", command=COST),
     Target("options of predict-scan", command=SCAN),
@@ -404,19 +400,3 @@ def own_files(folder: Path) -> None:
     (folder / "drive.model").write_text(MODEL, encoding="utf-8")
     (folder / "drive.seek").write_text(SEEK, encoding="utf-8")
     (folder / "drive.diskspecs").write_text(SPECS, encoding="utf-8")
-    older(folder / "runs" / "older")
-
-
-def older(folder: Path) -> None:
-    """A run as it was kept before rows told their parts and their clock, and before manifests told fingerprints; some of its rows."""
-    from tierwise.timings.schema import PARTS_SINCE
-    from tierwise.timings.validation import PARTS
-
-    folder.mkdir(parents=True)
-    rows = pl.read_parquet(FOLDER / "timings.parquet").gather_every(50)
-    rows = rows.drop("clock", *PARTS).with_columns(schema_version=pl.lit(PARTS_SINCE - 1, pl.Int16), run_id=pl.lit(folder.name))
-    rows.write_parquet(folder / "timings.parquet")
-    manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    since = ("fingerprints", "clocks", "taken", "copied", "why", "samples", "stages", "foreseen", "retry", "chosen")
-    kept = {name: told for name, told in manifest.items() if name not in since} | {"run_id": folder.name}
-    (folder / "manifest.json").write_text(json.dumps(kept), encoding="utf-8")

@@ -17,7 +17,10 @@ from tierwise.core.pairs import TODAY
 from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
+from tierwise.timings.schema import FORMAT_VERSION
 
+LAST_BEFORE: Final = "tierwise 0.2.0"
+"""The last release that reads runs of older versions."""
 RETRIED: Final = "retry: "
 """How the name of a stage begins that measured added blocks."""
 
@@ -29,7 +32,7 @@ class DatasetRecord(Strict):
     rows: int
     sha256: str | None  # none where the rows lie in no file, but were made in a server
     provenance: dict[str, Any]
-    studies: tuple[str, ...] = ()  # that used it; of runs from before, not known
+    studies: tuple[str, ...] = ()  # that used it
 
 
 class StudyRecord(Strict):
@@ -129,9 +132,9 @@ class Conditions(NamedTuple):
 class Manifest(Strict):
     """Everything that a number of this run needs to be believed or repeated."""
 
+    format_version: int = FORMAT_VERSION
     run_id: str
     status: Literal["running", "partial", "complete"]  # partial: some of its studies were asked for alone, and are there
-    inputs_sha256: str = ""  # over all inputs and the code, of runs from before `fingerprints`
     profile: dict[str, Any]
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
@@ -139,9 +142,7 @@ class Manifest(Strict):
     chosen: dict[str, str] = Field(default_factory=dict)  # study -> which of its trials alone were asked for: the run stays partial
     clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
     sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
-    dataset_source: str | None = None  # the census's, of runs from before `sources`
     code_version: str
-    method_sha256: str = ""  # over the sources of the measuring side, of runs from before `fingerprints`
     fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
     taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
     copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
@@ -183,12 +184,12 @@ class Manifest(Strict):
 
     def source_of(self, data: DatasetRecord) -> str:
         """Return where the rows of `data` came from."""
-        return str(data.provenance.get("source") or self.sources.get(data.name) or self.dataset_source or SYNTHETIC)
+        return str(data.provenance.get("source") or self.sources.get(data.name) or SYNTHETIC)
 
     def data(self, name: str, study: str) -> DatasetRecord | None:
         """Return the rows of the data set `name` that `study` used; two studies may use different parts of one."""
         same = [data for data in self.datasets if data.name == name]
-        return next((data for data in same if study in data.studies or not data.studies), None)
+        return next((data for data in same if study in data.studies), None)
 
     def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
         """Return the run's data sets and `found`, each once, by all who used it."""
@@ -209,8 +210,14 @@ class Manifest(Strict):
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, or it breaks the schema."""
+    """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, is of another version, or breaks the schema."""
     where = f"{folder.name}/{MANIFEST}"
     if not (folder / MANIFEST).is_file():
         raise InputError(where, rule="a run needs a manifest")
-    return validate(read_json(folder / MANIFEST, where), Manifest, where=where)
+    table = read_json(folder / MANIFEST, where)
+    version = table.get("format_version", "none") if isinstance(table, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        newer = isinstance(version, int) and version > FORMAT_VERSION
+        remedy = f"read it with {'a newer release' if newer else LAST_BEFORE}"
+        raise InputError(where, field="format_version", value=version, rule=f"must be {FORMAT_VERSION}", remedy=remedy)
+    return validate(table, Manifest, where=where)

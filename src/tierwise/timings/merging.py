@@ -5,7 +5,6 @@ block goes on as before, and what tells runs apart (`run_number`) needs no furth
 """
 
 import hashlib
-import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,17 +15,13 @@ import polars as pl
 from tierwise.core.errors import InputError
 from tierwise.core.files import flush_all
 from tierwise.core.toml import validate
+from tierwise.timings.export import TABLES
 from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
 from tierwise.timings.parquet import keep_whole
 from tierwise.timings.parts import TIMINGS, rows_so_far, without_checks
-from tierwise.timings.reads import FOLDER as READS
-from tierwise.timings.references import taken
 from tierwise.timings.replicates import BLOCKS, RUN_BLOCKS, Facts, by_block, joined
-from tierwise.timings.traces import FOLDER as TRACES
-from tierwise.timings.transactions import FOLDER as TRANSACTIONS
+from tierwise.timings.trial_files import TraceKey
 
-BY_BLOCK: Final = (READS, TRANSACTIONS)
-"""Folders of a run with a file for each trial and block."""
 SEED: Final = "seed"
 
 Summarise = Callable[[str, pl.DataFrame], Facts]
@@ -97,9 +92,7 @@ def _unfit(run: Manifest) -> str:
         return f"is {run.status}"
     if run.merged:
         return "is merged already"
-    if run.samples:
-        return "is a sample of one"
-    return "" if run.fingerprints else "is of a version that kept no fingerprints"
+    return "is a sample of one" if run.samples else ""
 
 
 def _asked(run: Manifest) -> dict[str, Any]:
@@ -111,18 +104,11 @@ def _asked(run: Manifest) -> dict[str, Any]:
 
 def _copy(run: Path, merged: Path, number: int) -> None:
     """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their blocks."""
-    for held, study in ((run, "*"), *((one.folder, one.study) for one in taken(run))):
-        if not number:
-            for path in sorted(held.glob(f"{TRACES}/{study}/**/*.parquet")):
-                _copy_file(path, merged / path.relative_to(held))
-        for name in BY_BLOCK:
-            for path in sorted(held.glob(f"{name}/{study}/**/[!.]*.parquet")):
-                _copy_file(path, (merged / path.relative_to(held)).with_stem(str(int(path.stem) + number * RUN_BLOCKS)))
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    for table in TABLES if number == 0 else (table for table in TABLES if table.by_block):
+        for study in table.studies(run):
+            for (_, pair, trial, block), rows in table.pieces(run, study):
+                moved = None if block is None else block + number * RUN_BLOCKS
+                table.write(merged, TraceKey(study, pair, trial), rows.select(*table.columns), moved)
 
 
 def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:

@@ -18,7 +18,7 @@ from tierwise.core.progress import say
 from tierwise.timings import validation
 from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import copied, taken
-from tierwise.timings.schema import SCHEMA, of_today
+from tierwise.timings.schema import SCHEMA
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
@@ -149,7 +149,7 @@ def _taken_rows(run_folder: Path, study: str) -> Iterator[pl.DataFrame]:
 
 def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
     """Return the rows of `files`, checked together: one by one takes twice as long, and is done only to name the one that breaks a rule."""
-    frames = [of_today(read_whole(path, _where(run_folder, path))) for path in files]
+    frames = [read_whole(path, _where(run_folder, path)) for path in files]
     try:
         rows = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
         _check_rows_of_run(rows, run_folder, run_folder)

@@ -14,7 +14,8 @@ import polars as pl
 
 from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
 
-SCHEMA_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
+"""The version of rows and manifests; a run of another one is refused."""
 
 RELATION_IO: Final = pl.Struct(
     {
@@ -70,9 +71,6 @@ SCHEMA: Final[dict[str, Any]] = {
     "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
     "reference_s": pl.Float64,  # processor time of a fixed work just before: how quick the processors were
 }
-
-PARTS_SINCE: Final = 3
-"""The version that brought `clock` and the columns after it; rows of an older one were waited for, and their parts are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +149,7 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
     """Return rows of one trial in one block, in `SCHEMA`'s columns and types."""
     rows = [
         {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": FORMAT_VERSION,
             **{name: getattr(origin, name) for name in Origin.__slots__},
             "step": step,
             "cell": json.dumps(dict(timing.cell), sort_keys=True),
@@ -169,17 +167,6 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
         for step, timing in enumerate(timings)
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def of_today(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `rows` of an older version in `SCHEMA`'s columns, as what they are: waited for."""
-    if "clock" in rows.columns or "schema_version" not in rows.columns:
-        return rows
-    missing = {name: kind for name, kind in SCHEMA.items() if name not in rows.columns}
-    return rows.with_columns(
-        *(pl.lit(None, dtype=kind).alias(name) for name, kind in missing.items() if name != "clock"),
-        clock=pl.lit(str(ClockKind.WAITED)),
-    ).select(*rows.columns, *missing)
 
 
 def _as_dict(io: RelationIo | TierIo) -> dict[str, Any]:

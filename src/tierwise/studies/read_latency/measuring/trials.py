@@ -202,7 +202,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
             memo.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
-            timing = replace(timing, proof={**timing.proof, "arms": arms_of(lab, window.logs)})
+            timing = replace(timing, proof={**timing.proof, "variants": arms_of(lab, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 
