@@ -15,11 +15,10 @@ from typing import Final
 
 import psutil
 
+from fault_injection import POWER_CUT, FaultyDaemon
 from faults.place import ANY, MEASURED, PHASES, WATCH, Life, Place
 from tierwise.core import control_groups
-from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
-from tierwise.tiers.unkind import POWER_CUT
 
 STOPPED_S = (1.0, 5.0)
 WITH_MOUNTS: Final = 2 * MEASURED
@@ -266,7 +265,7 @@ class PowerCut(Kind):
     def around(self, place: Place) -> Iterator[None]:
         for name in ("raw", "backing"):
             (place.folder / name).mkdir()
-        self.daemon = Daemon(place.base / "daemon")  # a folder that is closed to others
+        self.daemon = FaultyDaemon(place.base / "daemon", POWER_CUT)  # a folder that is closed to others
         self._mount(place)
         try:
             yield
@@ -278,7 +277,7 @@ class PowerCut(Kind):
             with suppress(psutil.NoSuchProcess):
                 if process.pid != self.daemon.pid:
                     process.kill()
-        self.daemon.call("cut", tier="raw", target=str(place.folder / "left"))
+        self.daemon.cut_power(place.folder / "left")
         return "everything"
 
     def undo(self, place: Place) -> None:
@@ -290,8 +289,7 @@ class PowerCut(Kind):
         self._mount(place)
 
     def _mount(self, place: Place) -> None:
-        folders = {"backing": str(place.folder / "backing"), "mountpoint": str(place.folder / "raw")}
-        self.daemon.mount("raw", device="mtron-3025", **folders, seed=1, stretch=1.0, cache=False, unkind=[POWER_CUT])
+        self.daemon.mount_faulty(place.folder / "backing", place.folder / "raw")
         (place.folder / "raw").stat()
 
     def _unmount(self, place: Place) -> None:

@@ -40,6 +40,8 @@ class ClockParts:
 class Daemon:
     """A process that serves mounts, by one clock. `folder` is that of its control channel, record, log and lists of requests."""
 
+    program: tuple[str, ...] = ("-m", "tierwise.tiers.server")
+
     def __init__(self, folder: Path):
         self.folder = folder
         self.clock = ClockKind.WAITED
@@ -160,7 +162,7 @@ class Daemon:
         package = str(Path(tierwise.__file__).parents[1])
         with (self.folder / "daemon.log").open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tierwise.tiers.server", str(self.folder)],
+                [sys.executable, *self.program, str(self.folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,

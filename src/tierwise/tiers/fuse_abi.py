@@ -49,7 +49,6 @@ class Init:
 
     ASYNC_READ: Final = 1 << 0
     BIG_WRITES: Final = 1 << 5
-    FLOCK_LOCKS: Final = 1 << 10
     ASYNC_DIO: Final = 1 << 15
     PARALLEL_DIROPS: Final = 1 << 18
     MAX_PAGES: Final = 1 << 22

@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
@@ -47,6 +46,8 @@ GLANCE_S: Final = 1e-3
 class Server:
     """The mounts of one daemon by name, its clock, and what its control channel may ask."""
 
+    volume_type = Volume
+
     def __init__(self) -> None:
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         # One descriptor for all, opened early: select() takes none above 1023, and a busy mount has more files open than that.
@@ -67,7 +68,6 @@ class Server:
             "ping": os.getpid,
             "mount": self._mount,
             "drop": self._drop,
-            "cut": lambda *, tier, target: self._volumes[tier].cut(target=target),
             "clock": self._set_clock,
             "time": self._time,
             "sleep": self._sleep,
@@ -228,10 +228,8 @@ class Server:
 
     # What the control channel asks
 
-    def _mount(
-        self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool, unkind: Sequence[str] = ()
-    ) -> None:
-        volume = Volume(
+    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool) -> None:
+        volume = self.volume_type(
             device,
             Path(backing),
             Path(mountpoint),
@@ -240,7 +238,6 @@ class Server:
             cache=cache,
             workers=self._workers,
             clock=self._clock,
-            unkind=tuple(unkind),
         )
         self._volumes[tier] = self._ready[volume.descriptor] = volume
         self._epoll.register(volume.descriptor, EPOLLIN)
@@ -338,16 +335,20 @@ def main() -> int:
     """Serve until there is nothing to serve; an error is one line on standard error."""
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
     parser.add_argument("folder", type=Path, help="for the control channel and the record of this process")
-    asked = parser.parse_args()
+    return serve(Server, parser.parse_args().folder)
+
+
+def serve(server_type: type[Server], folder: Path) -> int:
+    """Serve as `main` does; `folder` is for the control channel and the record of this process."""
     try:
-        server = Server()
-        Record.mine().save(asked.folder)
-        control = ControlServer(Record.control(asked.folder), server.commands)
+        server = server_type()
+        Record.mine().save(folder)
+        control = ControlServer(Record.control(folder), server.commands)
         try:
             server.serve(control)
         finally:
             control.close()
-            Record.forget(asked.folder)
+            Record.forget(folder)
     except (TierwiseError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

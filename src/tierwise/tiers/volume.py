@@ -19,7 +19,6 @@ from tierwise.tiers.fuse_abi import Fopen, Opcode
 from tierwise.tiers.mounting import mount
 from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
-from tierwise.tiers.unkind import POWER_CUT, Flushed, capabilities
 
 if TYPE_CHECKING:
     from tierwise.tiers.quick_reads import QuickReads
@@ -39,10 +38,7 @@ class Unmounted(Exception):  # noqa: N818 - an event, not an error
 
 
 class Volume:
-    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages.
-
-    `unkind`: in which of `unkind.WAYS` it is no ordinary file system.
-    """
+    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages."""
 
     def __init__(
         self,
@@ -55,7 +51,6 @@ class Volume:
         cache: bool,
         workers: Workers,
         clock: AnyClock,
-        unkind: tuple[str, ...] = (),
     ):
         model = build(load_device(device), seed=seed, stretch=stretch)
         self.mountpoint, self.cached = mountpoint, cache
@@ -66,7 +61,7 @@ class Volume:
         self.transfers = Transfers(model, self._nodes, self._reply, workers, clock)
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
         self._message = [self._buffer[_START:]]
-        self._offers = capabilities(unkind)
+        self._accepted = abi.Init.WANTED
         self._transfer = {
             Opcode.READ: self.transfers.read,
             Opcode.WRITE: self.transfers.write,
@@ -74,11 +69,6 @@ class Volume:
         }
         self._quick: QuickReads | None = None
         self._slow_reads = 0  # that waited for no device
-        self._flushed = None
-        if POWER_CUT in unkind:
-            self._flushed = Flushed(self._nodes, backing, backing.with_name(f"{backing.name}.flushed"))
-            self._transfer[Opcode.FSYNC] = self._flush
-            self._operations[Opcode.FSYNCDIR] = self._flushed.flush_folder
         self.descriptor = mount(mountpoint)
         self._clock = clock
 
@@ -91,15 +81,7 @@ class Volume:
         """Give up what it holds; it is unmounted."""
         os.close(self.descriptor)
         self._extents.close()
-        if self._flushed:
-            self._flushed.close()
         self._nodes.close()
-
-    def cut(self, *, target: str) -> None:
-        """Make the new folder `target` as the backing directory would be found after a power cut; of a mount that is so unkind."""
-        if self._flushed is None:
-            raise ValueError(f"{self.mountpoint} was not mounted for a power cut")
-        self._flushed.restore(Path(target))
 
     def take(self) -> bool:
         """Read one message of the kernel and see to it; False where there is none.
@@ -126,7 +108,7 @@ class Volume:
             case Opcode.INTERRUPT:
                 pass  # what is under way is answered in its time
             case Opcode.INIT:
-                self._reply(unique, _agree(body, self._offers))
+                self._reply(unique, _agree(body, self._accepted))
             case _:
                 self._reply(unique, self._done(opcode, number, body, (uid, gid)))
         return True
@@ -159,11 +141,6 @@ class Volume:
             _, offset, _, _, _, _, _ = abi.READ_IN.unpack_from(body)
             with suppress(OSError):  # the device is full
                 self._quick.learn(number, offset, self._extents.address(self._nodes.by_id[number].inode, offset))
-
-    def _flush(self, unique: int, number: int, body: memoryview) -> None:
-        assert self._flushed is not None
-        self._flushed.flush_file(abi.FSYNC_IN.unpack_from(body)[0])
-        self.transfers.flush(unique, number, body)
 
     def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
         operation = self._operations.get(opcode)

@@ -14,7 +14,9 @@ import polars as pl
 import pytest
 
 from emulation import need_fuse
+from fault_injection import NO_LOCKS, NO_MAPPINGS, POWER_CUT, FaultyDaemon
 from rows import make_manifest, make_rows
+from tierwise.bench import workspace
 from tierwise.core.errors import InputError, TierwiseError
 from tierwise.core.files import lock, put, scratch_folder, write_whole
 from tierwise.core.words import IoArm
@@ -22,22 +24,19 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import SETTINGS_FILE
 from tierwise.postgres.processes import PID_FILE
 from tierwise.postgres.settings import loading_settings, measuring_settings
-from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.mounting import mounts_below, unmount
-from tierwise.tiers.unkind import NO_LOCKS, NO_MAPPINGS, POWER_CUT
 from tierwise.timings.parts import done_parts, merge_parts, read_rows, write_part
 
 
 @contextmanager
-def unkind(work: Path, *ways: str) -> Iterator[tuple[Path, Daemon]]:
-    """A mount in `work` that is unkind in these ways, and its daemon."""
+def faulty(work: Path, *faults: str) -> Iterator[tuple[Path, FaultyDaemon]]:
+    """A mount in `work` that has `faults`, and its daemon."""
     need_fuse()
     backing, mountpoint = work / "backing", work / "mount"
     for folder in (work, backing, mountpoint):
         folder.mkdir(exist_ok=True)
-    daemon = Daemon(work)
-    folders = {"backing": str(backing), "mountpoint": str(mountpoint)}
-    daemon.mount("it", device="mtron-3025", **folders, seed=1, stretch=1.0, cache=False, unkind=ways)
+    daemon = FaultyDaemon(work, *faults)
+    daemon.mount_faulty(backing, mountpoint)
     try:
         yield mountpoint, daemon
     finally:
@@ -49,11 +48,11 @@ def unkind(work: Path, *ways: str) -> Iterator[tuple[Path, Daemon]]:
 def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """What a power cut would leave just before each system call that flushes, renames or removes, while `do` is done, and at the end."""
     left: list[Path] = []
-    with unkind(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
+    with faulty(work, POWER_CUT) as (mountpoint, daemon), monkeypatch.context() as patch:
 
         def cut() -> None:
             left.append(work / f"left-{len(left)}")
-            daemon.call("cut", tier="it", target=str(left[-1]))
+            daemon.cut_power(left[-1])
 
         def before(real: Callable[..., object]) -> Callable[..., object]:
             def call(*arguments: object, **named: object) -> object:
@@ -69,33 +68,27 @@ def cuts(work: Path, do: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
     return left
 
 
+def flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    os.fsync(handle)
+    os.close(handle)
+
+
 def test_what_was_not_flushed_is_gone_after_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The instrument itself: content without a name, a name without content, and a name that another one had."""
 
     def do(mount: Path) -> None:
         (mount / "whole").write_text("old")
-        for name in (mount / "whole", mount):
-            handle = os.open(name, os.O_RDONLY)
-            os.fsync(handle)
-            os.close(handle)
+        (mount / "empty").write_text("content")
+        flush(mount / "whole")
+        flush(mount)
         (mount / "half").write_text("no name")
-        handle = os.open(mount / "half", os.O_RDONLY)
-        os.fsync(handle)
-        os.close(handle)
+        flush(mount / "half")
         (mount / "new").write_text("new")
         (mount / "new").rename(mount / "whole")
 
     left = cuts(tmp_path / "a", do, monkeypatch)[-1]
-    assert {path.name: path.read_text() for path in left.iterdir()} == {"whole": "old"}
-
-    def rename(mount: Path) -> None:
-        (mount / "whole").write_text("new")
-        handle = os.open(mount, os.O_RDONLY)
-        os.fsync(handle)
-        os.close(handle)
-
-    left = cuts(tmp_path / "b", rename, monkeypatch)[-1]
-    assert {path.name: path.read_text() for path in left.iterdir()} == {"whole": ""}, "its name was flushed, its content was not"
+    assert {path.name: path.read_text() for path in left.iterdir()} == {"whole": "old", "empty": ""}
 
 
 def test_a_file_is_the_old_or_the_new_one_whenever_the_power_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,7 +156,7 @@ def test_no_row_is_lost_and_none_is_there_twice_whenever_the_power_is_cut(
 
 
 def test_without_locks_and_shared_mappings_rows_are_kept_and_read(tmp_path: Path, rows: pl.DataFrame) -> None:
-    with unkind(tmp_path / "work", NO_LOCKS, NO_MAPPINGS) as (mount, _):
+    with faulty(tmp_path / "work", NO_LOCKS, NO_MAPPINGS) as (mount, _):
         (mount / "file").write_bytes(bytes(4096))
         with (mount / "file").open("r+b") as file:
             assert lock(file.fileno()) is None
@@ -176,87 +169,73 @@ def test_without_locks_and_shared_mappings_rows_are_kept_and_read(tmp_path: Path
 
 
 def test_a_work_folder_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tierwise.bench.workspace import exclusive_workspace
-
-    with unkind(tmp_path / "work", NO_LOCKS) as (mount, _):
+    with faulty(tmp_path / "work", NO_LOCKS) as (mount, _):
         for folder in (*mount.parents[:5], mount):
             folder.chmod(folder.stat().st_mode | 0o055)
         monkeypatch.setenv("TIERWISE_WORK", str(mount / "data"))
-        with pytest.raises(InputError, match=r"knows no locks.*TIERWISE_WORK"), exclusive_workspace():
+        with pytest.raises(InputError, match=r"knows no locks.*TIERWISE_WORK"), workspace.exclusive_workspace():
             pass
 
 
-def test_two_commands_do_not_measure_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tierwise.bench.workspace import exclusive_workspace, one_report
-
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a workspace, which every user can reach."""
     for folder in (tmp_path, *tmp_path.parents[:3]):
         folder.chmod(folder.stat().st_mode | 0o055)
     monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
-    with one_report():
-        with pytest.raises(TierwiseError, match=r"another run is measuring.*Remedy: wait for it"), one_report():
+    return tmp_path / "work"
+
+
+@pytest.mark.usefixtures("work")
+def test_two_commands_do_not_measure_at_once() -> None:
+    with workspace.one_report():
+        with pytest.raises(TierwiseError, match=r"another run is measuring.*Remedy: wait for it"), workspace.one_report():
             pass
-        with exclusive_workspace():
+        with workspace.exclusive_workspace():
             pass  # its own notebooks do
-    with one_report():
-        pass
 
 
-def test_what_was_loaded_before_the_machine_was_started_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_loaded_before_the_machine_was_started_is_loaded_again(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody flushes it: after a power cut it may be anything."""
-    from tierwise.bench import workspace
-
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
-    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
-    monkeypatch.setattr(workspace, "BOOT", tmp_path / "boot")
-    loaded = tmp_path / "work" / "runs" / "run" / "study"
+    boot = work.with_name("boot")
+    monkeypatch.setattr(workspace, "BOOT", boot)
+    loaded = work / "runs" / "run" / "study"
     found = []
-    for boot in ("one", "one", "two"):
-        (tmp_path / "boot").write_text(boot)
+    for number in ("one", "one", "two"):
+        boot.write_text(number)
         with workspace.exclusive_workspace():
             found.append(loaded.exists())
             loaded.mkdir(parents=True, exist_ok=True)
     assert found == [False, True, False]
 
 
-def test_what_was_loaded_past_a_mount_that_was_taken_away_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_was_loaded_past_a_mount_that_was_taken_away_is_loaded_again(work: Path) -> None:
     """The server goes on below the mountpoint; mounted again, the tier lacks files that the loaded tables name."""
-    from tierwise.bench import workspace
-
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
-    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
-    blocks = [tmp_path / "work" / "runs" / "run" / "study-pair" / block for block in ("0", "1")]
+    replicates = [work / "runs" / "run" / "study-pair" / number for number in ("0", "1")]
     with workspace.exclusive_workspace():
         pass  # marks the folder
-    for block in blocks:
-        for tier in ("hdd", "ssd"):
-            (block / tier / "backing").mkdir(parents=True)
-            (block / tier / "mount").mkdir()
+    for replicate in replicates:
+        (replicate / "ssd" / "backing").mkdir(parents=True)
+        (replicate / "ssd" / "mount").mkdir()
     with workspace.exclusive_workspace():
-        assert all(block.exists() for block in blocks)
-    (blocks[0] / "ssd" / "mount" / "PG_18").mkdir()
+        assert all(replicate.exists() for replicate in replicates)
+    (replicates[0] / "ssd" / "mount" / "PG_18").mkdir()
     with workspace.exclusive_workspace():
-        assert [block.exists() for block in blocks] == [False, True]
+        assert [replicate.exists() for replicate in replicates] == [False, True]
 
 
-def test_what_a_killed_server_was_loading_is_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of what it had not committed are left; one that was only asked loses nothing."""
-    from tierwise.bench import workspace
-
-    for folder in (tmp_path, *tmp_path.parents[:3]):
-        folder.chmod(folder.stat().st_mode | 0o055)
-    monkeypatch.setenv("TIERWISE_WORK", str(tmp_path / "work"))
+def test_what_a_killed_server_was_loading_is_loaded_again(work: Path) -> None:
+    """Files of what it had not committed are left; a server that only answered queries loses nothing."""
     with workspace.exclusive_workspace():
         pass  # marks the folder
-    blocks = [tmp_path / "work" / "runs" / "run" / "study-pair" / block for block in ("0", "1", "2")]
-    asked = measuring_settings(find_binaries(), arm=IoArm.BUFFERED, shared_buffers_bytes=2**20)
-    for block, settings in zip(blocks, (loading_settings(), loading_settings(), asked), strict=True):
-        data = block / "cluster" / "data"
+    replicates = [work / "runs" / "run" / "study-pair" / number for number in ("0", "1", "2")]
+    measuring = measuring_settings(find_binaries(), arm=IoArm.BUFFERED, shared_buffers_bytes=2**20)
+    for replicate, settings in zip(replicates, (loading_settings(), loading_settings(), measuring), strict=True):
+        data = replicate / "cluster" / "data"
         (data / "global").mkdir(parents=True)
         (data / "PG_VERSION").write_text("18")
         (data / SETTINGS_FILE).write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()))
         (data / PID_FILE).write_text("1\n")
-    (blocks[1] / "cluster" / "data" / PID_FILE).unlink()  # it was stopped
+    (replicates[1] / "cluster" / "data" / PID_FILE).unlink()  # it was stopped
     with workspace.exclusive_workspace():
-        assert [block.exists() for block in blocks] == [False, True, True]
+        assert [replicate.exists() for replicate in replicates] == [False, True, True]

@@ -1,28 +1,85 @@
-"""Unkind file systems that a reader may have: without locks, without shared mappings, or cut off from power. A mount can be any of them."""
+"""File systems with faults, as an emulated mount: without locks, without shared mappings, or cut off from power.
+
+``python fault_injection.py FAULT... FOLDER`` is the daemon; `FaultyDaemon` starts it.
+"""
 
 import os
 import shutil
 import stat
+import sys
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
-from tierwise.tiers.fuse_abi import Init
+from tierwise.tiers import fuse_abi as abi
+from tierwise.tiers.daemon import Daemon
+from tierwise.tiers.fuse_abi import Init, Opcode
 from tierwise.tiers.nodes import Nodes
+from tierwise.tiers.server import Server, serve
+from tierwise.tiers.volume import Volume
 
 NO_LOCKS: Final = "no locks"
 NO_MAPPINGS: Final = "no shared mappings"
 POWER_CUT: Final = "power cut"
-WAYS: Final = (NO_LOCKS, NO_MAPPINGS, POWER_CUT)
+FLOCK_LOCKS: Final = 1 << 10
+"""A capability of FUSE (fuse.h): the file system takes over flock(2)."""
 
 
-def capabilities(ways: tuple[str, ...]) -> int:
-    """Return what a mount accepts of the kernel's offers.
+class FaultyDaemon(Daemon):
+    """A daemon whose mounts have `faults`."""
 
-    A file system that asks to be told of locks (`flock`) and knows no such request has none; without its leave none of its files is mapped
-    by several.
+    def __init__(self, folder: Path, *faults: str):
+        super().__init__(folder)
+        self.program = (__file__, *faults)
+
+    def mount_faulty(self, backing: Path, mountpoint: Path) -> None:
+        """Mount the tier "faulty"."""
+        folders = {"backing": str(backing), "mountpoint": str(mountpoint)}
+        self.mount("faulty", device="mtron-3025", **folders, seed=1, stretch=1.0, cache=False)
+
+    def cut_power(self, target: Path) -> None:
+        """Make the new folder `target` as the backing directory would be found after a power cut now."""
+        self.call("cut", tier="faulty", target=str(target))
+
+
+class FaultyVolume(Volume):
+    """A mount with `faults`.
+
+    A file system that takes over locks (`flock`) and does not know that request has none. Without the leave for it, none of its files is
+    mapped by several.
     """
-    flags = Init.WANTED | (Init.FLOCK_LOCKS if NO_LOCKS in ways else 0)
-    return flags & ~Init.DIRECT_IO_ALLOW_MMAP if NO_MAPPINGS in ways else flags
+
+    faults: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, device: str, backing: Path, mountpoint: Path, **named: Any):
+        super().__init__(device, backing, mountpoint, **named)
+        self._accepted |= FLOCK_LOCKS if NO_LOCKS in self.faults else 0
+        self._accepted &= ~Init.DIRECT_IO_ALLOW_MMAP if NO_MAPPINGS in self.faults else ~0
+        self.flushed = Flushed(self._nodes, backing, backing.with_name(f"{backing.name}.flushed"))
+        self._transfer[Opcode.FSYNC] = self._flush
+        self._operations[Opcode.FSYNCDIR] = self.flushed.flush_folder
+
+    def close(self) -> None:
+        self.flushed.close()
+        super().close()
+
+    def _flush(self, unique: int, number: int, body: memoryview) -> None:
+        self.flushed.flush_file(abi.FSYNC_IN.unpack_from(body)[0])
+        self.transfers.flush(unique, number, body)
+
+
+class FaultyServer(Server):
+    """A daemon of such mounts, whose power can be cut."""
+
+    volume_type = FaultyVolume
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands["cut"] = self._cut
+
+    def _cut(self, *, tier: str, target: str) -> None:
+        volume = self._volumes[tier]
+        assert isinstance(volume, FaultyVolume)
+        volume.flushed.restore(Path(target))
 
 
 class Flushed:
@@ -100,3 +157,8 @@ class Flushed:
             os.chown(there, of.st_uid, of.st_gid, follow_symlinks=False)
             if not there.is_symlink():
                 there.chmod(stat.S_IMODE(of.st_mode))
+
+
+if __name__ == "__main__":
+    FaultyVolume.faults = tuple(sys.argv[1:-1])
+    sys.exit(serve(FaultyServer, Path(sys.argv[-1])))
