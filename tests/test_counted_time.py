@@ -295,8 +295,8 @@ def test_tiers_of_one_daemon_go_by_one_clock(tmp_path: Path) -> None:
             (tier.directory / "data").write_bytes(bytes(FILE_BYTES))
             tiers.append(tier)
         try:
-            assert len({tier.daemon_pid for tier in tiers}) == 1
-            assert disk.daemon_pid != shared.pid
+            assert len({tier.daemon.pid for tier in tiers}) == 1
+            assert disk.daemon.pid != shared.pid
             shared.count_one(os.getpid(), origin_s=0.0)
             for tier in tiers:
                 tier.delays(True)

@@ -128,12 +128,12 @@ def test_it_goes_before_others_and_keeps_processors_awake_while_there_are_delays
         return os.sched_getscheduler(daemon) == os.SCHED_RR, WAKING in held
 
     with emulated(tmp_path) as tier:
-        assert asked_for(tier.daemon_pid) == (False, False)
+        assert asked_for(tier.daemon.pid) == (False, False)
         tier.delays(True)
         tier.delays(True)
-        assert asked_for(tier.daemon_pid) == (True, os.access(WAKING, os.W_OK))
+        assert asked_for(tier.daemon.pid) == (True, os.access(WAKING, os.W_OK))
         tier.delays(False)
-        assert asked_for(tier.daemon_pid) == (False, False)
+        assert asked_for(tier.daemon.pid) == (False, False)
 
 
 def reads_per_s(path: Path, jobs: int) -> float:

@@ -92,7 +92,6 @@ class CountedOne:
         self._strangers += pid != self._pid
 
     def crowded(self) -> None:
-        """Take note that several requests are outstanding at once."""
         self._strangers += 1
 
     def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - who waits for an answer asks nothing else
@@ -157,7 +156,6 @@ class CountedSeveral:
         """Do nothing: all sessions are counted."""
 
     def close(self) -> None:
-        """Look at no process any more."""
         self._sessions.close()
 
     def hold(self, held: bool) -> None:

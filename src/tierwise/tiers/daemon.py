@@ -28,8 +28,6 @@ SLEEP_MOST_S: Final = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class ClockParts:
-    """What a daemon's clock shows, as `tierwise.tiers.clock.Clock.parts` says."""
-
     now_s: float
     computed_s: float = 0.0
     jumped_s: float = 0.0
@@ -51,11 +49,9 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """Return the id of the daemon's process, while it serves."""
         return self._process.pid if self._process else None
 
     def call(self, do: str, **arguments: object) -> Any:
-        """Have the daemon do something, and return its answer."""
         if self._control is None or self._process is None:
             raise TierwiseError(f"no daemon serves {self.folder}. Remedy: start the tier first")
         try:
@@ -88,13 +84,11 @@ class Daemon:
                 self.call("drop", tier=tier)
 
     def end(self) -> None:
-        """Have the daemon unmount what it serves and end."""
         if self._process is not None:
             self._process.terminate()
             self.wait()
 
     def wait(self) -> int:
-        """Wait until the daemon has ended, and return its exit code."""
         if self._process is None:
             return 0
         code = self._process.wait()
@@ -106,7 +100,6 @@ class Daemon:
         return code
 
     def said(self) -> str:
-        """Return what it wrote to its log."""
         return (self.folder / "daemon.log").read_text(encoding="utf-8").strip()
 
     # Its clock
@@ -128,7 +121,6 @@ class Daemon:
         self.clock = ClockKind.COUNTED_SEVERAL
 
     def time(self) -> ClockParts:
-        """Return what its clock shows."""
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
@@ -193,7 +185,6 @@ class Sleeper:
         self.close()
 
     def close(self) -> None:
-        """Close the connection to the daemon, by whose clock nothing is slept any more."""
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:

@@ -57,7 +57,6 @@ class Extents:
             return self._grow(inode, number) * EXTENT_BYTES + rest
 
     def free(self, inode: int) -> None:
-        """Free what the file `inode` had, which is gone."""
         if extents := self._files.pop(inode, None):
             self._used.difference_update(extents.values())
             self._log.write(f"{inode} - -\n")

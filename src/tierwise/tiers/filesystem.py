@@ -62,7 +62,6 @@ class Filesystem:
         return f"{self._nodes.where(self._nodes.by_id[number])}/{name}"
 
     def _entry(self, parent: int, name: str) -> bytes:
-        """The answer that tells the kernel of `name` in the directory `parent`."""
         node, found = self._nodes.enter(parent, name, self._child(parent, name))
         return abi.ENTRY_OUT.pack(node.id, 0, abi.VALID_S, abi.VALID_S, 0, 0) + abi.pack_attr(found)
 
@@ -235,7 +234,6 @@ class Filesystem:
 
 
 def _names(body: memoryview) -> list[str]:
-    """The names in `body`, each ended by a zero."""
     return [os.fsdecode(name) for name in bytes(body).split(b"\0")[:-1]]
 
 
@@ -244,7 +242,6 @@ def _attributes(found: os.stat_result) -> bytes:
 
 
 def _time_ns(valid: int, meant: int, now: int, given_ns: int, was_ns: int) -> int:
-    """One of a file's times after a SETATTR."""
     if not valid & meant:
         return was_ns
     return time.time_ns() if valid & now else given_ns

@@ -131,7 +131,6 @@ VALID_S: Final = 3600
 
 
 def pack_attr(stat: os.stat_result) -> bytes:
-    """Return `stat` as a ``fuse_attr``."""
     (atime_s, atime_ns), (mtime_s, mtime_ns), (ctime_s, ctime_ns) = (
         divmod(time_ns, 10**9) for time_ns in (stat.st_atime_ns, stat.st_mtime_ns, stat.st_ctime_ns)
     )

@@ -54,7 +54,6 @@ class Counters:
         self.overshoot_max_s = max(self.overshoot_max_s, actual_s - intended_s)
 
     def add(self, other: "Counters") -> None:
-        """Count `other`'s requests as well."""
         self.used = self.used or other.used
         for name in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))

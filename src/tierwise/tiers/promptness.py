@@ -44,7 +44,6 @@ class Turns:
                 self._before[each] = usual
 
     def end(self) -> None:
-        """Let both run where they could before."""
         while self._before:
             with suppress(OSError):  # the process is gone
                 os.sched_setaffinity(*self._before.popitem())
@@ -64,7 +63,6 @@ class Wakefulness:
                 os.write(self._descriptor, _MICROSECONDS.pack(0))
 
     def release(self) -> None:
-        """Let processors fall asleep again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

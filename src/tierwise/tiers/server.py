@@ -147,7 +147,6 @@ class Server:
             self._clock.glance()
 
     def _awaited(self) -> bool:
-        """Whether anybody waits for the clock."""
         return bool(self._sleepers) or any(volume.transfers.outstanding for volume in self._volumes.values())
 
     def _wakes(self) -> bool:
@@ -155,7 +154,6 @@ class Server:
         return any(volume.transfers.outstanding for volume in self._volumes.values()) or not all(hold for _, _, hold, _ in self._sleepers)
 
     def _due_s(self) -> float:
-        """When something happens next."""
         first = min((volume.transfers.due_s for volume in self._volumes.values()), default=inf)
         return min(first, self._sleepers[0][0]) if self._sleepers else first
 
@@ -177,7 +175,6 @@ class Server:
         return seen
 
     def _patience_s(self) -> float | None:
-        """How long to sleep at most."""
         if isinstance(self._clock, CountedSeveral):
             awaited, self._were_awaited = self._were_awaited, self._awaited()
             return LOOK_S if awaited or self._were_awaited else GLANCE_S
@@ -195,7 +192,6 @@ class Server:
             return False
 
     def _forget(self, gone: Volume) -> None:
-        """`gone` is unmounted."""
         self._epoll.unregister(gone.descriptor)
         del self._ready[gone.descriptor]
         self._volumes = {name: volume for name, volume in self._volumes.items() if volume is not gone}
@@ -204,7 +200,6 @@ class Server:
         self._be_prompt()
 
     def _wake(self) -> None:
-        """Have the loop look around; called by threads."""
         with suppress(BlockingIOError):  # the pipe is full of wake-ups
             os.write(self._waker, b"\0")
 
@@ -325,7 +320,6 @@ class Server:
         self._be_prompt()
 
     def _be_prompt(self) -> None:
-        """While any device has delays, go before others, and keep processors awake."""
         wanted = any(volume.transfers.delayed for volume in self._volumes.values())
         real_time(wanted)
         (self._wakefulness.hold if wanted else self._wakefulness.release)()

@@ -50,7 +50,6 @@ class GroupedByKernel:
         return self._slowly.running()
 
     def close(self) -> None:
-        """Give its descriptors back."""
         for descriptor in (self._folder, self._usage, self._current):
             os.close(descriptor)
         self._states.close()
@@ -71,7 +70,6 @@ class GroupedByHand:
         return self._slowly.running()
 
     def close(self) -> None:
-        """Give its descriptors back."""
         os.close(self._usage)
         self._slowly.close()
 
@@ -91,7 +89,6 @@ def used_s_of(cpu_stat: bytes) -> float:
 
 
 def grouped(folders: list[str]) -> GroupedByKernel | GroupedByHand:
-    """Return the group in `folders` (`tierwise.core.session_group`)."""
     first, *others = map(Path, folders)
     return GroupedByKernel(first, others[0]) if others else GroupedByHand(first)
 
@@ -105,13 +102,11 @@ class LookedAt:
         self._stats: dict[bytes, int] = {}
 
     def running(self) -> int:
-        """Return how many of them run, or could."""
         if (listed := self._list()) != self._listed:
             self._open(listed)
         return sum(self._state(task) in RUNNABLE for task in list(self._stats))
 
     def close(self) -> None:
-        """Give its descriptors back."""
         self._open(b"")
         os.close(self._listing)
 
@@ -172,7 +167,6 @@ class TaskStates:
         return sleeping + running + stopped + uninterruptible, running
 
     def close(self) -> None:
-        """Close the socket to the kernel."""
         self._socket.close()
 
     def _message(self, family: int, command: int, attributes: bytes) -> bytes:
@@ -196,7 +190,6 @@ def _attribute(kind: int, value: bytes) -> bytes:
 
 
 def _attributes(answer: bytes) -> dict[int, bytes]:
-    """The attributes by kind."""
     found, place = {}, _HEADER.size + _GENERIC.size
     while place < len(answer):
         length, kind = _ATTRIBUTE.unpack_from(answer, place)

@@ -117,7 +117,6 @@ class Sleepers:
         return lambda _: self._answer(number, 0)
 
     def let(self, number: int) -> None:
-        """Have it sleep in real time."""
         self._answer(number, _CONTINUE)
 
     def close(self) -> None:
@@ -167,7 +166,6 @@ def _filtered() -> int:
 
 
 def _called(number: int, *arguments: object) -> int:
-    """What a system call gives, or the error that it ends with."""
     system = ctypes.CDLL(None, use_errno=True)
     given = int(system.syscall(number, *arguments))
     if given < 0:

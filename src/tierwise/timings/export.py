@@ -119,13 +119,11 @@ def _whole(pieces: Mapping[Piece, pl.DataFrame], needed: Sequence[TraceKey], see
 
 
 def _share(pieces: Mapping[Piece, pl.DataFrame], of: int, seed: int) -> Iterator[pl.DataFrame]:
-    """The same share of the rows of each trial and block."""
     for rows in pieces.values():
         yield _drawn(rows, len(rows) * MOST_ROWS // of, seed)
 
 
 def _drawn(rows: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    """`n` of `rows` in their order."""
     return rows.with_row_index("at").sample(n, seed=seed).sort("at").drop("at")
 
 

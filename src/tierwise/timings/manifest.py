@@ -60,7 +60,6 @@ class Fingerprint(Strict):
 
     @property
     def sha256(self) -> str:
-        """Return the digest of the whole fingerprint, inputs and code, in hexadecimal."""
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
@@ -179,11 +178,9 @@ class Manifest(Strict):
         return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
 
     def of(self, study: str) -> list[StudyRecord]:
-        """Return what is kept of `study`, one record for each pair on which it was measured."""
         return [record for record in self.studies if record.name == study]
 
     def source_of(self, data: DatasetRecord) -> str:
-        """Return where the rows of `data` came from."""
         return str(data.provenance.get("source") or self.sources.get(data.name) or SYNTHETIC)
 
     def data(self, name: str, study: str) -> DatasetRecord | None:
@@ -192,7 +189,6 @@ class Manifest(Strict):
         return next((data for data in same if study in data.studies), None)
 
     def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
-        """Return the run's data sets and `found`, each once, by all who used it."""
         merged = {(data.name, data.rows, data.sha256): data for data in self.datasets}
         for data in found:
             known = merged.get((data.name, data.rows, data.sha256), data)
@@ -201,7 +197,6 @@ class Manifest(Strict):
         return tuple(merged.values())
 
     def blocks_added(self, study: str, pair: str) -> int:
-        """Return how many blocks the run has beyond the profile's."""
         return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path, *, indent: int = 2) -> None:

@@ -29,7 +29,6 @@ Summarise = Callable[[str, pl.DataFrame], Facts]
 
 
 def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - a summary
-    """Return no fact, as of a study whose rows speak for themselves."""
     return {}
 
 
@@ -64,7 +63,6 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_sum
 
 
 def _check(runs: Sequence[Manifest]) -> None:
-    """Refuse runs that are no replicates of each other."""
     if len(runs) < 2:
         raise InputError("RUN", value=" ".join(run.run_id for run in runs), rule="two runs or more are merged", remedy="name another")
     for run in runs:
@@ -96,7 +94,6 @@ def _unfit(run: Manifest) -> str:
 
 
 def _asked(run: Manifest) -> dict[str, Any]:
-    """What decides the numbers of a run, but for its seed."""
     return {
         name: ({what: digest for what, digest in one.inputs.items() if what != SEED}, one.code) for name, one in run.fingerprints.items()
     }
@@ -134,7 +131,6 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
 
 
 def _summarised(merged: Manifest, rows: pl.DataFrame, summarise: Summarise) -> Manifest:
-    """`merged` with the facts that are found in the `rows` of all runs."""
     records = [
         record.model_copy(update={"facts": {**record.facts, **summarise(record.name, rows.filter(study=record.name, pair=record.pair))}})
         for record in merged.studies

@@ -173,5 +173,4 @@ def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None
 
 
 def _where(run_folder: Path, path: Path) -> str:
-    """`path` from its run folder's name on: what a person looks for in ``data/raw``."""
     return str(path.relative_to(run_folder.parent))

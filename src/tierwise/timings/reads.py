@@ -48,7 +48,6 @@ def buckets(latencies_s: pl.Expr) -> pl.Expr:
 
 
 def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
-    """Write the reads (`READS`) of one trial in one block, whole or not at all; those of a killed attempt are replaced."""
     bucketed = rows.with_columns(run_id=pl.lit(run_folder.name), bucket=buckets(pl.col("latency_s")).cast(pl.String))
     FILES.write(run_folder, key, bucketed.select("run_id", pl.exclude("run_id")), block)
 
@@ -71,5 +70,4 @@ def sources(run_folder: Path) -> list[Source]:
 
 
 def sql_text(value: object) -> str:
-    """Return `value` as a text literal of SQL."""
     return "'" + str(value).replace("'", "''") + "'"

@@ -25,7 +25,6 @@ def seeds_of(entry: Facts, repeats: int) -> Sequence[int]:
 
 
 def by_block(fact: Any) -> bool:
-    """Return whether `fact` is a list of entries with values by block."""
     return isinstance(fact, list) and bool(fact) and all(isinstance(one, dict) and isinstance(one.get(BLOCKS), list) for one in fact)
 
 
@@ -41,7 +40,6 @@ def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
 
 
 def _by_words(entries: Sequence[Facts]) -> dict[tuple[tuple[str, ...], int], Facts]:
-    """Entries by their words, and by how many with the same words stand before."""
     seen: Counter[tuple[str, ...]] = Counter()
     found = {}
     for one in entries:

@@ -6,7 +6,7 @@ This table is the contract between the measuring side and the reading side; `SCH
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -133,8 +133,6 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the bench knows of a trial's rows."""
-
     run_id: str
     study: str
     pair: str
@@ -146,7 +144,6 @@ class Origin:
 
 
 def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
-    """Return rows of one trial in one block, in `SCHEMA`'s columns and types."""
     rows = [
         {
             "schema_version": FORMAT_VERSION,
@@ -158,8 +155,8 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
             "started_at": timing.started_at,
             "elapsed_s": timing.elapsed_s,
             "result_rows": timing.result_rows,
-            "relation_io": [_as_dict(io) for io in timing.relation_io],
-            "tier_io": [_as_dict(io) for io in timing.tier_io],
+            "relation_io": [asdict(io) for io in timing.relation_io],
+            "tier_io": [asdict(io) for io in timing.tier_io],
             "proof": json.dumps(dict(timing.proof), sort_keys=True),
             "flags": list(timing.flags),
             **{name: getattr(timing.parts, name) for name in Parts.__slots__},
@@ -167,7 +164,3 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
         for step, timing in enumerate(timings)
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def _as_dict(io: RelationIo | TierIo) -> dict[str, Any]:
-    return {name: getattr(io, name) for name in io.__slots__}

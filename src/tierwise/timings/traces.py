@@ -37,7 +37,6 @@ TRACES: Final = TrialFiles(FOLDER, TRACE, by_block=False)
 
 
 def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
-    """Write the trace of one trial, whole or not at all; an older one is replaced."""
     TRACES.write(run_folder, key, rows)
 
 

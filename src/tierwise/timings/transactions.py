@@ -20,7 +20,6 @@ FILES: Final = TrialFiles(FOLDER, TRANSACTIONS, by_block=True)
 
 
 def write_transactions(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
-    """Write the transactions of a trial in a block, whole or not at all; those of a killed attempt are replaced."""
     FILES.write(run_folder, key, rows, block)
 
 

@@ -21,8 +21,6 @@ LEVEL: Final = 19
 
 
 class TraceKey(NamedTuple):
-    """The study, pair and trial that a file belongs to."""
-
     study: str
     pair: str
     trial: str
@@ -42,7 +40,6 @@ class TrialFiles:
 
     @property
     def keys(self) -> dict[str, Any]:
-        """The columns that stand before the table's own."""
         return dict.fromkeys(TraceKey._fields, pl.String) | ({"block": pl.Int32} if self.by_block else {})
 
     def path(self, run_folder: Path, key: TraceKey, block: int | None = None) -> Path:
@@ -73,7 +70,6 @@ class TrialFiles:
         return None
 
     def files(self, run_folder: Path, study: str = "") -> list[Path]:
-        """Return the files of a run's own, of `study` or of all."""
         return sorted((run_folder / self.folder / study).rglob("[!.]*.parquet"))
 
     def studies(self, run_folder: Path) -> list[str]:
