@@ -1,9 +1,6 @@
 """A run made small for git, and found again by the name that it ships under."""
 
-import math
 import platform
-import random
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -15,15 +12,12 @@ from tierwise.advisor.recorded import behind_advice
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run
-from tierwise.bench.rooms import load_study
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.pairs import load_pair
-from tierwise.core.profiles import load_profile
 from tierwise.pipeline import complete_run, runs_in
 from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
-from tierwise.timings.export import FILE_BYTES, export
+from tierwise.timings.export import export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
 from tierwise.timings.traces import TRACES, TraceKey, read_trace
@@ -42,38 +36,6 @@ def test_a_small_run_is_copied_whole_and_judged_alike(run: Path, tmp_path: Path)
     assert read_rows(made).equals(read_rows(run))
     assert load_manifest(made) == load_manifest(run)
     assert judge_all(made.parent, RUN_ID) == judge_all(run.parent, RUN_ID)
-
-
-def as_full(raw: Path) -> Path:
-    """The smoke run of the tests with as many rows as a `full` one has: its rows once more, their times others, for each of its trials."""
-    full, smoke = load_profile("full"), load_profile("smoke")
-    draw = random.Random(1)
-    parts = []
-    for (study, name), rows in read_rows(FOLDER).group_by("study", "pair", maintain_order=True):
-        measured, pair = load_study(str(study)), load_pair(str(name))
-        times = math.ceil(len(list(measured.trials(full, pair))) / len(list(measured.trials(smoke, pair))))
-        blocks = int(rows["block"].to_numpy().max()) + 1
-        for number in range(times):
-            factors = pl.Series([draw.lognormvariate(0.0, 0.05) for _ in range(len(rows))])
-            parts.append(
-                rows.with_columns(
-                    *(pl.col(column) * factors for column in ("elapsed_s", "device_s", "cpu_s", "wall_s")),
-                    block=pl.col("block") + number * blocks,
-                    sequence=pl.col("sequence") + number * 1_000,
-                )
-            )
-    shutil.copytree(FOLDER, raw / FOLDER.name)
-    pl.concat(parts).write_parquet(raw / FOLDER.name / "timings.parquet")
-    return raw / FOLDER.name
-
-
-def test_of_a_full_run_every_raw_row_ships_and_every_verdict_is_the_same(tmp_path: Path) -> None:
-    run = as_full(tmp_path / "raw")
-    made = export(run, tmp_path / "reference")
-    assert len(read_rows(run)) > 20_000
-    assert read_rows(made).equals(read_rows(run))
-    assert judge_all(made.parent, made.name) == judge_all(run.parent, run.name)
-    assert 3 * (made / "timings.parquet").stat().st_size < FILE_BYTES, "so would three in one"
 
 
 @pytest.mark.soak
@@ -180,12 +142,6 @@ def test_the_run_that_ships_is_found_by_its_name(run: Path, tmp_path: Path, monk
         find_run("nonesuch")
     with pytest.raises(InputError, match=r"'latest': no complete run lies in data/raw.*reference is the run that ships"):
         find_run("latest")
-
-
-def test_without_a_run_that_ships_the_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match="data/reference must hold one run; there are: none"):
-        find_run("reference")
 
 
 def test_a_run_that_is_not_complete_is_not_reported(run: Path) -> None:

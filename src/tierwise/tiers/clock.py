@@ -8,10 +8,10 @@ import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final
 
 from tierwise.core.words import ClockKind
-from tierwise.tiers.sessions import Sessions, processor_clock
+from tierwise.tiers.sessions import Grouped, processor_clock
 
 HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
@@ -22,30 +22,13 @@ Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
 
 
-class Clock(Protocol):
-    """What the daemon's loop asks of a clock."""
-
-    kind: ClockKind
-
-    def now(self) -> float:
-        """Return the time in seconds, never less than before."""
-
-    def meet(self, pid: int) -> None:
-        """Take note that a request of the process `pid` has come."""
-
-    def blocked(self, drain: Drain) -> bool:
-        """Return whether nobody is left who could run, so that the clock may jump."""
-
-    def jump(self, to_s: float) -> None:
-        """Have the clock be `to_s` at least."""
-
-    def parts(self) -> dict[str, float]:
-        """Return `now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
-        `strangers`, requests that this clock cannot count truly; `used_s`, processor time of all that is counted."""
-
-
 class Waited:
-    """Real time, of CLOCK_MONOTONIC."""
+    """Real time, of CLOCK_MONOTONIC; the methods are those of every clock.
+
+    `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: `now_s`,
+    and of it, since the clock was set, `computed_s` (processors) and `jumped_s` (devices); `strangers`, requests that it cannot count
+    truly; `used_s`, processor time of all that is counted.
+    """
 
     kind = ClockKind.WAITED
 
@@ -69,7 +52,7 @@ class CountedOne:
     """The processor time of one process and the service times of its requests, one at a time, from `origin_s` on.
 
     A request that has not been answered blocks the process, so the clock may jump at once. Requests of any other process, and several
-    at once, are `strangers`: what they cost cannot be told by this clock. It needs no privilege.
+    at once, are `strangers`: this clock does not know what they cost. It needs no privilege.
     """
 
     kind = ClockKind.COUNTED_ONE
@@ -132,7 +115,7 @@ class CountedSeveral:
 
     kind = ClockKind.COUNTED_SEVERAL
 
-    def __init__(self, sessions: Sessions, processors: int, origin_s: float):
+    def __init__(self, sessions: Grouped, processors: int, origin_s: float):
         self._sessions, self._processors, self._now_s = sessions, processors, origin_s
         self._used_s = sessions.used_s()
         self._running = 1

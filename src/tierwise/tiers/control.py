@@ -85,8 +85,8 @@ class ControlServer:
 
     def _answer(self, line: bytes, caller: socket.socket) -> None:
         try:
-            asked = json.loads(line)
-            result = self._commands[asked.pop("do")](**asked)
+            request = json.loads(line)
+            result = self._commands[request.pop("do")](**request)
         except (ValueError, KeyError, TypeError, AttributeError, OSError, TierwiseError) as error:
             _reply(caller, {"error": str(error) if isinstance(error, TierwiseError) else f"{type(error).__name__}: {error}"})
             return

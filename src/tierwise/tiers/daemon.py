@@ -1,4 +1,4 @@
-"""The near side of a daemon of emulated tiers: started with its first mount, gone with its last one."""
+"""The client of a daemon of emulated tiers, which starts with its first mount and ends with its last."""
 
 import os
 import subprocess
@@ -132,7 +132,7 @@ class Daemon:
             sleeper.sleep(seconds, hold=hold)
 
     def hear_sleeps(self, descriptor: int) -> None:
-        """Have processes sleep by its clock that tell of it at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
+        """Serve the sleeps that Linux reports at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""The near side of an emulated tier: mount, ask and tell it things, unmount."""
+"""The client of an emulated tier: it mounts, controls and unmounts it."""
 
 import mmap
 import os
@@ -43,7 +43,7 @@ class Mount:
 
     def mount(self, *, cache: bool) -> None:
         """Mount the tier, delays off; `cache` lets the kernel keep pages."""
-        load_device(self.device)  # a bad file is told here, not in the daemon's words
+        load_device(self.device)  # a bad file is reported here, not in the daemon's words
         require_fuse()
         if mounts_below(self.directory):
             raise InputError(str(self.directory), rule="is mounted already", remedy=f"umount {self.directory}")
@@ -93,14 +93,14 @@ class Mount:
         """
         raw = self.daemon.folder / f"requests-{self.name}"
         try:
-            told = self.call("log", path=str(raw))
+            written = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
         finally:
             raw.unlink(missing_ok=True)
         operations = {int(operation): operation.name.lower() for operation in Operation}
         frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"}).sort("time_s", maintain_order=True)
         return frame.with_columns(
-            pl.col("file").cast(pl.String).replace_strict(told["files"], return_dtype=pl.String),
+            pl.col("file").cast(pl.String).replace_strict(written["files"], return_dtype=pl.String),
             pl.col("operation").replace_strict(operations, return_dtype=pl.String),
         )
 

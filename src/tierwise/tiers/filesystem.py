@@ -66,7 +66,7 @@ class Filesystem:
         return abi.ENTRY_OUT.pack(node.id, 0, abi.VALID_S, abi.VALID_S, 0, 0) + abi.pack_attr(found)
 
     def _made(self, parent: int, name: str, uid: int, gid: int) -> bytes:
-        """The same for a new file, which belongs to who asked for it, in a set-group-id directory to that directory's group."""
+        """The same for a new file, which belongs to the caller, in a set-group-id directory to that directory's group."""
         path = self._child(parent, name)
         made, directory = os.lstat(path), self._nodes.stat(self._nodes.by_id[parent])
         group = directory.st_gid if directory.st_mode & stat.S_ISGID else gid
@@ -201,8 +201,8 @@ class Filesystem:
         return b""
 
     def _lseek(self, _number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
-        handle, offset, whence, _ = abi.LSEEK_IN.unpack_from(body)
-        return abi.LSEEK_OUT.pack(os.lseek(handle, offset, whence))
+        handle, offset, how, _ = abi.LSEEK_IN.unpack_from(body)
+        return abi.LSEEK_OUT.pack(os.lseek(handle, offset, how))
 
     # Directories
 

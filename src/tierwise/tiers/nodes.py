@@ -28,7 +28,7 @@ class Node:
         self.id, self.parent, self.name, self.inode = number, parent, name, inode
         self.descriptor = descriptor  # O_PATH, or -1
         self.handles: set[int] = set()  # open descriptors of the backing file; the kernel names open files by them too
-        self.lookups = 0  # how often the kernel has been told of it
+        self.lookups = 0  # how often the kernel has looked it up
         self.unlinked = False
         self.io = Counters()
 

@@ -1,4 +1,4 @@
-"""What the machine must be asked for, so that a process runs when it is due: a device does not wait for a processor."""
+"""Settings of the machine with which a process runs when it is due: a device does not wait for a processor."""
 
 import os
 from contextlib import suppress

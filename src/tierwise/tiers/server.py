@@ -1,7 +1,7 @@
-"""The daemon of emulated tiers: one loop between the kernel, which asks, and device models, which say when to answer; one clock for all.
+"""The daemon of emulated tiers: one loop between the kernel, which requests, and device models, which set the times; one clock for all.
 
-``python -m tierwise.tiers.server STATE`` mounts what its control channel is told to, serves until all of it is unmounted or it is told to
-end, and leaves no mount.
+``python -m tierwise.tiers.server STATE`` mounts what its control channel requests, serves until all of it is unmounted or it receives a
+signal, and leaves no mount.
 """
 
 import argparse
@@ -44,7 +44,7 @@ GLANCE_S: Final = 1e-3
 
 
 class Server:
-    """The mounts of one daemon by name, its clock, and what its control channel may ask."""
+    """The mounts of one daemon by name, its clock, and what its control channel may request."""
 
     volume_type = Volume
 
@@ -62,14 +62,14 @@ class Server:
         self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
-        self._told_sleeps: Sleepers | None = None  # of a server's processes
-        self._told_to_end = self._leaving = self._mounted = False
+        self._reported_sleeps: Sleepers | None = None  # of a server's processes
+        self._ending = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
             "mount": self._mount,
             "drop": self._drop,
             "clock": self._set_clock,
-            "time": self._time,
+            "time": lambda: self._clock.parts(),  # noqa: PLW0108  the clock changes
             "sleep": self._sleep,
             "sleeps": self._hear_sleeps,
             "hold": self._hold,
@@ -88,7 +88,7 @@ class Server:
         self._epoll.register(control.descriptor, EPOLLIN)
         gc.freeze()
         gc.disable()  # the loop makes no cycles, and a collection would delay whatever is due
-        while self._volumes or not (self._mounted or self._told_to_end):
+        while self._volumes or not (self._mounted or self._ending):
             self._turn(control)
 
     def _turn(self, control: ControlServer) -> None:
@@ -97,7 +97,7 @@ class Server:
         self._advance()
         for source, seen in self._epoll.poll(0):
             if volume := self._ready.get(source):
-                for _ in range(AT_ONCE):  # most often there are more, and to take them is quicker than to be told of them
+                for _ in range(AT_ONCE):  # most often there are more, and to take them is faster than to poll
                     if not self._take(volume):
                         break
                     if isinstance(self._clock, Waited):
@@ -107,12 +107,12 @@ class Server:
                 self._workers.collect()
             elif source == control.descriptor:
                 control.serve()
-            elif self._told_sleeps and source == self._told_sleeps.descriptor:
+            elif self._reported_sleeps and source == self._reported_sleeps.descriptor:
                 self._lie_down()
                 if seen & EPOLLHUP:  # whoever could tell has ended
                     self._hear_no_sleeps()
         self._run_ahead()
-        if self._told_to_end and not self._leaving:
+        if self._ending and not self._leaving:
             self._leaving = True
             threading.Thread(target=self._leave, args=(list(self._volumes.items()),), daemon=True).start()
 
@@ -164,10 +164,10 @@ class Server:
 
     def _lie_down(self) -> bool:
         """Have those sleep by a counted clock who are to sleep, or else in real time; True where there was one."""
-        sleepers, seen = self._told_sleeps, False
-        while sleepers and (asked := sleepers.take()):
+        sleepers, seen = self._reported_sleeps, False
+        while sleepers and (sleep := sleepers.take()):
             seen = True
-            number, seconds = asked
+            number, seconds = sleep
             if isinstance(self._clock, CountedSeveral):
                 self._sleep(seconds=seconds).answer = sleepers.waking(number)
             else:
@@ -205,7 +205,7 @@ class Server:
 
     def _end(self, *_: object) -> None:
         """A signal came, which has also woken the loop."""
-        self._told_to_end = True
+        self._ending = True
 
     def _leave(self, volumes: list[tuple[str, Volume]]) -> None:
         """Unmount, in a thread because that may need the loop; out of the tree even if somebody still uses it."""
@@ -285,9 +285,6 @@ class Server:
             self._clock.jump(due_s)
             self._advance()
 
-    def _time(self) -> dict[str, float]:
-        return self._clock.parts()
-
     def _history(self, *, path: str) -> None:
         if isinstance(self._clock, CountedSeveral):
             Path(path).write_bytes(self._clock.history.tobytes())
@@ -300,16 +297,16 @@ class Server:
         return later
 
     def _hear_sleeps(self, *, pid: int, descriptor: int) -> None:
-        """Listen to the sleeps that Linux tells of by `descriptor` of the process `pid`."""
+        """Listen to the sleeps that Linux reports at `descriptor` of the process `pid`."""
         self._hear_no_sleeps()
-        self._told_sleeps = Sleepers(pid, descriptor)
-        self._epoll.register(self._told_sleeps.descriptor, EPOLLIN)
+        self._reported_sleeps = Sleepers(pid, descriptor)
+        self._epoll.register(self._reported_sleeps.descriptor, EPOLLIN)
 
     def _hear_no_sleeps(self) -> None:
-        if self._told_sleeps:
-            self._epoll.unregister(self._told_sleeps.descriptor)
-            self._told_sleeps.close()
-            self._told_sleeps = None
+        if self._reported_sleeps:
+            self._epoll.unregister(self._reported_sleeps.descriptor)
+            self._reported_sleeps.close()
+            self._reported_sleeps = None
 
     def _hold(self, *, held: bool) -> None:
         if isinstance(self._clock, CountedSeveral):

@@ -15,7 +15,7 @@ class FileIo:
     read_bytes: int
     writes: int  # flushes count as neither, but their seconds do
     write_bytes: int
-    intended_s: float  # what the device model asked for, queueing included; 0 with the delays off
+    intended_s: float  # service time of the device model, queueing included; 0 with the delays off
     actual_s: float  # what the requests took
     overshoot_max_s: float  # of a single request
 

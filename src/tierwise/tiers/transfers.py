@@ -31,7 +31,7 @@ GLANCE_S: Final = 1e-4
 
 Data = bytes | memoryview
 Answer = Data | int
-"""What the kernel is told: data, or an errno."""
+"""The answer to the kernel: data, or an errno."""
 Job = Callable[[], bytes | int]
 """Something that may block and gives an answer, or raises `OSError`."""
 

@@ -1,4 +1,4 @@
-"""The manifest of a run: what was asked, on what, with what, and whether it is complete."""
+"""The manifest of a run: its inputs, its machine and code, and whether it is complete."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ class StudyRecord(Strict):
 class Fingerprint(Strict):
     """What a study's numbers come from; two runs of which it is equal measured the same.
 
-    `inputs`: what was asked, by what a person calls it -> digest. `code`: module, or file that one reads -> digest.
+    `inputs`: name of an input -> digest. `code`: module, or file that one reads -> digest.
     """
 
     inputs: dict[str, str]
@@ -133,14 +133,14 @@ class Manifest(Strict):
 
     format_version: int = FORMAT_VERSION
     run_id: str
-    status: Literal["running", "partial", "complete"]  # partial: some of its studies were asked for alone, and are there
+    status: Literal["running", "partial", "complete"]  # partial: it has only the studies that the user chose
     profile: dict[str, Any]
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
     seed: int
-    chosen: dict[str, str] = Field(default_factory=dict)  # study -> which of its trials alone were asked for: the run stays partial
+    chosen: dict[str, str] = Field(default_factory=dict)  # study -> its trials that the user chose: the run stays partial
     clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
-    sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
+    sources: dict[str, str] = Field(default_factory=dict)  # data set -> where the user got it, if not from the generator
     code_version: str
     fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
     taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
@@ -173,7 +173,7 @@ class Manifest(Strict):
 
     @property
     def todays_pair(self) -> str | None:
-        """Return the pair of today that the profile asked for, else the reader's own where that is one; `None`: there is none."""
+        """Return the pair of today that the profile names, else the reader's own where that is one; `None`: there is none."""
         named = self.profile.get("today") or self.reader_pair
         return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
 

@@ -36,7 +36,7 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_sum
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
     Facts that have values by block have those of every run; what is found in rows is found in all of them, by `summarise`. What a study
-    found out once of its data (sizes, plans, pages) is told of the first run.
+    found out once of its data (sizes, plans, pages) is taken from the first run.
 
     Raises:
         InputError: they are fewer than two; one is not complete, merged already or a sample; two have one seed; or they measured something
@@ -70,7 +70,7 @@ def _check(runs: Sequence[Manifest]) -> None:
             raise InputError("RUN", value=run.run_id, rule=f"whole runs are merged; this one {why}", remedy="name the runs themselves")
     first, *others = runs
     for run in others:
-        if (theirs := _asked(run)) != (ours := _asked(first)):
+        if (theirs := _inputs(run)) != (ours := _inputs(first)):
             different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
             raise InputError(
                 "RUN",
@@ -93,7 +93,7 @@ def _unfit(run: Manifest) -> str:
     return "is a sample of one" if run.samples else ""
 
 
-def _asked(run: Manifest) -> dict[str, Any]:
+def _inputs(run: Manifest) -> dict[str, Any]:
     return {
         name: ({what: digest for what, digest in one.inputs.items() if what != SEED}, one.code) for name, one in run.fingerprints.items()
     }

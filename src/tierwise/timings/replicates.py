@@ -1,4 +1,4 @@
-"""What tells the replicates of a run apart: blocks, each with draws of its own, and the runs that a merged one is made of."""
+"""How the replicates of a run differ: blocks, each with draws of its own, and the runs that a merged one is made of."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def run_number(block: int) -> int:
 
 
 def seeds_of(entry: Facts, repeats: int) -> Sequence[int]:
-    """Return which blocks the `repeats` values of an entry's lists are of; those of a run from before entries told it are of one run."""
+    """Return the blocks of the `repeats` values in an entry's lists; an entry of one run may lack them."""
     return entry.get(BLOCKS) or range(repeats)
 
 

@@ -23,7 +23,7 @@ RELATION_IO: Final = pl.Struct(
         "relation_class": pl.String,  # table, index
         "tier": pl.String,  # name of the tier in its pair
         "hits": pl.Int64,  # pages found in shared_buffers during the operation
-        "reads": pl.Int64,  # pages asked of the storage during the operation
+        "reads": pl.Int64,  # pages requested from the storage during the operation
         "io_s": pl.Float64,  # sum of the times of the requests for its files, all forks; null where not known
         "io_basis": pl.String,  # how `io_s` was found, or why it is null
     }
@@ -37,7 +37,7 @@ TIER_IO: Final = pl.Struct(
         "read_bytes": pl.Int64,
         "writes": pl.Int64,
         "write_bytes": pl.Int64,
-        "intended_s": pl.Float64,  # sum of the service times that the device model asked for
+        "intended_s": pl.Float64,  # sum of the service times of the device model
         "actual_s": pl.Float64,  # sum of the times that the requests really took
     }
 )
@@ -64,7 +64,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "proof": pl.String,  # JSON object: the evidence for `cache`
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
     "clock": pl.String,  # by which `elapsed_s` went: waited, counted-one, counted-several
-    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where nothing tells it, so for the columns below
+    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where not known, so for the columns below
     "device_s": pl.Float64,  # of `elapsed_s`: by a counted clock what it jumped, by a waited one what the requests took
     "wall_s": pl.Float64,  # what really passed
     "run_delay_s": pl.Float64,  # of `wall_s`: the session's process could run and was not let
@@ -103,7 +103,7 @@ class TierIo:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the time of a row was made of, as `SCHEMA` says; `None`: nothing told it."""
+    """What the time of a row was made of, as `SCHEMA` says; `None`: not known."""
 
     clock: ClockKind = ClockKind.WAITED
     cpu_s: float | None = None
