@@ -1,7 +1,7 @@
-"""The time that the devices of a daemon go by: one `now()`, and three ways to have it.
+"""The clocks of a daemon's devices: real time, and virtual time of one or of several sessions.
 
-A *waited* clock is real time. A *counted* one stands still while nobody computes, and jumps to the next event of a device, or to the end of
-a session's sleep, once nobody who could run is left: what the host takes away of the daemon's or the server's time is then in no result.
+A virtual clock stands still while nobody computes. It jumps to the next event of a device, or to the end of a session's sleep, once nobody
+is left who could run. So time that the host takes from the daemon or the server is in no result.
 """
 
 import time

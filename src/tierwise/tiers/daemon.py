@@ -23,7 +23,7 @@ START_S: Final = 30.0
 LAST_WORDS_S: Final = 0.5
 """Real seconds for a daemon that does not answer to be seen as one that has ended."""
 SLEEP_MOST_S: Final = 3600.0
-"""Real seconds that anybody waits for a counted clock at most: a window is some seconds of it."""
+"""The most real seconds that anybody waits for a virtual clock: a window is some seconds of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ class Mount:
 
     @property
     def path_s(self) -> float:
-        """Return the seconds that a request is on its way to the daemon and back, by a waited clock; a counted one knows of none."""
+        """Return the seconds that a request is on its way to the daemon and back, in real time; 0 in virtual time."""
         return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.WAITED else 0.0
 
     def mount(self, *, cache: bool) -> None:
@@ -56,8 +56,8 @@ class Mount:
         self.directory.stat()  # the kernel's idea of the root's owner is stale until then
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        """Switch the delays of the mount's device as `Tier.delays` says; before the first waited request the way is measured that it
-        takes."""
+        """Switch the delays of the mount's device as `Tier.delays` says; before the first request in real time, the
+        path of a request is measured."""
         if on and self.daemon.clock is ClockKind.WAITED:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)

@@ -36,7 +36,7 @@ class Counters:
     __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "used", "write_bytes", "writes")
 
     def __init__(self) -> None:
-        self.used = False  # by a counted clock a request may take no time at all
+        self.used = False  # in virtual time a request may take no time at all
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
         self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
 

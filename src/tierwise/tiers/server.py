@@ -38,9 +38,9 @@ AT_ONCE: Final = 32
 """Messages taken before the loop looks for anything else."""
 
 LOOK_S: Final = 30e-6
-"""While requests are outstanding, a counted clock looks so often whether anybody could still run."""
+"""While requests are outstanding, a virtual clock checks this often whether anybody could still run."""
 GLANCE_S: Final = 1e-3
-"""While none are, so often how many run."""
+"""While none are, it checks this often how many run."""
 
 
 class Server:
@@ -128,7 +128,7 @@ class Server:
             later.answer(self._clock.parts())
 
     def _run_ahead(self) -> None:
-        """Have a counted clock jump from event to event while nobody who could run is left."""
+        """Let a virtual clock jump from event to event while nobody who could run is left."""
         if isinstance(self._clock, Waited):
             return
         while self._awaited() and not self._workers.pending:
@@ -163,7 +163,7 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Have those sleep by a counted clock who are to sleep, or else in real time; True where there was one."""
+        """Let reported sleeps end by a virtual clock of several sessions, others in real time; True where there was one."""
         sleepers, seen = self._reported_sleeps, False
         while sleepers and (sleep := sleepers.take()):
             seen = True

@@ -1,6 +1,6 @@
 """Sleeps of a server's processes by the clock of the tiers: Linux reports each of them (seccomp_unotify(2)).
 
-A server that is to sleep for a while (`commit_delay`) has the kernel's timer wake it. By a counted clock that would be at any time, since
+A server that is to sleep for a while (`commit_delay`) has the kernel's timer wake it. In virtual time that would be at any time, since
 this clock jumps, and goes slower than real time beside many requests. So the sleeps of what was started by `told` come to the daemon, which
 ends each when its own clock has gained so much; by any other clock the process sleeps in real time, as it requested.
 """

@@ -93,9 +93,9 @@ class Transfers:
     what was written survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the
     real disk.
 
-    By a waited clock a request reaches the device when it left the program, `path` before the loop reads it, but never before what the
+    In real time a request reaches the device when it left the program, `path` before the loop reads it, but never before what the
     device has done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the
-    program sees: the loop's share, measured, and the way to the loop and back. By a counted clock there is no way.
+    program sees: the loop's share, measured, and the way to the loop and back. In virtual time there is no path.
     """
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
@@ -115,7 +115,7 @@ class Transfers:
         return len(self._out)
 
     def go_by(self, clock: AnyClock) -> None:
-        """Have `clock` from now on, with a device as new; not while it has requests. Of the path only a waited clock knows."""
+        """Have `clock` from now on, with a device as new; not while it has requests. Only real time has a path."""
         self.forget()
         self._clock, self._reached_s = clock, -math.inf
         self._path_s = self._way_s = 0.0

@@ -41,7 +41,7 @@ class StudyRecord(Strict):
     name: str
     pair: str
     trials: tuple[str, ...]
-    waited: tuple[str, ...] = ()  # trials that were waited for beside counted ones
+    waited: tuple[str, ...] = ()  # trials that were also measured in real time
     not_replicated: tuple[str, ...] = ()  # trials of which every block has the data of the first
     blocks: int
     settings: dict[str, str]

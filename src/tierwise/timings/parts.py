@@ -72,7 +72,7 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
 
 
 def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `rows` without the cells that were waited for beside counted ones."""
+    """Return `rows` without the cells that were also measured in real time."""
     return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
 
 

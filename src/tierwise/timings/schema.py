@@ -65,7 +65,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
     "clock": pl.String,  # by which `elapsed_s` went: waited, counted-one, counted-several
     "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where not known, so for the columns below
-    "device_s": pl.Float64,  # of `elapsed_s`: by a counted clock what it jumped, by a waited one what the requests took
+    "device_s": pl.Float64,  # of `elapsed_s`: in virtual time what the clock jumped, in real time what the requests took
     "wall_s": pl.Float64,  # what really passed
     "run_delay_s": pl.Float64,  # of `wall_s`: the session's process could run and was not let
     "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
