@@ -41,10 +41,7 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
     """Copy the complete run in the folder `run` below `raw`, whole or not at all; the new folder.
 
     Args:
-        run: the run's folder.
-        raw: gets a folder of the same name.
-        needed: recorded page sequences (study, pair, trial) kept before any is drawn, the first first (`advisor.recorded.behind_advice`).
-        seed: of what is drawn.
+        needed: page sequences (study, pair, trial) that are kept before any is drawn, in this order (`advisor.recorded.behind_advice`).
         replace: nothing else stays in `raw`.
 
     Raises:
@@ -61,14 +58,11 @@ def export(run: Path, raw: Path, *, needed: Sequence[tuple[str, str, str]] = (),
         made = scratch / run.name
         made.mkdir()
         read_rows(run).write_parquet(made / TIMINGS, compression_level=LEVEL)
-        samples = {
-            **manifest.samples,
-            **_pack_samples(run, made, manifest.samples, [TraceKey(*key) for key in needed], seed),
-        }
+        samples = manifest.samples | _pack_samples(run, made, manifest.samples, [TraceKey(*key) for key in needed], seed)
         whole(manifest).model_copy(update={"samples": samples}).save(made, indent=0)
         _check_size(made)
         check_nothing_private(made)
-        for other in _runs(raw) if replace else ():
+        for other in raw.glob("[!.]*/") if replace else ():
             shutil.rmtree(other)
         put(made, target)
     return target
@@ -78,10 +72,6 @@ def whole(manifest: Manifest) -> Manifest:
     """Return `manifest` of a copy that has all rows itself."""
     copied = {study: kept.run_id for study, kept in manifest.taken.items()}
     return manifest.model_copy(update={"taken": {}, "copied": {**manifest.copied, **copied}})
-
-
-def _runs(raw: Path) -> list[Path]:
-    return [folder for folder in raw.iterdir() if folder.is_dir() and not folder.name.startswith(".")]
 
 
 def pack_tables(run: Path, target: Path) -> None:
@@ -120,11 +110,7 @@ def _whole(pieces: Mapping[Piece, pl.DataFrame], needed: Sequence[TraceKey], see
 
 def _share(pieces: Mapping[Piece, pl.DataFrame], of: int, seed: int) -> Iterator[pl.DataFrame]:
     for rows in pieces.values():
-        yield _drawn(rows, len(rows) * MOST_ROWS // of, seed)
-
-
-def _drawn(rows: pl.DataFrame, n: int, seed: int) -> pl.DataFrame:
-    return rows.with_row_index("at").sample(n, seed=seed).sort("at").drop("at")
+        yield rows.with_row_index("at").sample(len(rows) * MOST_ROWS // of, seed=seed).sort("at").drop("at")
 
 
 def _check_size(folder: Path) -> None:

@@ -28,11 +28,7 @@ Summarise = Callable[[str, pl.DataFrame], Facts]
 """Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
 
 
-def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - a summary
-    return {}
-
-
-def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_summary) -> Manifest:
+def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
     Facts that have values by block have those of every run; what is found in rows is found in all of them, by `summarise`. What a study

@@ -54,10 +54,11 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
     has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (`RUN_COLUMNS`).
 
-    `runs` has every run below `raw`, `timings` the rows of those that are complete, or partial; where `run_id` is named, both hold that
-    run alone, and the rows of one that is not merged yet are those of its parts. A row bears the id of the run that it is read for: one
-    that several runs take by reference stands in each (`taken` in their manifests says whose it is). Raises `InputError` for a named run
-    that is unknown or invalid; any other invalid run is named on the terminal and left out.
+    `runs` has every run below `raw`, `timings` the rows of those that are complete or partial; with `run_id`, both hold that run alone,
+    merged or not. A row bears the id of the run that it is read for: a row that several runs take by reference is in each.
+
+    Raises:
+        InputError: the named run is unknown or invalid; another invalid run is reported on the terminal and left out.
     """
     known = {run_id: _named(raw, run_id)} if run_id is not None else manifests(raw)
     runs, rows, reads = [], [pl.DataFrame(schema=SCHEMA)], dict[str, list[Source]]()
