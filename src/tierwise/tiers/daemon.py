@@ -136,8 +136,7 @@ class Daemon:
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:
-        """Return the clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in
-        order."""
+        """Return the history of a clock of several sessions: rows of (CLOCK_MONOTONIC, its own time), in seconds."""
         path = self.folder / "history"
         try:
             self.call("history", path=str(path))

@@ -104,8 +104,7 @@ class Nodes:
         del self.by_id[number]
 
     def lost_name(self, gone: os.stat_result) -> None:
-        """Take note that a name of `gone` (as it was) was removed; with the last one its inode may be used again, once nobody has it
-        open."""
+        """Note that a name of `gone` was removed. Its inode may be used again after the last name, once nobody has it open."""
         if gone.st_nlink > 1 and not stat.S_ISDIR(gone.st_mode):
             return
         node = self.by_inode.pop(gone.st_ino, None)

@@ -80,11 +80,7 @@ def obstacle() -> str | None:
 
 
 class Sleepers:
-    """The daemon's side: sleeps that are reported at the `descriptor` of the process `pid`, of which it gets its own.
-
-    Raises:
-        OSError: it may not have it.
-    """
+    """The daemon's side: sleeps that Linux reports at the `descriptor` of the process `pid`, which is duplicated here."""
 
     def __init__(self, pid: int, descriptor: int):
         process = os.pidfd_open(pid)

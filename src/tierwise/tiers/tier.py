@@ -39,11 +39,7 @@ class Tier(Protocol):
         """Make the tier ready, delays off; nothing where it is."""
 
     def stop(self) -> None:
-        """Unmount the tier; nothing happens where it is not started.
-
-        Raises:
-            InputError: somebody still uses it; says who and what.
-        """
+        """Unmount the tier, if it is started. An `InputError` names who still uses it."""
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
         """Take `slowdown` times as long as the device would, or be as quick as possible (for loading); nothing on a directory."""

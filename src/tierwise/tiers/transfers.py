@@ -235,8 +235,7 @@ class Transfers:
         self.delayed = on
 
     def path(self, *, seconds: float, outside: float) -> None:
-        """Set what a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the
-        answer."""
+        """Set what a request needs beyond the device: in all, and outside the loop (before it reads it, and after the answer)."""
         self._path_s, self._way_s = seconds, outside
 
     def forget(self) -> None:

@@ -73,11 +73,7 @@ class Volume:
         self._nodes.close()
 
     def take(self) -> bool:
-        """Read one message of the kernel and see to it; False where there is none.
-
-        Raises:
-            Unmounted: there will be none any more.
-        """
+        """Process one message of the kernel; False where there is none. `Unmounted` is raised after the last one."""
         length = self._receive()
         if not length:
             return length is not None

@@ -35,12 +35,7 @@ def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
-    """Write the rows of one trial in one block, whole or not at all.
-
-    Raises:
-        InputError: a row breaks the schema, the rows are of several trials or of another run, or the part is there
-            already (a raw row is never replaced: a second process measures the same run).
-    """
+    """Write the rows of one trial in one block, whole or not at all. A part that is there already is refused: no raw row is replaced."""
     keys = _keys(rows)
     if len(keys) != 1:
         raise InputError("part", field="study, pair, trial, block", value=sorted(keys), rule="a part holds one trial in one block")
@@ -79,8 +74,7 @@ def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
 def merge_parts(run_folder: Path) -> Path:
     """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
 
-    May be repeated after a kill at any point. A run that takes every row from others gets no file. Raises `InputError` where there is no
-    row, or a part is not valid.
+    This may be repeated after a kill at any point. A run that takes every row from others gets no file.
     """
     target = run_folder / TIMINGS
     rows = _own_rows(run_folder, "")
@@ -98,8 +92,7 @@ def merge_parts(run_folder: Path) -> Path:
 
 
 def read_rows(run_folder: Path) -> pl.DataFrame:
-    """Read the validated rows of a merged run, with those that it takes from others; `InputError` where there are none or one breaks a
-    rule."""
+    """Read and validate the rows of a merged run, with those that it takes from others."""
     own = run_folder / TIMINGS
     others = list(_taken_rows(run_folder, ""))
     if not others:
@@ -122,8 +115,7 @@ def _part_files(run_folder: Path, study: str = "") -> list[Path]:
 
 
 def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
-    """Return the rows of a run, or of its `study`, merged or not: its own, and those that it takes from others, which bear the id of the
-    run that measured them. Parts of other studies are not opened."""
+    """Return the rows of a run, or of its `study`, merged or not. Rows that it takes from others bear the id of their own run."""
     rows = pl.concat([_own_rows(run_folder, study), *_taken_rows(run_folder, study)]).unique(ROW, keep="first", maintain_order=True)
     return rows.sort("study", "pair", "sequence", "step")
 

@@ -53,11 +53,7 @@ def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame)
 
 
 def sources(run_folder: Path) -> list[Source]:
-    """Return where the single reads of a run lie, its own and those that it takes from others.
-
-    Raises:
-        InputError: a file is no whole Parquet file, or has other columns than `TABLE`.
-    """
+    """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
     found = [Source(FILES.files(run_folder), "true")]
     for held in taken(run_folder):
         limits = " or ".join(f"(pair = {sql_text(pair)} and block < {blocks})" for pair, blocks in sorted(held.blocks.items()))

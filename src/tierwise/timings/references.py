@@ -34,11 +34,7 @@ class Held(NamedTuple):
 
 
 def taken(run_folder: Path) -> list[Held]:
-    """Return what the run in `run_folder` takes from others; nothing where it has no manifest yet.
-
-    Raises:
-        InputError: a run that it refers to is not there.
-    """
+    """Return what the run in `run_folder` takes from others. An `InputError` names a run that is not there."""
     found = []
     for study, kept in _field(run_folder, "taken").items():
         origin = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")

@@ -56,11 +56,7 @@ class TrialFiles:
         keep_whole(rows.select(*keys, *self.columns), path)
 
     def read(self, run_folder: Path, key: TraceKey, block: int | None = None) -> pl.DataFrame | None:
-        """Return the rows of a trial, in this run or in the one that they are taken from; `None` where neither has them.
-
-        Raises:
-            InputError: a file is no whole Parquet file, or has other columns.
-        """
+        """Return the rows of a trial, from this run or from the one that it takes them from; `None` where neither has them."""
         for folder in places(run_folder, key.study, key.pair, block or 0):
             for path in (self.path(folder, key, block), _packed(folder / self.folder, key.study, key.pair)):
                 if path.is_file():
