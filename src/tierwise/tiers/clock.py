@@ -15,8 +15,7 @@ from tierwise.tiers.sessions import Grouped, processor_clock
 
 HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
-"""Real seconds after which a clock that was to stand goes on, no quicker than real time: whoever had it stand may himself wait for a page,
-or for a lock of somebody who waits for one; and whoever waits for what no device serves may wait for long."""
+"""Real seconds after which a clock that was to stand goes on in real time: who holds it may himself wait for a page, or for a lock."""
 
 Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
@@ -108,9 +107,8 @@ class Standing:
 class CountedSeveral:
     """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
 
-    While k of them could run, the clock gains their processor time over min(k, `processors`). Two looks, the second
-    at each task, must find all of them blocked, with no processor time between and no request unseen, before it jumps: one look alone is
-    a race, because who is seen to be blocked first may be woken by whoever is seen last.
+    While k of them could run, the clock gains their processor time over min(k, `processors`). Before it jumps, two looks must find all of
+    them blocked, with no processor time between and no request unseen. One look is a race: the first may be woken by the last.
     """
 
     kind = ClockKind.COUNTED_SEVERAL
@@ -167,10 +165,9 @@ class CountedSeveral:
         return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s
 
     def idle(self, to_s: float) -> None:
-        """Stand, and after `HELD_MOST_S` of real time go on with it, up to `to_s`: all are blocked, by nothing that this clock counts.
+        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves.
 
-        What they wait for, such as a page that the kernel holds until its own thread has a processor, ends in real time, and most often at
-        once; nobody who watches them has then slept on meanwhile.
+        Such a wait, as for a page that a kernel thread holds, ends in real time, and most often at once.
         """
         self._idle = self._idle or Standing()
         behind_s = min(self._idle.behind_s(), to_s - self._now_s)

@@ -35,8 +35,7 @@ class Turns:
         self._before: dict[int, set[int]] = {}
 
     def begin(self, pid: int) -> None:
-        """Let the thread that calls and the process `pid` take turns from now on; where that is not permitted, or the process is gone,
-        nothing changes."""
+        """Let this thread and the process `pid` take turns from now on; nothing changes where that is not permitted."""
         with suppress(OSError):
             before = {each: os.sched_getaffinity(each) for each in (pid, 0)}
             for each, usual in before.items():

@@ -88,14 +88,12 @@ class Workers:
 class Transfers:
     """The transfers of one mount, with the delays of `model`, off at first.
 
-    Reads from the page cache and short writes are done at once; what may block goes to threads, so that no request's deadline
-    waits for another's disk. The backing directory is scratch: with the delays on, the time of an fsync is the model's alone, so
-    what was written survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the
-    real disk.
+    Reads from the page cache and short writes are done at once; what may block goes to threads, so that no request's deadline waits for
+    another's disk. With the delays on, an fsync takes the model's time and does not reach the real disk: what was written survives a kill
+    of the server and of the daemon, not a power cut.
 
-    In real time a request reaches the device when it left the program, `path` before the loop reads it, but never before what the
-    device has done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the
-    program sees: the loop's share, measured, and the way to the loop and back. In virtual time there is no path.
+    In real time a request reaches the device when it left the program, `path` before the loop reads it, but never before what the device
+    has done already. So the log's arrivals, replayed through a new model, give the same completions. In virtual time there is no path.
     """
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):

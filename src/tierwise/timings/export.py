@@ -1,10 +1,8 @@
-"""A complete run made small enough for git: its raw rows whole, since verdicts rest on them, and of single observations a seeded sample.
+"""A complete run made small enough for git: its raw rows whole, since verdicts rest on them, and a seeded sample of single observations.
 
-Page sequences, transactions and single reads are packed (`trial_files`), and drawn where a table has more than `MOST_ROWS` of a study. Page
-sequences are drawn whole, because half a sequence cannot be replayed; those that advice rests on come first, up to `MOST_NEEDED` rows. Of
-transactions and single reads the same share of each trial and block is drawn. `samples` in the manifest names the tables that lack rows.
-
-A copy is whole: rows that the run takes from others are copied in, and `copied` in the manifest says which run measured them.
+Where a table has more than `MOST_ROWS` of a study, a sample is packed (`trial_files`), and `samples` in the manifest says so. Of page
+sequences whole ones are drawn, because half of one cannot be replayed; those that advice rests on come first, up to `MOST_NEEDED` rows.
+Of transactions and single reads the same share of each trial and block is drawn. Rows that the run takes from others are copied in.
 """
 
 import random

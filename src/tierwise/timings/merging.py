@@ -31,12 +31,8 @@ Summarise = Callable[[str, pl.DataFrame], Facts]
 def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
-    Facts that have values by block have those of every run; what is found in rows is found in all of them, by `summarise`. What a study
-    found out once of its data (sizes, plans, pages) is taken from the first run.
-
-    Raises:
-        InputError: they are fewer than two; one is not complete, merged already or a sample; two have one seed; or they measured something
-            else: another profile, pair or device, or by other code.
+    Facts with values by block have those of every run; `summarise` finds facts in the rows of all. Other facts (sizes, plans, pages) are
+    the first run's. Runs that are no replicates of each other are refused with an `InputError`.
     """
     runs = [load_manifest(folder) for folder in folders]
     _check(runs)
