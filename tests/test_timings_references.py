@@ -10,8 +10,6 @@ import pytest
 from rows import STARTED, make_manifest, make_rows, save_run
 from tierwise.analysis.runs import newest_run
 from tierwise.core.errors import InputError
-from tierwise.report.chapters.provenance import run_table
-from tierwise.report.run import Run
 from tierwise.timings.export import export
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.parts import done_parts, merge_parts, read_rows, rows_so_far, write_part
@@ -178,20 +176,6 @@ def test_rows_of_a_third_run_are_foreign_in_a_copy(raw: Path, tmp_path: Path) ->
     rows.write_parquet(made / "timings.parquet")
     with pytest.raises(InputError, match="is 'alien': must be the run that it lies in"):
         read_rows(made)
-
-
-def test_the_provenance_says_whose_rows_are_shown_and_why_others_are_not(raw: Path, tmp_path: Path) -> None:
-    cells = provenance(raw)
-    assert cells["Rows that another run measured"] == f"{STUDY}: run `{OLD}`, in whose folder they stay"
-    assert cells["Measured anew"] == f"{OWN}: tierwise.recorders.strace changed since run {OLD}"
-    made = export(raw / NEW, tmp_path / "given")
-    assert provenance(made.parent)["Rows that another run measured"] == f"{STUDY}: run `{OLD}`, copied in here"
-
-
-def provenance(raw: Path) -> dict[str, str]:
-    """What the report's last chapter says of the newer run."""
-    with connect(raw, NEW) as connection:
-        return {row[0]: row[1] for row in run_table(Run(load_manifest(raw / NEW), connection, ())).rows}
 
 
 def test_a_partial_run_is_read_where_no_run_is_whole(raw: Path) -> None:
