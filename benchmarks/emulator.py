@@ -166,7 +166,7 @@ def mounted(folder: Path, device: str, file_bytes: int, *, stretch: float = 1.0)
             for _ in range(file_bytes // MIB):
                 file.write(bytes(MIB))
         tier.reset_io()
-        yield tier, path, psutil.Process(tier.daemon_pid)
+        yield tier, path, psutil.Process(tier.daemon.pid)
         path.unlink()
     finally:
         tier.stop()

@@ -1,5 +1,6 @@
 """A mounted emulated tier for a test."""
 
+import math
 import os
 import signal
 import subprocess
@@ -10,10 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tierwise.core import paths
 from tierwise.core.errors import MissingError
+from tierwise.devices.model import build
+from tierwise.devices.protocol import Operation
+from tierwise.devices.spec import load_device
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.mounting import mounts_below, require_fuse
 from tierwise.tiers.reclaim import reclaim
@@ -78,3 +83,15 @@ def foreground(
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=30)
     assert mounts_below(work) == []
+
+
+def replayed_s(log: pl.DataFrame, device: str) -> list[float]:
+    """The seconds that each request of a mount's log takes in a new model of `device`."""
+    model = build(load_device(device), seed=1)
+    done_s: dict[int, float] = {}
+    for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):
+        done_s.update(model.advance(came_s))
+        model.submit(came_s, tag, Operation[operation.upper()], address, size)
+    while (event_s := model.next_event_s()) < math.inf:
+        done_s.update(model.advance(event_s))
+    return [done_s[tag] - came_s for tag, came_s in enumerate(log["time_s"])]

@@ -45,7 +45,7 @@ def latency_run(
         timing = _timing(held, _singles(held, recorder), flags, recorder, block)
         if variants:
             replayed = {name: _reported(shifted := of_block(each, block), _singles(shifted, recorder)) for name, each in variants.items()}
-            timing = replace(timing, proof={**timing.proof, "arms": replayed})
+            timing = replace(timing, proof={**timing.proof, "variants": replayed})
         origin = Origin(RUN, "read_latency", "source-l", Substrate.EMULATED, IoArm.BUFFERED, TRIAL, block, block)
         parts.append(frame(origin, [timing]))
     folder = save_run(raw, pl.concat(parts))

@@ -146,18 +146,20 @@ def make_manifest(rows: pl.DataFrame, *, complete: bool = True, profile: str = "
     return Manifest(
         run_id=rows["run_id"][0],
         status="complete" if complete else "running",
-        inputs_sha256="1" * 64,
         profile={"name": profile, "fraction": 0.1, "blocks": blocks, "arms": sorted(rows["arm"].unique())},
         pairs={pair: pair_record(pair) for pair in pairs},
         reader_pair=reader_pair,
         seed=1,
         code_version="0.1.0",
-        method_sha256="2" * 64,
         host=HOST,
         packages={"duckdb": "2.0.0", "polars": "2.0.0"},
         started_at=STARTED,
         finished_at=STARTED + timedelta(minutes=10) if complete else None,
-        datasets=(DatasetRecord(name="census", rows=245_828, sha256="3" * 64, provenance={"source": "synthetic", "seed": 1}),),
+        datasets=(
+            DatasetRecord(
+                name="census", rows=245_828, sha256="3" * 64, provenance={"source": "synthetic", "seed": 1}, studies=("index_placement",)
+            ),
+        ),
         studies=tuple(
             StudyRecord(
                 name="index_placement",

@@ -178,17 +178,6 @@ def test_another_seed_or_profile_refers_to_nothing(inputs: Inputs) -> None:
         assert (run.taken, run.why, run.studies) == ({}, {}, ())
 
 
-def test_a_run_from_before_fingerprints_is_neither_continued_nor_referred_to_nor_deleted(inputs: Inputs) -> None:
-    first = measured(begin_run(inputs, fresh=False), inputs)
-    folder = paths.raw() / first.run_id
-    older = {name: value for name, value in first.model_dump().items() if name not in {"fingerprints", "taken", "copied", "why"}}
-    Manifest.model_validate({**older, "inputs_sha256": "1" * 64, "method_sha256": "2" * 64}).save(folder)
-    second = begin_run(inputs, fresh=False)
-    assert second.run_id != first.run_id
-    assert (second.taken, second.why) == ({}, {})
-    assert read_rows(folder).height > 0
-
-
 def test_a_partial_run_goes_on_and_stands_back_behind_a_whole_one(inputs: Inputs) -> None:
     partial = measured(begin_run(inputs, fresh=False), inputs, "read_latency")
     assert partial.status == "partial"

@@ -10,9 +10,8 @@ import pytest
 from rows import make_manifest
 from tierwise.bench.stopwatch import disturbed
 from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
-from tierwise.report.chapters import clocks
 from tierwise.timings.parts import write_part
-from tierwise.timings.schema import SCHEMA, Origin, Parts, Timing, frame, of_today
+from tierwise.timings.schema import Origin, Parts, Timing, frame
 from tierwise.timings.store import connect
 
 RUN = "20260102-030405-smoke-abcdef"
@@ -95,22 +94,6 @@ def test_what_was_also_waited_for_stands_beside_and_is_not_among_the_rows(tmp_pa
     connection = connect(tmp_path, RUN)
     assert connection.sql("select trial from timings").fetchall() == [("query=one",)]
     assert connection.sql("select trial, device_s from waited_checks").fetchall() == [("clock=waited/query=one", 1.1)]
-
-
-def test_of_a_window_its_rates_stand_beside_each_other_and_of_a_move_its_times() -> None:
-    window = {"clock": "counted-several", "counted_per_s": 90.0, "per_s": 100.0, "counted_s": 2.0, "elapsed_s": 1.6}
-    assert clocks._figures(window) == ["90.0/s", "100/s", "\N{MINUS SIGN}10.0\xa0%"]
-    assert clocks._figures({**window, "counted_per_s": 0.0, "per_s": 0.0}) == ["2.00\xa0s", "1.60\xa0s", "+25.0\xa0%"]
-
-
-def test_rows_from_before_the_clocks_were_waited_for(tmp_path: Path) -> None:
-    folder = written(tmp_path, [Parts(cpu_s=0.1, device_s=0.9)]) / RUN
-    (part,) = folder.rglob("*.parquet")
-    old = [name for name in SCHEMA if name not in Parts.__slots__]
-    pl.read_parquet(part).select(old).with_columns(schema_version=pl.lit(2, dtype=pl.Int16)).write_parquet(part)
-    (row,) = read(tmp_path).to_dicts()
-    assert (row["schema_version"], row["clock"], row["cpu_s"]) == (2, "waited", None)
-    assert of_today(pl.DataFrame({"x": [1]})).columns == ["x"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ for number in range(int(sys.argv[2])):
 
 
 class Sleeping:
-    """A process whose sleeps are told to `daemon`."""
+    """A process whose sleeps `daemon` serves."""
 
     def __init__(self, daemon: Daemon):
         self.started: list[subprocess.Popen[str]] = []

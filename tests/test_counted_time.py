@@ -15,15 +15,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from emulation import emulated
+from emulation import emulated, replayed_s
 from tierwise.bench.accounting import outstanding, tier_io
 from tierwise.core import control_groups, session_group
 from tierwise.core.errors import TierwiseError
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.core.words import ClockKind
-from tierwise.devices.model import build
-from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import load_device
 from tierwise.tiers.clock import HELD_MOST_S
 from tierwise.tiers.daemon import Daemon
 from tierwise.tiers.emulated import Emulated
@@ -143,15 +140,7 @@ def test_the_log_of_several_replayed_through_a_new_model_gives_the_same_completi
         run(processes)
         log = tier.requests()
     assert len(log) == 4 * 60
-    model = build(load_device(device), seed=1)
-    done_s: dict[int, float] = {}
-    for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):
-        done_s.update(model.advance(came_s))
-        model.submit(came_s, tag, Operation[operation.upper()], address, size)
-    while (event_s := model.next_event_s()) < math.inf:
-        done_s.update(model.advance(event_s))
-    took_s = [done_s[tag] - came_s for tag, came_s in enumerate(log["time_s"])]
-    assert took_s == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
+    assert replayed_s(log, device) == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
     assert (log["actual_s"] - log["intended_s"]).mean() < 0.1 * log["intended_s"].mean()  # type: ignore[operator]
 
 
@@ -295,8 +284,8 @@ def test_tiers_of_one_daemon_go_by_one_clock(tmp_path: Path) -> None:
             (tier.directory / "data").write_bytes(bytes(FILE_BYTES))
             tiers.append(tier)
         try:
-            assert len({tier.daemon_pid for tier in tiers}) == 1
-            assert disk.daemon_pid != shared.pid
+            assert len({tier.daemon.pid for tier in tiers}) == 1
+            assert disk.daemon.pid != shared.pid
             shared.count_one(os.getpid(), origin_s=0.0)
             for tier in tiers:
                 tier.delays(True)

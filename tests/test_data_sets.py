@@ -100,11 +100,6 @@ def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_sta
     assert [after.data("sky", study) for study in ("one", "two", "three")] == [after.datasets[1], after.datasets[2], None]
 
 
-def test_a_run_from_before_does_not_say_who_used_its_data_and_anybody_finds_them(run: Run) -> None:
-    old = run.manifest.model_copy(update={"datasets": (record(),)})
-    assert old.data("census", "index_placement") == record()
-
-
 def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
     bank = Bank("large", 30, 3_000_000)
     told = with_records(

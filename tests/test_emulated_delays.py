@@ -1,6 +1,5 @@
 """An emulated mount takes as long as its device model says, and counts what it is asked."""
 
-import math
 import mmap
 import os
 import random
@@ -13,11 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation import emulated
+from emulation import emulated, replayed_s
 from tierwise.core.units import KIB, MIB, PAGE_BYTES
-from tierwise.devices.model import build
-from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import load_device
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.promptness import WAKING
 from tierwise.tiers.tier import FileIo
@@ -100,15 +96,7 @@ def test_the_log_replayed_through_a_new_model_gives_the_same_completions(tmp_pat
                 list(pool.map(lambda job: write_at_random(path, 20, seed=job), range(4)))
         log = tier.requests()
     assert len(log) == 4 * 30 + 4 * 21
-    model = build(load_device(device), seed=1)
-    done_s: dict[int, float] = {}
-    for tag, (came_s, operation, address, size) in enumerate(log.select("time_s", "operation", "address_bytes", "size_bytes").iter_rows()):
-        done_s.update(model.advance(came_s))
-        model.submit(came_s, tag, Operation[operation.upper()], address, size)
-    while (event_s := model.next_event_s()) < math.inf:
-        done_s.update(model.advance(event_s))
-    took_s = [done_s[tag] - came_s for tag, came_s in enumerate(log["time_s"])]
-    assert took_s == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
+    assert replayed_s(log, device) == pytest.approx(log["intended_s"].to_list(), rel=1e-5)
 
 
 def write_at_random(path: Path, count: int, *, seed: int) -> None:
@@ -128,28 +116,12 @@ def test_it_goes_before_others_and_keeps_processors_awake_while_there_are_delays
         return os.sched_getscheduler(daemon) == os.SCHED_RR, WAKING in held
 
     with emulated(tmp_path) as tier:
-        assert asked_for(tier.daemon_pid) == (False, False)
+        assert asked_for(tier.daemon.pid) == (False, False)
         tier.delays(True)
         tier.delays(True)
-        assert asked_for(tier.daemon_pid) == (True, os.access(WAKING, os.W_OK))
+        assert asked_for(tier.daemon.pid) == (True, os.access(WAKING, os.W_OK))
         tier.delays(False)
-        assert asked_for(tier.daemon_pid) == (False, False)
-
-
-def reads_per_s(path: Path, jobs: int) -> float:
-    started_s = time.perf_counter()
-    with ThreadPoolExecutor(jobs) as pool:
-        took_s = list(pool.map(lambda job: read_at_random(path, 60, seed=job), range(jobs)))
-    return sum(map(len, took_s)) / (time.perf_counter() - started_s)
-
-
-def test_many_at_once_wait_for_each_other_as_on_the_device(tmp_path: Path) -> None:
-    with emulated(tmp_path, "sata-7k2-x6") as tier:
-        (tier.directory / "data").write_bytes(bytes(FILE_BYTES))
-        tier.delays(True)
-        alone, together = reads_per_s(tier.directory / "data", 1), reads_per_s(tier.directory / "data", 8)
-        assert 100 < alone < 260
-        assert 2 * alone < together < 6.5 * alone, "six drives, not all busy all the time"
+        assert asked_for(tier.daemon.pid) == (False, False)
 
 
 def test_statistics_count_exactly_the_requests(tmp_path: Path) -> None:
@@ -218,13 +190,3 @@ def test_reads_that_miss_the_page_cache_are_right_too(tmp_path: Path) -> None:
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             assert (tier.directory / "file").read_bytes() == data
         os.close(descriptor)
-
-
-@pytest.mark.alone
-def test_loading_a_gigabyte_without_delays_takes_seconds(tmp_path: Path) -> None:
-    with emulated(tmp_path, "sata-7k2-x6") as tier, (tier.directory / "load").open("wb", buffering=0) as file:
-        block = random.Random(4).randbytes(MIB)
-        started_s = time.perf_counter()
-        for _ in range(1024):
-            file.write(block)
-        assert time.perf_counter() - started_s < 10

@@ -30,8 +30,8 @@ def wait_for_end(pid: int, patience_s: float = 20.0) -> None:
 
 
 def daemon_of(tier: Emulated) -> int:
-    assert tier.daemon_pid is not None
-    return tier.daemon_pid
+    assert tier.daemon.pid is not None
+    return tier.daemon.pid
 
 
 def test_a_tier_is_opened_from_its_description(tmp_path: Path) -> None:
@@ -63,11 +63,11 @@ def test_delays_stay_as_they_were_over_a_remount(tmp_path: Path) -> None:
 
 def test_a_mount_past_the_page_cache_has_nothing_to_forget_and_stays(tmp_path: Path) -> None:
     with emulated(tmp_path) as tier:
-        daemon = tier.daemon_pid
+        daemon = tier.daemon.pid
         tier.empty_cache()
-        assert tier.daemon_pid == daemon
+        assert tier.daemon.pid == daemon
         tier.empty_cache(cached=True)
-        assert tier.daemon_pid != daemon
+        assert tier.daemon.pid != daemon
 
 
 def test_a_tier_in_use_is_not_unmounted_and_says_who_uses_it(tmp_path: Path) -> None:

@@ -70,9 +70,9 @@ def test_killed_server_and_killed_disk_recover(tier: Emulated, cluster18: Cluste
     with cluster18.connect() as session:
         session.execute("UPDATE onflash SET filler = 'changed' WHERE id <= 1000")
     cluster18.kill()
-    assert tier.daemon_pid is not None
-    os.kill(tier.daemon_pid, signal.SIGKILL)
-    psutil.Process(tier.daemon_pid).wait(20)
+    assert tier.daemon.pid is not None
+    os.kill(tier.daemon.pid, signal.SIGKILL)
+    psutil.Process(tier.daemon.pid).wait(20)
     reclaim(tier.directory.parent)
     tier.stop()
     tier.start()

@@ -43,6 +43,7 @@ def tolerance() -> float:
 def test_it_is_a_whole_smoke_run_of_every_study() -> None:
     assert (RUN.run_id, RUN.status, RUN.profile["name"], RUN.reader_pair) == (FOLDER.name, "complete", "smoke", None)
     assert {record.name for record in RUN.studies} == set(ROWS["study"]) == set(studies.names()), "scripts/keep_smoke.py"
+    assert len([path for path in FOLDER.rglob("*") if path.is_file()]) <= 20
 
 
 @pytest.mark.parametrize("record", SIMULATED, ids=lambda record: record.name)

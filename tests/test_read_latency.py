@@ -24,7 +24,7 @@ from tierwise.recorders import bpftrace, strace_reads
 from tierwise.studies.read_latency.measuring.reads import EMULATOR, choose_recorder, histograms
 from tierwise.studies.read_latency.measuring.trials import CACHED, NAME, STUDY, Cell, Memo, tablespaces, trials
 from tierwise.tiers.mounting import require_fuse
-from tierwise.timings.reads import READS, TABLE, read_files
+from tierwise.timings.reads import READS, TABLE, sources
 from tierwise.timings.schema import Timing
 
 PAIR = "source-l"
@@ -123,7 +123,8 @@ def test_the_single_reads_are_kept_with_the_run(opened: Opened, tmp_path: Path) 
     trial = trial_of(lab, IoArm.BUFFERED)
     STUDY.prepare(trial, lab, memo)
     (timing,) = observe(STUDY, Turn(0, 3, trial), lab, memo, tmp_path, traces=tmp_path)
-    (file,) = read_files(tmp_path)
+    (source,) = sources(tmp_path)
+    (file,) = source.files
     kept = pl.read_parquet(file, hive_partitioning=False)
     assert dict(kept.schema) == TABLE
     assert set(kept["block"]) == {3}

@@ -15,10 +15,9 @@ from tierwise.bench.fingerprints import fingerprints
 from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
-from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, WHOLE_BYTES, tables
+from tierwise.timings.export import FILE_BYTES, MOST_NEEDED, MOST_ROWS, TABLES, WHOLE_BYTES
 from tierwise.timings.manifest import load_manifest
 from tierwise.timings.private import check_nothing_private
-from tierwise.timings.traces import FOLDER as TRACES
 
 (FOLDER,) = paths.reference().glob("[!.]*/")
 RUN = load_manifest(FOLDER)
@@ -31,14 +30,16 @@ def test_it_is_a_whole_run_small_enough_for_git() -> None:
     shipped = [path for path in FOLDER.rglob("*") if path.is_file() and path.relative_to(FOLDER).parts[0] != "notebooks"]
     assert max(path.stat().st_size for path in shipped) <= FILE_BYTES
     assert sum(path.stat().st_size for path in shipped) <= WHOLE_BYTES
+    assert len(shipped) <= 60
 
 
 def test_what_is_a_sample_is_reported_and_no_raw_row_is_of_one() -> None:
     assert not [name for name in RUN.samples if name.startswith("timings/")]
-    for name, files in tables(FOLDER).items():
-        rows = sum(len(pl.read_parquet(path, hive_partitioning=False)) for path in files.values())
-        assert rows <= (MOST_NEEDED if name.startswith(TRACES) else MOST_ROWS)
-        assert name not in RUN.samples or RUN.samples[name].rows == rows < RUN.samples[name].of
+    for table in TABLES:
+        for study in table.studies(FOLDER):
+            name, rows = f"{table.folder}/{study}", sum(len(piece) for _, piece in table.pieces(FOLDER, study))
+            assert rows <= (MOST_ROWS if table.by_block else MOST_NEEDED)
+            assert name not in RUN.samples or RUN.samples[name].rows == rows < RUN.samples[name].of
 
 
 def test_no_job_adds_up_two_trials_of_one_query_and_placement() -> None:

@@ -18,7 +18,7 @@ from tierwise.core.words import Cache
 from tierwise.recorders import strace
 from tierwise.tiers.directory import Directory
 from tierwise.timings.schema import RelationIo, Timing
-from tierwise.timings.traces import TRACE, TraceKey, read_trace, trace_path, write_trace
+from tierwise.timings.traces import TRACE, TRACES, TraceKey, read_trace, write_trace
 
 KEY = TraceKey("index_placement", "source-m", "arm=direct/index=ssd/start=FL/table=hdd")
 SAID = r"""
@@ -146,6 +146,6 @@ def test_a_trace_is_kept_whole_and_checked(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"run/traces/index_placement/.*: columns is"):
         write_trace(run, KEY, rows.drop("page"))
     assert found.equals(rows)
-    trace_path(run, KEY).write_bytes(b"PAR1 torn")
+    TRACES.path(run, KEY).write_bytes(b"PAR1 torn")
     with pytest.raises(InputError, match="must be a whole Parquet file"):
         read_trace(run, KEY)

@@ -21,7 +21,6 @@ from tierwise.core.pairs import Pair, load_pair
 from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import done_parts, read_rows, without_checks
-from tierwise.timings.replicates import joined
 from tierwise.timings.schema import TierIo, Timing
 
 PAIR: Final = load_pair("source-m")
@@ -172,15 +171,6 @@ def test_seeds_of_blocks_have_nothing_in_common_with_those_of_another_run() -> N
     seeds = {(seed, block): block_seed(seed, block) for seed in range(50) for block in range(20)}
     assert len(set(seeds.values())) == len(seeds)
     assert all(seeds[seed, 0] == seed for seed in range(50)), "the first block has the run's own, as the data that are acquired before it"
-
-
-def test_predictions_of_blocks_are_put_together_by_query() -> None:
-    first, second = (
-        {"trial": "a", "step": 0, "requests": 3 + block, "blocks": [block], "predicted_s": [0.1], "devices_s": [0.05]} for block in (0, 1)
-    )
-    (both,) = joined([first], [second])
-    assert both == {"trial": "a", "step": 0, "requests": 3, "blocks": [0, 1], "predicted_s": [0.1, 0.1], "devices_s": [0.05, 0.05]}
-    assert joined([], []) == []
 
 
 def test_blocks_of_a_real_run_have_other_data_and_other_platters(smoke_home: Home, smoke: Manifest) -> None:

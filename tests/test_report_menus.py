@@ -23,7 +23,7 @@ from tierwise.report import dictionary, queries
 from tierwise.report.display import Figure
 from tierwise.report.queries import Query
 from tierwise.report.run import Run
-from tierwise.timings.reads import read_files
+from tierwise.timings.reads import sources
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -78,7 +78,7 @@ def test_each_query_makes_the_figure_s_rows_from_the_published_files_alone(
 
 
 def query_of(run: Run, sql: str, parameters: Sequence[Any] = ()) -> Query:
-    return Query(run_id=run.run_id, has_reads=bool(read_files(run.folder)), sql=queries.bound(sql, parameters))
+    return Query(run_id=run.run_id, has_reads=bool(sources(run.folder)), sql=queries.bound(sql, parameters))
 
 
 def csv(figure: Figure) -> pl.DataFrame:

@@ -36,14 +36,14 @@ KILLS_APART_S = (0.5, 4.0)
 
 
 def kill_daemon(tier: Emulated) -> None:
-    assert tier.daemon_pid is not None
-    os.kill(tier.daemon_pid, signal.SIGKILL)
+    assert tier.daemon.pid is not None
+    os.kill(tier.daemon.pid, signal.SIGKILL)
 
 
 def revive(tier: Emulated) -> None:
     """Mount again after the daemon was killed, as a new run does."""
-    assert tier.daemon_pid is not None
-    psutil.Process(tier.daemon_pid).wait(20)
+    assert tier.daemon.pid is not None
+    psutil.Process(tier.daemon.pid).wait(20)
     reclaim(tier.directory.parent)
     tier.stop()
     tier.start()

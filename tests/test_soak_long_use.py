@@ -78,7 +78,7 @@ def test_a_day_of_queries_finds_no_difference_and_grows_nothing(
         cluster18.start(measuring_settings(cluster18.binaries, arm=IoArm.DIRECT, shared_buffers_bytes=2**20))
         with cluster18.connect() as connection:
             connection.prepare_threshold = 1
-            pids = {"server": connection.info.backend_pid, "daemon": tier.daemon_pid or 0, "client": os.getpid()}
+            pids = {"server": connection.info.backend_pid, "daemon": tier.daemon.pid or 0, "client": os.getpid()}
             tier.daemon.count_one(connection.info.backend_pid, origin_s=0.0)
             tier.delays(True, slowdown=SLOWDOWN)
             begun_s = tier.daemon.time().now_s

@@ -1,10 +1,6 @@
 """A run made small for git, and found again by the name that it ships under."""
 
-import json
-import math
 import platform
-import random
-import shutil
 from pathlib import Path
 
 import polars as pl
@@ -16,18 +12,18 @@ from tierwise.advisor.recorded import behind_advice
 from tierwise.advisor.workload import read_workload
 from tierwise.analysis import heat
 from tierwise.analysis.runs import find_run
-from tierwise.bench.rooms import load_study
 from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.core.pairs import load_pair
-from tierwise.core.profiles import load_profile
 from tierwise.pipeline import complete_run, runs_in
 from tierwise.report.rooms import judge_all
 from tierwise.timings import export as exporting
-from tierwise.timings.export import FILE_BYTES, export
+from tierwise.timings.export import export
 from tierwise.timings.manifest import Sample, load_manifest
 from tierwise.timings.parts import read_rows
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.traces import TRACES, TraceKey, read_trace
+from tierwise.timings.transactions import FILES as TRANSACTIONS
+from tierwise.timings.transactions import read_transactions
+from tierwise.timings.trial_files import TrialFiles
 
 
 @pytest.fixture
@@ -40,38 +36,6 @@ def test_a_small_run_is_copied_whole_and_judged_alike(run: Path, tmp_path: Path)
     assert read_rows(made).equals(read_rows(run))
     assert load_manifest(made) == load_manifest(run)
     assert judge_all(made.parent, RUN_ID) == judge_all(run.parent, RUN_ID)
-
-
-def as_full(raw: Path) -> Path:
-    """The smoke run of the tests with as many rows as a `full` one has: its rows once more, their times others, for each of its trials."""
-    full, smoke = load_profile("full"), load_profile("smoke")
-    draw = random.Random(1)
-    parts = []
-    for (study, name), rows in read_rows(FOLDER).group_by("study", "pair", maintain_order=True):
-        measured, pair = load_study(str(study)), load_pair(str(name))
-        times = math.ceil(len(list(measured.trials(full, pair))) / len(list(measured.trials(smoke, pair))))
-        blocks = int(rows["block"].to_numpy().max()) + 1
-        for number in range(times):
-            factors = pl.Series([draw.lognormvariate(0.0, 0.05) for _ in range(len(rows))])
-            parts.append(
-                rows.with_columns(
-                    *(pl.col(column) * factors for column in ("elapsed_s", "device_s", "cpu_s", "wall_s")),
-                    block=pl.col("block") + number * blocks,
-                    sequence=pl.col("sequence") + number * 1_000,
-                )
-            )
-    shutil.copytree(FOLDER, raw / FOLDER.name)
-    pl.concat(parts).write_parquet(raw / FOLDER.name / "timings.parquet")
-    return raw / FOLDER.name
-
-
-def test_of_a_full_run_every_raw_row_ships_and_every_verdict_is_the_same(tmp_path: Path) -> None:
-    run = as_full(tmp_path / "raw")
-    made = export(run, tmp_path / "reference")
-    assert len(read_rows(run)) > 20_000
-    assert read_rows(made).equals(read_rows(run))
-    assert judge_all(made.parent, made.name) == judge_all(run.parent, run.name)
-    assert 3 * (made / "timings.parquet").stat().st_size < FILE_BYTES, "so would three in one"
 
 
 @pytest.mark.soak
@@ -87,39 +51,39 @@ def test_advice_on_an_export_is_that_on_the_run(tmp_path: Path, monkeypatch: pyt
     assert samples["traces/index_placement"].rows < samples["traces/index_placement"].of, "and no more than was needed"
 
 
+def table(run: Path, files: TrialFiles, *lengths: int) -> None:
+    """A table beside the raw rows: a trial of each length."""
+    for number, length in enumerate(lengths):
+        rows = pl.DataFrame({name: range(length) for name, kind in files.columns.items() if kind.is_numeric()}).cast(pl.Int64)
+        whole = rows.with_columns(pl.lit("x").alias(name) for name, kind in files.columns.items() if not kind.is_numeric())
+        files.write(run, key(number), whole.select(*files.columns).cast(pl.Schema(files.columns)), number if files.by_block else None)
+
+
+def key(number: int) -> TraceKey:
+    return TraceKey("load", "source-v", f"clients=8/script={number}")
+
+
 def test_of_needed_sequences_those_fit_that_are_named_first(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 100)
     monkeypatch.setattr(exporting, "MOST_NEEDED", 900)
-    folder = table(run, "traces", 400, 400, 400, 50)
-    needed = [TraceKey("load", "source-v", f"clients=8/script=mix/{number}") for number in (2, 0, 1)]
-    made = export(run, tmp_path / "reference", needed=needed)
-    assert {path.stem for path in (made / folder.relative_to(run)).iterdir()} == {"2", "0"}
+    table(run, TRACES, 400, 400, 400, 50)
+    made = export(run, tmp_path / "reference", needed=[key(2), key(0), key(1)])
+    assert [read_trace(made, key(number)) is not None for number in range(4)] == [True, False, True, False]
 
 
 def test_a_sample_of_a_sample_says_of_how_many_rows_it_is(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table(run, "transactions", 900)
+    table(run, TRANSACTIONS, 900)
     for most, kept in ((300, 300), (100, 100), (200, 100)):
         monkeypatch.setattr(exporting, "MOST_ROWS", most)
         run = export(run, tmp_path / f"at most {most}")
         assert load_manifest(run).samples == {"transactions/load": Sample(rows=kept, of=900, seed=1)}
 
 
-def table(run: Path, name: str, *lengths: int) -> Path:
-    """A table beside the raw rows: a file of each length."""
-    folder = run / name / "load" / "source-v" / "clients=8" / "script=mix"
-    folder.mkdir(parents=True)
-    for number, length in enumerate(lengths):
-        pl.DataFrame({"latency_s": [float(row) for row in range(length)]}).write_parquet(folder / f"{number}.parquet")
-    return folder
-
-
-def test_of_single_transactions_or_reads_the_same_share_of_each_file_is_drawn(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_single_transactions_the_same_share_of_each_trial_is_drawn(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 6_000)
-    folder = table(run, "transactions", 3_000, 9_000)
+    table(run, TRANSACTIONS, 3_000, 9_000)
     made = export(run, tmp_path / "reference")
-    drawn = [pl.read_parquet(path, hive_partitioning=False)["latency_s"] for path in sorted((made / folder.relative_to(run)).iterdir())]
+    drawn = [read_transactions(made, key(number), number)["latency_s"] for number in (0, 1)]
     assert [len(rows) for rows in drawn] == [1_500, 4_500]
     assert all(rows.is_sorted() and rows.is_unique().all() for rows in drawn)
     assert load_manifest(made).samples == {"transactions/load": Sample(rows=6_000, of=12_000, seed=1)}
@@ -128,10 +92,10 @@ def test_of_single_transactions_or_reads_the_same_share_of_each_file_is_drawn(
 
 def test_a_recorded_sequence_is_kept_whole_or_not_at_all(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(exporting, "MOST_ROWS", 1_000)
-    folder = table(run, "traces", 400, 400, 400)
+    table(run, TRACES, 400, 400, 400)
     made = export(run, tmp_path / "reference")
-    kept = list((made / folder.relative_to(run)).iterdir())
-    assert [len(pl.read_parquet(path, hive_partitioning=False)) for path in kept] == [400, 400]
+    kept = [rows.height for number in range(3) if (rows := read_trace(made, key(number))) is not None]
+    assert kept == [400, 400]
     assert load_manifest(made).samples == {"traces/load": Sample(rows=800, of=1_200, seed=1)}
 
 
@@ -180,18 +144,7 @@ def test_the_run_that_ships_is_found_by_its_name(run: Path, tmp_path: Path, monk
         find_run("latest")
 
 
-def test_without_a_run_that_ships_the_folder_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match="data/reference must hold one run; there are: none"):
-        find_run("reference")
-
-
 def test_a_run_that_is_not_complete_is_not_reported(run: Path) -> None:
     load_manifest(run).model_copy(update={"status": "running"}).save(run)
     with pytest.raises(InputError, match=r"is not complete\. Remedy: make report"):
         complete_run(run)
-
-
-def test_every_row_of_the_schema_survives(run: Path, tmp_path: Path) -> None:
-    assert isinstance(json.loads(read_rows(export(run, tmp_path / "reference"))["proof"][0]), dict)
-    assert pl.read_parquet(tmp_path / "reference" / RUN_ID / "timings.parquet").schema == read_rows(run).schema

@@ -232,7 +232,8 @@ def test_an_unknown_run_is_an_error_that_names_those_there_are(tmp_path: Path) -
     [
         ("timings.parquet", b"PAR1 not really", "must be a whole Parquet file"),
         ("manifest.json", b"{", "must be JSON"),
-        ("manifest.json", b"{}", "Field required"),
+        ("manifest.json", b"{}", "format_version is 'none': must be 4. Remedy: read it with tierwise 0.2.0"),
+        ("manifest.json", b'{"format_version": 4}', "Field required"),
         ("manifest.json", b"\xff", "not UTF-8"),
     ],
 )

@@ -38,7 +38,7 @@ def test_no_rows_are_valid() -> None:
 @pytest.mark.parametrize(
     ("column", "value", "rule"),
     [
-        ("schema_version", 1, "must be one of 2, 3"),
+        ("schema_version", 3, "must be 4"),
         ("run_id", "", "must not be empty"),
         ("study", "", "must not be empty"),
         ("pair", "", "must not be empty"),

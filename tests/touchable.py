@@ -175,22 +175,20 @@ def stored() -> None:
 def recorded(file: str) -> None:
     from tierwise.timings.traces import TraceKey, read_trace
 
-    study, on, trial = _key(file, "traces")
-    read_trace(paths.raw() / OLDER, TraceKey(study, on, trial.removesuffix(".parquet")))
+    read_trace(paths.raw() / OLDER, TraceKey(*_first_of(file, "study", "pair", "trial")))
 
 
 def transacted(file: str) -> None:
     from tierwise.timings.traces import TraceKey
     from tierwise.timings.transactions import read_transactions
 
-    study, on, trial = _key(file, "transactions")
-    name, _, block = trial.rpartition("/")
-    read_transactions(paths.raw() / OLDER, TraceKey(study, on, name), int(block.removesuffix(".parquet")))
+    *key, block = _first_of(file, "study", "pair", "trial", "block")
+    read_transactions(paths.raw() / OLDER, TraceKey(*key), block)
 
 
-def _key(file: str, table: str) -> tuple[str, str, str]:
-    study, on, trial = file.partition(f"/{table}/")[2].split("/", 2)
-    return study, on, trial
+def _first_of(file: str, *columns: str) -> tuple[Any, ...]:
+    """The first row of the kept run's own file, whatever became of the copy."""
+    return pl.read_parquet(FOLDER / Path(file).relative_to(RUN), columns=list(columns), hive_partitioning=False).row(0)
 
 
 def parameters() -> dict[str, Any]:

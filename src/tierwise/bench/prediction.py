@@ -15,7 +15,7 @@ from tierwise.core.words import Cache, Substrate
 from tierwise.recorders import strace
 from tierwise.simulate.replay import replay
 from tierwise.timings.replicates import Facts
-from tierwise.timings.traces import TraceKey, find_trace, read_trace
+from tierwise.timings.traces import TraceKey, read_trace
 
 REPLAYS: Final = 2
 """How often each execution is replayed, from other places of the platters; the mean is told, because where these stood is not known."""
@@ -23,7 +23,7 @@ REPLAYS: Final = 2
 
 def traced(study: Study[Any, Any], trials: Sequence[Trial[Cell]], lab: Lab, run_folder: Path) -> Facts:
     """Return what the manifest says of the traces that a run keeps: how many trials have one, and why others have none."""
-    recorded = sum(find_trace(run_folder, TraceKey(study.name, lab.pair.name, trial.key)) is not None for trial in trials)
+    recorded = sum(read_trace(run_folder, TraceKey(study.name, lab.pair.name, trial.key)) is not None for trial in trials)
     missing = len(trials) - recorded
     return {"traces": {"recorded": recorded, "missing": missing, "why": strace.obstacle() if missing else None}}
 

@@ -113,9 +113,7 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
 
 
 def _measuring(manifest: Manifest) -> dict[str, str]:
-    """The code that each study's numbers come from; of a run from before there were fingerprints, that of all of them."""
-    if not manifest.fingerprints:
-        return {"measuring code": manifest.method_sha256[:12]}
+    """The code that each study's numbers come from."""
     return {
         f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
         for study, one in manifest.fingerprints.items()

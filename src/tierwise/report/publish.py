@@ -15,7 +15,7 @@ from tierwise.report.cite import CITATION, commit_of
 from tierwise.report.dictionary import dictionary
 from tierwise.report.facts import Facts
 from tierwise.report.site import LATEST, NOTEBOOKS
-from tierwise.timings.export import tables, whole
+from tierwise.timings.export import pack_tables, whole
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import TIMINGS, read_rows
 from tierwise.timings.private import check_nothing_private
@@ -119,9 +119,7 @@ def _copy_run(run: Path, target: Path) -> None:
     else:
         shutil.copy(run / TIMINGS, target)
     whole(load_manifest(run)).save(target)
-    for place, path in (item for files in tables(run).values() for item in files.items()):
-        (target / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target / place)
+    pack_tables(run, target)
 
 
 def _pages(site: Path) -> list[str]:

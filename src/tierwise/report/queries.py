@@ -19,7 +19,7 @@ from tierwise.analysis.statistics import MACRO
 from tierwise.analysis.views import ROWS
 from tierwise.core import studies
 from tierwise.core.toml import Strict
-from tierwise.timings.reads import FOLDER, TABLE, read_files
+from tierwise.timings.reads import FOLDER, TABLE, sources
 
 QUERIES_MIME: Final = "application/vnd.tierwise.queries+json"
 """An output with the queries that a cell asked, each a `Query`."""
@@ -70,7 +70,7 @@ def note(run: Path, sql: str, parameters: Sequence[Any]) -> None:
 
 def show_asked(*_: object) -> None:
     """Show what was asked since the cell before ended, if anything was, and forget it."""
-    having = {run: bool(read_files(run)) for run in {run for run, _ in _ASKED}}
+    having = {run: bool(sources(run)) for run in {run for run, _ in _ASKED}}
     asked = [Query(run_id=run.name, has_reads=having[run], sql=sql) for run, sql in _ASKED]
     _ASKED.clear()
     if asked:

@@ -1,51 +1,33 @@
-"""The time that the devices of a daemon go by: one `now()`, and three ways to have it.
+"""The clocks of a daemon's devices: real time, and virtual time of one or of several sessions.
 
-A *waited* clock is real time. A *counted* one stands still while nobody computes, and jumps to the next event of a device, or to the end of
-a session's sleep, once nobody who could run is left: what the host takes away of the daemon's or the server's time is then in no result.
+A virtual clock stands still while nobody computes. It jumps to the next event of a device, or to the end of a session's sleep, once nobody
+is left who could run. So time that the host takes from the daemon or the server is in no result.
 """
 
 import time
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Final, Protocol
+from typing import Final
 
 from tierwise.core.words import ClockKind
-from tierwise.tiers.sessions import Sessions, processor_clock
+from tierwise.tiers.sessions import Grouped, processor_clock
 
 HISTORY_S: Final = 2e-4
 HELD_MOST_S: Final = 1.0
-"""Real seconds after which a clock that was to stand goes on, no quicker than real time: whoever had it stand may himself wait for a page,
-or for a lock of somebody who waits for one; and whoever waits for what no device serves may wait for long."""
+"""Real seconds after which a clock that was to stand goes on in real time: who holds it may himself wait for a page, or for a lock."""
 
 Drain = Callable[[], bool]
 """Takes the requests that have come unseen; True where there was none."""
 
 
-class Clock(Protocol):
-    """What the daemon's loop asks of a clock."""
-
-    kind: ClockKind
-
-    def now(self) -> float:
-        """Return the time in seconds, never less than before."""
-
-    def meet(self, pid: int) -> None:
-        """Take note that a request of the process `pid` has come."""
-
-    def blocked(self, drain: Drain) -> bool:
-        """Return whether nobody is left who could run, so that the clock may jump."""
-
-    def jump(self, to_s: float) -> None:
-        """Have the clock be `to_s` at least."""
-
-    def parts(self) -> dict[str, float]:
-        """Return `now_s`, and of it, since the clock was set: `computed_s`, which the processors gave, and `jumped_s`, which devices gave;
-        `strangers`, requests that this clock cannot count truly; `used_s`, processor time of all that is counted."""
-
-
 class Waited:
-    """Real time, of CLOCK_MONOTONIC."""
+    """Real time, of CLOCK_MONOTONIC; the methods are those of every clock.
+
+    `meet`: a request of the process `pid` has come. `blocked`: nobody is left who could run, so that the clock may jump. `parts`: `now_s`,
+    and of it, since the clock was set, `computed_s` (processors) and `jumped_s` (devices); `strangers`, requests that it cannot count
+    truly; `used_s`, processor time of all that is counted.
+    """
 
     kind = ClockKind.WAITED
 
@@ -69,7 +51,7 @@ class CountedOne:
     """The processor time of one process and the service times of its requests, one at a time, from `origin_s` on.
 
     A request that has not been answered blocks the process, so the clock may jump at once. Requests of any other process, and several
-    at once, are `strangers`: what they cost cannot be told by this clock. It needs no privilege.
+    at once, are `strangers`: this clock does not know what they cost. It needs no privilege.
     """
 
     kind = ClockKind.COUNTED_ONE
@@ -92,7 +74,6 @@ class CountedOne:
         self._strangers += pid != self._pid
 
     def crowded(self) -> None:
-        """Take note that several requests are outstanding at once."""
         self._strangers += 1
 
     def blocked(self, drain: Drain) -> bool:  # noqa: ARG002 - who waits for an answer asks nothing else
@@ -126,14 +107,13 @@ class Standing:
 class CountedSeveral:
     """The processor time of a group of processes, as if it had `processors`, and jumps while all of them are blocked.
 
-    While k of them could run, the clock gains their processor time over min(k, `processors`). Two looks, the second
-    at each task, must find all of them blocked, with no processor time between and no request unseen, before it jumps: one look alone is
-    a race, because who is seen to be blocked first may be woken by whoever is seen last.
+    While k of them could run, the clock gains their processor time over min(k, `processors`). Before it jumps, two looks must find all of
+    them blocked, with no processor time between and no request unseen. One look is a race: the first may be woken by the last.
     """
 
     kind = ClockKind.COUNTED_SEVERAL
 
-    def __init__(self, sessions: Sessions, processors: int, origin_s: float):
+    def __init__(self, sessions: Grouped, processors: int, origin_s: float):
         self._sessions, self._processors, self._now_s = sessions, processors, origin_s
         self._used_s = sessions.used_s()
         self._running = 1
@@ -157,7 +137,6 @@ class CountedSeveral:
         """Do nothing: all sessions are counted."""
 
     def close(self) -> None:
-        """Look at no process any more."""
         self._sessions.close()
 
     def hold(self, held: bool) -> None:
@@ -186,10 +165,9 @@ class CountedSeveral:
         return self._sessions.running(thoroughly=True) == 0 and self._sessions.used_s() == self._used_s
 
     def idle(self, to_s: float) -> None:
-        """Stand, and after `HELD_MOST_S` of real time go on with it, up to `to_s`: all are blocked, by nothing that this clock counts.
+        """Stand, and after `HELD_MOST_S` go on with real time, up to `to_s`: all wait for something that no device serves.
 
-        What they wait for, such as a page that the kernel holds until its own thread has a processor, ends in real time, and most often at
-        once; nobody who watches them has then slept on meanwhile.
+        Such a wait, as for a page that a kernel thread holds, ends in real time, and most often at once.
         """
         self._idle = self._idle or Standing()
         behind_s = min(self._idle.behind_s(), to_s - self._now_s)

@@ -52,7 +52,6 @@ class ControlServer:
         self.descriptor = self._epoll.fileno()
 
     def serve(self) -> None:
-        """Answer what clients have asked for so far."""
         for descriptor, _ in self._epoll.poll(0):
             if descriptor == self._listener.fileno():
                 caller, _ = self._listener.accept()
@@ -86,30 +85,23 @@ class ControlServer:
 
     def _answer(self, line: bytes, caller: socket.socket) -> None:
         try:
-            asked = json.loads(line)
-            result = self._commands[asked.pop("do")](**asked)
+            request = json.loads(line)
+            result = self._commands[request.pop("do")](**request)
         except (ValueError, KeyError, TypeError, AttributeError, OSError, TierwiseError) as error:
-            _tell(caller, {"error": str(error) if isinstance(error, TierwiseError) else f"{type(error).__name__}: {error}"})
+            _reply(caller, {"error": str(error) if isinstance(error, TierwiseError) else f"{type(error).__name__}: {error}"})
             return
         if isinstance(result, Later):
-            result.answer = lambda found: _tell_late(caller, {"result": found})
+            result.answer = lambda found: _reply(caller, {"result": found})
         else:
-            _tell(caller, {"result": result})
+            _reply(caller, {"result": result})
 
 
-def _tell(caller: socket.socket, answer: dict[str, Any]) -> None:
-    caller.sendall(json.dumps(answer).encode() + b"\n")
-
-
-def _tell_late(caller: socket.socket, answer: dict[str, Any]) -> None:
-    """The same, to somebody who may have gone meanwhile."""
-    with suppress(OSError):
-        _tell(caller, answer)
+def _reply(caller: socket.socket, answer: dict[str, Any]) -> None:
+    with suppress(OSError):  # the caller has gone
+        caller.sendall(json.dumps(answer).encode() + b"\n")
 
 
 class Control:
-    """The caller's end of the control channel of a daemon."""
-
     def __init__(self, path: Path, *, timeout_s: float = 30.0):
         """Connect to the daemon that listens at `path`; `OSError` where nobody does."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -123,7 +115,6 @@ class Control:
         self._answers = self._socket.makefile("rb")
 
     def call(self, do: str, **arguments: Any) -> Any:
-        """Have the daemon do something, and return its answer."""
         try:
             self._socket.sendall(json.dumps({"do": do, **arguments}).encode() + b"\n")
             answer = json.loads(self._answers.readline() or '{"error": "it ended"}')

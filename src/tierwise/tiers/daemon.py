@@ -1,4 +1,4 @@
-"""The near side of a daemon of emulated tiers: started with its first mount, gone with its last one."""
+"""The client of a daemon of emulated tiers, which starts with its first mount and ends with its last."""
 
 import os
 import subprocess
@@ -23,13 +23,11 @@ START_S: Final = 30.0
 LAST_WORDS_S: Final = 0.5
 """Real seconds for a daemon that does not answer to be seen as one that has ended."""
 SLEEP_MOST_S: Final = 3600.0
-"""Real seconds that anybody waits for a counted clock at most: a window is some seconds of it."""
+"""The most real seconds that anybody waits for a virtual clock: a window is some seconds of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClockParts:
-    """What a daemon's clock shows, as `tierwise.tiers.clock.Clock.parts` says."""
-
     now_s: float
     computed_s: float = 0.0
     jumped_s: float = 0.0
@@ -40,6 +38,8 @@ class ClockParts:
 class Daemon:
     """A process that serves mounts, by one clock. `folder` is that of its control channel, record, log and lists of requests."""
 
+    program: tuple[str, ...] = ("-m", "tierwise.tiers.server")
+
     def __init__(self, folder: Path):
         self.folder = folder
         self.clock = ClockKind.WAITED
@@ -49,11 +49,9 @@ class Daemon:
 
     @property
     def pid(self) -> int | None:
-        """Return the id of the daemon's process, while it serves."""
         return self._process.pid if self._process else None
 
     def call(self, do: str, **arguments: object) -> Any:
-        """Have the daemon do something, and return its answer."""
         if self._control is None or self._process is None:
             raise TierwiseError(f"no daemon serves {self.folder}. Remedy: start the tier first")
         try:
@@ -86,13 +84,11 @@ class Daemon:
                 self.call("drop", tier=tier)
 
     def end(self) -> None:
-        """Have the daemon unmount what it serves and end."""
         if self._process is not None:
             self._process.terminate()
             self.wait()
 
     def wait(self) -> int:
-        """Wait until the daemon has ended, and return its exit code."""
         if self._process is None:
             return 0
         code = self._process.wait()
@@ -104,7 +100,6 @@ class Daemon:
         return code
 
     def said(self) -> str:
-        """Return what it wrote to its log."""
         return (self.folder / "daemon.log").read_text(encoding="utf-8").strip()
 
     # Its clock
@@ -126,7 +121,6 @@ class Daemon:
         self.clock = ClockKind.COUNTED_SEVERAL
 
     def time(self) -> ClockParts:
-        """Return what its clock shows."""
         return ClockParts(**self.call("time"))
 
     def sleep(self, seconds: float, *, hold: bool) -> None:
@@ -138,12 +132,11 @@ class Daemon:
             sleeper.sleep(seconds, hold=hold)
 
     def hear_sleeps(self, descriptor: int) -> None:
-        """Have processes sleep by its clock that tell of it at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
+        """Serve the sleeps that Linux reports at `descriptor` of this process (`tierwise.tiers.sleeps`)."""
         self.call("sleeps", pid=os.getpid(), descriptor=descriptor)
 
     def history(self) -> NDArray[np.float64]:
-        """Return the clock's history since one that counts several was set: rows of (CLOCK_MONOTONIC, its own time), in seconds, in
-        order."""
+        """Return the history of a clock of several sessions: rows of (CLOCK_MONOTONIC, its own time), in seconds."""
         path = self.folder / "history"
         try:
             self.call("history", path=str(path))
@@ -160,7 +153,7 @@ class Daemon:
         package = str(Path(tierwise.__file__).parents[1])
         with (self.folder / "daemon.log").open("w") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tierwise.tiers.server", str(self.folder)],
+                [sys.executable, *self.program, str(self.folder)],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=log,
@@ -191,7 +184,6 @@ class Sleeper:
         self.close()
 
     def close(self) -> None:
-        """Close the connection to the daemon, by whose clock nothing is slept any more."""
         self._control.close()
 
     def sleep(self, seconds: float, *, hold: bool = False) -> None:

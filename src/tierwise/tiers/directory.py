@@ -137,7 +137,6 @@ def _open(path: Path) -> tuple[int, bool]:
 
 
 def _read_for(duration_s: float, descriptor: int, size: int, places: int, *, jobs: int, in_order: bool = False) -> tuple[int, float]:
-    """(reads done, seconds) by `jobs` threads; preadv lets go of the interpreter's lock, so they really read at once."""
     started_s = time.perf_counter()
 
     def read(job: int) -> int:

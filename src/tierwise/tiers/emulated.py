@@ -1,4 +1,4 @@
-"""The near side of an emulated tier: mount, ask and tell it things, unmount."""
+"""The client of an emulated tier: it mounts, controls and unmounts it."""
 
 import mmap
 import os
@@ -29,50 +29,47 @@ UNDISTURBED: Final = 0.1
 
 
 class Mount:
-    """One mount of `daemon`."""
-
     def __init__(self, name: str, device: str, backing: Path, mountpoint: Path, daemon: Daemon, *, stretch: float, seed: int):
-        self.daemon = daemon
-        self._name, self._device, self._backing, self._mountpoint = name, device, backing, mountpoint
+        self.name, self.device, self.directory, self.daemon = name, device, mountpoint, daemon
+        self._backing = backing
         self._stretch, self._seed = stretch, seed
         self._mounted = False
         self._path: dict[str, float] = {}
 
     @property
     def path_s(self) -> float:
-        """Return the seconds that a request is on its way to the daemon and back, by a waited clock; a counted one knows of none."""
+        """Return the seconds that a request is on its way to the daemon and back, in real time; 0 in virtual time."""
         return self._path.get("seconds", 0.0) if self.daemon.clock is ClockKind.WAITED else 0.0
 
-    def start(self, *, cache: bool) -> None:
+    def mount(self, *, cache: bool) -> None:
         """Mount the tier, delays off; `cache` lets the kernel keep pages."""
-        load_device(self._device)  # a bad file is told here, not in the daemon's words
+        load_device(self.device)  # a bad file is reported here, not in the daemon's words
         require_fuse()
-        if mounts_below(self._mountpoint):
-            raise InputError(str(self._mountpoint), rule="is mounted already", remedy=f"umount {self._mountpoint}")
-        folders = {"backing": str(self._backing), "mountpoint": str(self._mountpoint)}
+        if mounts_below(self.directory):
+            raise InputError(str(self.directory), rule="is mounted already", remedy=f"umount {self.directory}")
+        folders = {"backing": str(self._backing), "mountpoint": str(self.directory)}
         try:
-            self.daemon.mount(self._name, device=self._device, **folders, seed=self._seed, stretch=self._stretch, cache=cache)
+            self.daemon.mount(self.name, device=self.device, **folders, seed=self._seed, stretch=self._stretch, cache=cache)
         except TierwiseError as error:
-            raise TierwiseError(f"{self._mountpoint} could not be mounted: {error}") from error
+            raise TierwiseError(f"{self.directory} could not be mounted: {error}") from error
         self._mounted = True
-        self._mountpoint.stat()  # the kernel's idea of the root's owner is stale until then
+        self.directory.stat()  # the kernel's idea of the root's owner is stale until then
 
-    def delays(self, on: bool, slowdown: float) -> None:
-        """Switch the delays of the mount's device as `Tier.delays` says; before the first waited request the way is measured that it
-        takes."""
+    def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
+        """Switch the delays of the mount's device as `Tier.delays` says; before the first request in real time, the
+        path of a request is measured."""
         if on and self.daemon.clock is ClockKind.WAITED:
             self._path = self._path or self._measure_path()
             self.call("path", **self._path)
         self.call("delays", on=on, slowdown=slowdown)
 
     def stop(self) -> None:
-        """Unmount the tier; `InputError` where somebody still uses the mount."""
         if not self._mounted:
             return
         with suppress(OSError):  # it is no mount (any more)
-            unmount(self._mountpoint)
+            unmount(self.directory)
         self._mounted = False
-        self.daemon.unmounted(self._name)
+        self.daemon.unmounted(self.name)
 
     def end(self) -> None:
         """Unmount whoever uses the mount, and end the daemon, or clean up after it where it was killed."""
@@ -80,14 +77,13 @@ class Mount:
             return
         self._mounted = False
         self.daemon.end()
-        if mounts_below(self._mountpoint):
-            unmount(self._mountpoint, lazily=True)
+        if mounts_below(self.directory):
+            unmount(self.directory, lazily=True)
 
     def call(self, do: str, **arguments: bool | float | str) -> Any:
-        """Have the daemon do something with this mount, and return its answer."""
         if not self._mounted:
-            raise TierwiseError(f"{self._mountpoint} is not mounted. Remedy: start the tier first")
-        return self.daemon.call(do, tier=self._name, **arguments)
+            raise TierwiseError(f"{self.directory} is not mounted. Remedy: start the tier first")
+        return self.daemon.call(do, tier=self.name, **arguments)
 
     def requests(self) -> pl.DataFrame:
         """Return the latest requests (about a million), in the order of their arrival.
@@ -95,16 +91,16 @@ class Mount:
         Columns: time_s (arrival, by the daemon's clock), operation (read, write, flush), file (path below the mount), offset_bytes,
         address_bytes, size_bytes, intended_s, actual_s.
         """
-        raw = self.daemon.folder / f"requests-{self._name}"
+        raw = self.daemon.folder / f"requests-{self.name}"
         try:
-            told = self.call("log", path=str(raw))
+            written = self.call("log", path=str(raw))
             log = np.fromfile(raw, dtype=list(COLUMNS.items()))
         finally:
             raw.unlink(missing_ok=True)
         operations = {int(operation): operation.name.lower() for operation in Operation}
         frame = pl.DataFrame({name: log[name] for name in COLUMNS if name != "padding"}).sort("time_s", maintain_order=True)
         return frame.with_columns(
-            pl.col("file").cast(pl.String).replace_strict(told["files"], return_dtype=pl.String),
+            pl.col("file").cast(pl.String).replace_strict(written["files"], return_dtype=pl.String),
             pl.col("operation").replace_strict(operations, return_dtype=pl.String),
         )
 
@@ -113,7 +109,7 @@ class Mount:
 
         Found out by reads in file order, which are quick on every device; rather too short.
         """
-        probe = self._mountpoint / ".tierwise-probe"
+        probe = self.directory / ".tierwise-probe"
         try:
             probe.write_bytes(bytes(PROBES * PAGE_BYTES))
             self.call("reset")
@@ -130,7 +126,6 @@ class Mount:
 
 
 def _read_in_order(path: Path) -> pl.Series:
-    """Seconds that the direct read of each page of `path` took."""
     took_s = []
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECT)
     try:
@@ -144,7 +139,7 @@ def _read_in_order(path: Path) -> pl.Series:
     return pl.Series(took_s)
 
 
-class Emulated:
+class Emulated(Mount):
     """A mount in `work`, which behaves like `device`; what is written lies in ``work/backing``. Tiers of one `daemon` go by one clock."""
 
     substrate = Substrate.EMULATED
@@ -152,30 +147,23 @@ class Emulated:
     def __init__(
         self, name: str, device: str, *, work: Path, stretch: float, seed: int, owner: tuple[int, int], daemon: Daemon | None = None
     ):
-        self.name, self.device = name, device
-        self.directory = work / "mount"
-        self._backing = work / "backing"
-        self._mount = Mount(name, device, self._backing, self.directory, daemon or Daemon(work / "daemon"), stretch=stretch, seed=seed)
+        super().__init__(name, device, work / "backing", work / "mount", daemon or Daemon(work / "daemon"), stretch=stretch, seed=seed)
         self._owner = owner
-        self._cached = self._started = self._delayed = False
+        self._cached = self._delayed = False
 
     def start(self) -> None:
-        if self._started:
+        if self._mounted:
             return
         uid, gid = self._owner
         # Root writes beside the mount (the map of extents), so the server's account may only pass: through its group.
         closed_folder(self._backing.parent, owner=(os.geteuid(), gid), mode=0o700 if uid == os.geteuid() else 0o710)
         closed_folder(self._backing, owner=self._owner)
         self.directory.mkdir(exist_ok=True)
-        self._mount.start(cache=self._cached)
-        self._started, self._delayed = True, False
-
-    def stop(self) -> None:
-        self._mount.stop()
-        self._started = False
+        self.mount(cache=self._cached)
+        self._delayed = False
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
-        self._mount.delays(on, slowdown)
+        super().delays(on, slowdown=slowdown)
         self._delayed = on
 
     def empty_cache(self, *, cached: bool | None = None) -> None:
@@ -189,35 +177,16 @@ class Emulated:
         self.delays(delayed)
 
     def forget(self) -> None:
-        self._mount.call("forget")
+        self.call("forget")
 
     def io(self) -> dict[str, FileIo]:
-        return {path: FileIo(**counted) for path, counted in self._mount.call("statistics").items()}
+        return {path: FileIo(**counted) for path, counted in self.call("statistics").items()}
 
     def busy_s(self) -> float:
-        return float(self._mount.call("busy"))
+        return float(self.call("busy"))
 
     def reset_io(self) -> None:
-        self._mount.call("reset")
-
-    def requests(self) -> pl.DataFrame:
-        """Return the log of requests since the last reset: see `Mount.requests`."""
-        return self._mount.requests()
-
-    @property
-    def path_s(self) -> float:
-        """Return the seconds that a request needs on its way besides the device: its `time_s` in the log is dated back by this."""
-        return self._mount.path_s
-
-    @property
-    def daemon(self) -> Daemon:
-        """Return the process that serves the mount, and its clock."""
-        return self._mount.daemon
-
-    @property
-    def daemon_pid(self) -> int | None:
-        """Return the id of the process that serves the mount."""
-        return self._mount.daemon.pid
+        self.call("reset")
 
 
 def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.0, cache: bool = False) -> None:
@@ -238,8 +207,8 @@ def emulate(device: str, backing: Path, mountpoint: Path, *, stretch: float = 1.
     with tempfile.TemporaryDirectory(prefix="tierwise-") as place:
         mount = Mount("emulate", device, backing, mountpoint, Daemon(Path(place)), stretch=stretch, seed=0)
         try:
-            mount.start(cache=cache)
-            mount.delays(True, 1.0)
+            mount.mount(cache=cache)
+            mount.delays(True)
             print(f"{mountpoint} is ready as {device}; end it with Ctrl-C, kill {os.getpid()}, or umount {mountpoint}", flush=True)
             if code := mount.daemon.wait():
                 raise TierwiseError(f"{mountpoint}: its daemon ended with {code}: {mount.daemon.said()}")

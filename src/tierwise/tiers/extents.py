@@ -45,11 +45,7 @@ class Extents:
         self._log = self._path.open("a", encoding="ascii", buffering=1)
 
     def address(self, inode: int, offset_bytes: int) -> int:
-        """Return the address on the device of `offset_bytes` in the file `inode`.
-
-        Raises:
-            OSError: the device is full.
-        """
+        """Return the address on the device of `offset_bytes` in the file `inode`. A full device is an `OSError`."""
         number, rest = divmod(offset_bytes, EXTENT_BYTES)
         try:
             return self._files[inode][number] * EXTENT_BYTES + rest
@@ -57,7 +53,6 @@ class Extents:
             return self._grow(inode, number) * EXTENT_BYTES + rest
 
     def free(self, inode: int) -> None:
-        """Free what the file `inode` had, which is gone."""
         if extents := self._files.pop(inode, None):
             self._used.difference_update(extents.values())
             self._log.write(f"{inode} - -\n")

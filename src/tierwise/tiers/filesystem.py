@@ -62,12 +62,11 @@ class Filesystem:
         return f"{self._nodes.where(self._nodes.by_id[number])}/{name}"
 
     def _entry(self, parent: int, name: str) -> bytes:
-        """The answer that tells the kernel of `name` in the directory `parent`."""
         node, found = self._nodes.enter(parent, name, self._child(parent, name))
         return abi.ENTRY_OUT.pack(node.id, 0, abi.VALID_S, abi.VALID_S, 0, 0) + abi.pack_attr(found)
 
     def _made(self, parent: int, name: str, uid: int, gid: int) -> bytes:
-        """The same for a new file, which belongs to who asked for it, in a set-group-id directory to that directory's group."""
+        """The same for a new file, which belongs to the caller, in a set-group-id directory to that directory's group."""
         path = self._child(parent, name)
         made, directory = os.lstat(path), self._nodes.stat(self._nodes.by_id[parent])
         group = directory.st_gid if directory.st_mode & stat.S_ISGID else gid
@@ -202,8 +201,8 @@ class Filesystem:
         return b""
 
     def _lseek(self, _number: int, body: memoryview, _uid: int, _gid: int) -> bytes:
-        handle, offset, whence, _ = abi.LSEEK_IN.unpack_from(body)
-        return abi.LSEEK_OUT.pack(os.lseek(handle, offset, whence))
+        handle, offset, how, _ = abi.LSEEK_IN.unpack_from(body)
+        return abi.LSEEK_OUT.pack(os.lseek(handle, offset, how))
 
     # Directories
 
@@ -235,7 +234,6 @@ class Filesystem:
 
 
 def _names(body: memoryview) -> list[str]:
-    """The names in `body`, each ended by a zero."""
     return [os.fsdecode(name) for name in bytes(body).split(b"\0")[:-1]]
 
 
@@ -244,7 +242,6 @@ def _attributes(found: os.stat_result) -> bytes:
 
 
 def _time_ns(valid: int, meant: int, now: int, given_ns: int, was_ns: int) -> int:
-    """One of a file's times after a SETATTR."""
     if not valid & meant:
         return was_ns
     return time.time_ns() if valid & now else given_ns

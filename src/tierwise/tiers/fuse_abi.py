@@ -49,7 +49,6 @@ class Init:
 
     ASYNC_READ: Final = 1 << 0
     BIG_WRITES: Final = 1 << 5
-    FLOCK_LOCKS: Final = 1 << 10
     ASYNC_DIO: Final = 1 << 15
     PARALLEL_DIROPS: Final = 1 << 18
     MAX_PAGES: Final = 1 << 22
@@ -132,7 +131,6 @@ VALID_S: Final = 3600
 
 
 def pack_attr(stat: os.stat_result) -> bytes:
-    """Return `stat` as a ``fuse_attr``."""
     (atime_s, atime_ns), (mtime_s, mtime_ns), (ctime_s, ctime_ns) = (
         divmod(time_ns, 10**9) for time_ns in (stat.st_atime_ns, stat.st_mtime_ns, stat.st_ctime_ns)
     )

@@ -36,7 +36,7 @@ class Counters:
     __slots__ = ("actual_s", "intended_s", "overshoot_max_s", "read_bytes", "reads", "used", "write_bytes", "writes")
 
     def __init__(self) -> None:
-        self.used = False  # by a counted clock a request may take no time at all
+        self.used = False  # in virtual time a request may take no time at all
         self.reads = self.read_bytes = self.writes = self.write_bytes = 0
         self.intended_s = self.actual_s = self.overshoot_max_s = 0.0
 
@@ -54,7 +54,6 @@ class Counters:
         self.overshoot_max_s = max(self.overshoot_max_s, actual_s - intended_s)
 
     def add(self, other: "Counters") -> None:
-        """Count `other`'s requests as well."""
         self.used = self.used or other.used
         for name in ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))

@@ -132,7 +132,7 @@ def _mount_as_root(mountpoint: Path) -> int:
 
 
 def _mount_as_user(mountpoint: Path) -> int:
-    """fusermount3 mounts, and passes the descriptor through the socket that it is told of."""
+    """Mount through fusermount3, which passes the descriptor through a socket."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         command = ["fusermount3", "-o", "fsname=tierwise,subtype=tierwise,default_permissions", "--", str(mountpoint)]

@@ -1,4 +1,4 @@
-"""What the machine must be asked for, so that a process runs when it is due: a device does not wait for a processor."""
+"""Settings of the machine with which a process runs when it is due: a device does not wait for a processor."""
 
 import os
 from contextlib import suppress
@@ -35,8 +35,7 @@ class Turns:
         self._before: dict[int, set[int]] = {}
 
     def begin(self, pid: int) -> None:
-        """Let the thread that calls and the process `pid` take turns from now on; where that is not permitted, or the process is gone,
-        nothing changes."""
+        """Let this thread and the process `pid` take turns from now on; nothing changes where that is not permitted."""
         with suppress(OSError):
             before = {each: os.sched_getaffinity(each) for each in (pid, 0)}
             for each, usual in before.items():
@@ -44,7 +43,6 @@ class Turns:
                 self._before[each] = usual
 
     def end(self) -> None:
-        """Let both run where they could before."""
         while self._before:
             with suppress(OSError):  # the process is gone
                 os.sched_setaffinity(*self._before.popitem())
@@ -64,7 +62,6 @@ class Wakefulness:
                 os.write(self._descriptor, _MICROSECONDS.pack(0))
 
     def release(self) -> None:
-        """Let processors fall asleep again."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

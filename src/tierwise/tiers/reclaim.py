@@ -50,7 +50,6 @@ def discard(work: Path) -> None:
 
 
 def _end(process: psutil.Process) -> None:
-    """Politely, so that it unmounts by itself; else not."""
     process.terminate()
     try:
         process.wait(PATIENCE_S)

@@ -21,7 +21,6 @@ class Record(Strict):
 
     @classmethod
     def mine(cls) -> Self:
-        """Return the record of the process that calls this."""
         return cls(pid=os.getpid(), started_s=psutil.Process().create_time())
 
     @staticmethod
@@ -37,12 +36,10 @@ class Record(Strict):
 
     @staticmethod
     def control(folder: Path) -> Path:
-        """Return where the control channel of the daemon with this folder listens."""
         return folder / "control"
 
     @staticmethod
     def forget(folder: Path) -> None:
-        """Remove the record and the control channel."""
         (folder / _NAME).unlink(missing_ok=True)
         Record.control(folder).unlink(missing_ok=True)
 
@@ -50,7 +47,6 @@ class Record(Strict):
         write_whole(folder / _NAME, self.model_dump_json() + "\n")
 
     def process(self) -> psutil.Process | None:
-        """Return the daemon, if it still runs."""
         try:
             process = psutil.Process(self.pid)
             same = abs(process.create_time() - self.started_s) < 0.01 and process.status() != psutil.STATUS_ZOMBIE

@@ -1,7 +1,7 @@
-"""The daemon of emulated tiers: one loop between the kernel, which asks, and device models, which say when to answer; one clock for all.
+"""The daemon of emulated tiers: one loop between the kernel, which requests, and device models, which set the times; one clock for all.
 
-``python -m tierwise.tiers.server STATE`` mounts what its control channel is told to, serves until all of it is unmounted or it is told to
-end, and leaves no mount.
+``python -m tierwise.tiers.server STATE`` mounts what its control channel requests, serves until all of it is unmounted or it receives a
+signal, and leaves no mount.
 """
 
 import argparse
@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from heapq import heappop, heappush
 from math import inf
@@ -39,13 +38,15 @@ AT_ONCE: Final = 32
 """Messages taken before the loop looks for anything else."""
 
 LOOK_S: Final = 30e-6
-"""While requests are outstanding, a counted clock looks so often whether anybody could still run."""
+"""While requests are outstanding, a virtual clock checks this often whether anybody could still run."""
 GLANCE_S: Final = 1e-3
-"""While none are, so often how many run."""
+"""While none are, it checks this often how many run."""
 
 
 class Server:
-    """The mounts of one daemon by name, its clock, and what its control channel may ask."""
+    """The mounts of one daemon by name, its clock, and what its control channel may request."""
+
+    volume_type = Volume
 
     def __init__(self) -> None:
         self._woken, self._waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
@@ -61,15 +62,14 @@ class Server:
         self._sleepers: list[tuple[float, int, bool, Later]] = []  # a heap of (when, number, whether the clock is then held, answer)
         self._slept = 0
         self._were_awaited = False  # whoever was answered last may still be being woken, and is not seen to run yet
-        self._told_sleeps: Sleepers | None = None  # of a server's processes
-        self._told_to_end = self._leaving = self._mounted = False
+        self._reported_sleeps: Sleepers | None = None  # of a server's processes
+        self._ending = self._leaving = self._mounted = False
         self.commands: dict[str, Command] = {
             "ping": os.getpid,
             "mount": self._mount,
             "drop": self._drop,
-            "cut": lambda *, tier, target: self._volumes[tier].cut(target=target),
             "clock": self._set_clock,
-            "time": self._time,
+            "time": lambda: self._clock.parts(),  # noqa: PLW0108  the clock changes
             "sleep": self._sleep,
             "sleeps": self._hear_sleeps,
             "hold": self._hold,
@@ -88,7 +88,7 @@ class Server:
         self._epoll.register(control.descriptor, EPOLLIN)
         gc.freeze()
         gc.disable()  # the loop makes no cycles, and a collection would delay whatever is due
-        while self._volumes or not (self._mounted or self._told_to_end):
+        while self._volumes or not (self._mounted or self._ending):
             self._turn(control)
 
     def _turn(self, control: ControlServer) -> None:
@@ -97,7 +97,7 @@ class Server:
         self._advance()
         for source, seen in self._epoll.poll(0):
             if volume := self._ready.get(source):
-                for _ in range(AT_ONCE):  # most often there are more, and to take them is quicker than to be told of them
+                for _ in range(AT_ONCE):  # most often there are more, and to take them is faster than to poll
                     if not self._take(volume):
                         break
                     if isinstance(self._clock, Waited):
@@ -107,12 +107,12 @@ class Server:
                 self._workers.collect()
             elif source == control.descriptor:
                 control.serve()
-            elif self._told_sleeps and source == self._told_sleeps.descriptor:
+            elif self._reported_sleeps and source == self._reported_sleeps.descriptor:
                 self._lie_down()
                 if seen & EPOLLHUP:  # whoever could tell has ended
                     self._hear_no_sleeps()
         self._run_ahead()
-        if self._told_to_end and not self._leaving:
+        if self._ending and not self._leaving:
             self._leaving = True
             threading.Thread(target=self._leave, args=(list(self._volumes.items()),), daemon=True).start()
 
@@ -128,7 +128,7 @@ class Server:
             later.answer(self._clock.parts())
 
     def _run_ahead(self) -> None:
-        """Have a counted clock jump from event to event while nobody who could run is left."""
+        """Let a virtual clock jump from event to event while nobody who could run is left."""
         if isinstance(self._clock, Waited):
             return
         while self._awaited() and not self._workers.pending:
@@ -147,7 +147,6 @@ class Server:
             self._clock.glance()
 
     def _awaited(self) -> bool:
-        """Whether anybody waits for the clock."""
         return bool(self._sleepers) or any(volume.transfers.outstanding for volume in self._volumes.values())
 
     def _wakes(self) -> bool:
@@ -155,7 +154,6 @@ class Server:
         return any(volume.transfers.outstanding for volume in self._volumes.values()) or not all(hold for _, _, hold, _ in self._sleepers)
 
     def _due_s(self) -> float:
-        """When something happens next."""
         first = min((volume.transfers.due_s for volume in self._volumes.values()), default=inf)
         return min(first, self._sleepers[0][0]) if self._sleepers else first
 
@@ -165,11 +163,11 @@ class Server:
         return not (any(taken) or self._lie_down())
 
     def _lie_down(self) -> bool:
-        """Have those sleep by a counted clock who are to sleep, or else in real time; True where there was one."""
-        sleepers, seen = self._told_sleeps, False
-        while sleepers and (asked := sleepers.take()):
+        """Let reported sleeps end by a virtual clock of several sessions, others in real time; True where there was one."""
+        sleepers, seen = self._reported_sleeps, False
+        while sleepers and (sleep := sleepers.take()):
             seen = True
-            number, seconds = asked
+            number, seconds = sleep
             if isinstance(self._clock, CountedSeveral):
                 self._sleep(seconds=seconds).answer = sleepers.waking(number)
             else:
@@ -177,7 +175,6 @@ class Server:
         return seen
 
     def _patience_s(self) -> float | None:
-        """How long to sleep at most."""
         if isinstance(self._clock, CountedSeveral):
             awaited, self._were_awaited = self._were_awaited, self._awaited()
             return LOOK_S if awaited or self._were_awaited else GLANCE_S
@@ -195,7 +192,6 @@ class Server:
             return False
 
     def _forget(self, gone: Volume) -> None:
-        """`gone` is unmounted."""
         self._epoll.unregister(gone.descriptor)
         del self._ready[gone.descriptor]
         self._volumes = {name: volume for name, volume in self._volumes.items() if volume is not gone}
@@ -204,13 +200,12 @@ class Server:
         self._be_prompt()
 
     def _wake(self) -> None:
-        """Have the loop look around; called by threads."""
         with suppress(BlockingIOError):  # the pipe is full of wake-ups
             os.write(self._waker, b"\0")
 
     def _end(self, *_: object) -> None:
         """A signal came, which has also woken the loop."""
-        self._told_to_end = True
+        self._ending = True
 
     def _leave(self, volumes: list[tuple[str, Volume]]) -> None:
         """Unmount, in a thread because that may need the loop; out of the tree even if somebody still uses it."""
@@ -228,10 +223,8 @@ class Server:
 
     # What the control channel asks
 
-    def _mount(
-        self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool, unkind: Sequence[str] = ()
-    ) -> None:
-        volume = Volume(
+    def _mount(self, *, tier: str, device: str, backing: str, mountpoint: str, seed: int, stretch: float, cache: bool) -> None:
+        volume = self.volume_type(
             device,
             Path(backing),
             Path(mountpoint),
@@ -240,7 +233,6 @@ class Server:
             cache=cache,
             workers=self._workers,
             clock=self._clock,
-            unkind=tuple(unkind),
         )
         self._volumes[tier] = self._ready[volume.descriptor] = volume
         self._epoll.register(volume.descriptor, EPOLLIN)
@@ -293,9 +285,6 @@ class Server:
             self._clock.jump(due_s)
             self._advance()
 
-    def _time(self) -> dict[str, float]:
-        return self._clock.parts()
-
     def _history(self, *, path: str) -> None:
         if isinstance(self._clock, CountedSeveral):
             Path(path).write_bytes(self._clock.history.tobytes())
@@ -308,16 +297,16 @@ class Server:
         return later
 
     def _hear_sleeps(self, *, pid: int, descriptor: int) -> None:
-        """Listen to the sleeps that Linux tells of by `descriptor` of the process `pid`."""
+        """Listen to the sleeps that Linux reports at `descriptor` of the process `pid`."""
         self._hear_no_sleeps()
-        self._told_sleeps = Sleepers(pid, descriptor)
-        self._epoll.register(self._told_sleeps.descriptor, EPOLLIN)
+        self._reported_sleeps = Sleepers(pid, descriptor)
+        self._epoll.register(self._reported_sleeps.descriptor, EPOLLIN)
 
     def _hear_no_sleeps(self) -> None:
-        if self._told_sleeps:
-            self._epoll.unregister(self._told_sleeps.descriptor)
-            self._told_sleeps.close()
-            self._told_sleeps = None
+        if self._reported_sleeps:
+            self._epoll.unregister(self._reported_sleeps.descriptor)
+            self._reported_sleeps.close()
+            self._reported_sleeps = None
 
     def _hold(self, *, held: bool) -> None:
         if isinstance(self._clock, CountedSeveral):
@@ -328,7 +317,6 @@ class Server:
         self._be_prompt()
 
     def _be_prompt(self) -> None:
-        """While any device has delays, go before others, and keep processors awake."""
         wanted = any(volume.transfers.delayed for volume in self._volumes.values())
         real_time(wanted)
         (self._wakefulness.hold if wanted else self._wakefulness.release)()
@@ -338,16 +326,20 @@ def main() -> int:
     """Serve until there is nothing to serve; an error is one line on standard error."""
     parser = argparse.ArgumentParser(prog="tierwise.tiers.server", description=__doc__)
     parser.add_argument("folder", type=Path, help="for the control channel and the record of this process")
-    asked = parser.parse_args()
+    return serve(Server, parser.parse_args().folder)
+
+
+def serve(server_type: type[Server], folder: Path) -> int:
+    """Serve as `main` does; `folder` is for the control channel and the record of this process."""
     try:
-        server = Server()
-        Record.mine().save(asked.folder)
-        control = ControlServer(Record.control(asked.folder), server.commands)
+        server = server_type()
+        Record.mine().save(folder)
+        control = ControlServer(Record.control(folder), server.commands)
         try:
             server.serve(control)
         finally:
             control.close()
-            Record.forget(asked.folder)
+            Record.forget(folder)
     except (TierwiseError, OSError) as error:
         print(error, file=sys.stderr)
         return 1

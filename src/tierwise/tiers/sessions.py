@@ -7,7 +7,7 @@ import os
 import socket
 from pathlib import Path
 from struct import Struct
-from typing import Final, Protocol
+from typing import Final
 
 from tierwise.core.errors import TierwiseError
 
@@ -15,22 +15,12 @@ RUNNABLE: Final = b"RW"
 """States in /proc/PID/stat of a task that runs or could; one that is being woken is shown as running."""
 
 
-class Sessions(Protocol):
-    """Processes that are counted together."""
-
-    def used_s(self) -> float:
-        """Return the processor time of a group's tasks; of a task that runs now up to when the kernel last looked, at a tick of its own
-        (milliseconds apart): nobody else can have it look."""
-
-    def running(self, *, thoroughly: bool) -> int:
-        """Return how many of their tasks run, or could; a look that is not thorough may miss one that is just being woken."""
-
-    def close(self) -> None:
-        """Give its descriptors back."""
-
-
 class GroupedByKernel:
-    """A group of version 1: `processors` is its folder below cpuacct, `tasks` that below pids."""
+    """A group of version 1: `processors` is its folder below cpuacct, `tasks` that below pids.
+
+    `used_s` is the processor time of its tasks; of a task that runs now, up to the kernel's last tick (milliseconds apart). `running` is
+    how many of them run, or could; a look that is not thorough may miss one that is just being woken.
+    """
 
     def __init__(self, processors: Path, tasks: Path):
         self._folder = os.open(processors, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -50,7 +40,6 @@ class GroupedByKernel:
         return self._slowly.running()
 
     def close(self) -> None:
-        """Give its descriptors back."""
         for descriptor in (self._folder, self._usage, self._current):
             os.close(descriptor)
         self._states.close()
@@ -71,7 +60,6 @@ class GroupedByHand:
         return self._slowly.running()
 
     def close(self) -> None:
-        """Give its descriptors back."""
         os.close(self._usage)
         self._slowly.close()
 
@@ -90,8 +78,10 @@ def used_s_of(cpu_stat: bytes) -> float:
     raise TierwiseError(f"cpu.stat has no usage_usec: {cpu_stat!r}. Remedy: a kernel with control groups of version 2")
 
 
-def grouped(folders: list[str]) -> GroupedByKernel | GroupedByHand:
-    """Return the group in `folders` (`tierwise.core.session_group`)."""
+Grouped = GroupedByKernel | GroupedByHand
+
+
+def grouped(folders: list[str]) -> Grouped:
     first, *others = map(Path, folders)
     return GroupedByKernel(first, others[0]) if others else GroupedByHand(first)
 
@@ -105,13 +95,11 @@ class LookedAt:
         self._stats: dict[bytes, int] = {}
 
     def running(self) -> int:
-        """Return how many of them run, or could."""
         if (listed := self._list()) != self._listed:
             self._open(listed)
         return sum(self._state(task) in RUNNABLE for task in list(self._stats))
 
     def close(self) -> None:
-        """Give its descriptors back."""
         self._open(b"")
         os.close(self._listing)
 
@@ -172,7 +160,6 @@ class TaskStates:
         return sleeping + running + stopped + uninterruptible, running
 
     def close(self) -> None:
-        """Close the socket to the kernel."""
         self._socket.close()
 
     def _message(self, family: int, command: int, attributes: bytes) -> bytes:
@@ -196,7 +183,6 @@ def _attribute(kind: int, value: bytes) -> bytes:
 
 
 def _attributes(answer: bytes) -> dict[int, bytes]:
-    """The attributes by kind."""
     found, place = {}, _HEADER.size + _GENERIC.size
     while place < len(answer):
         length, kind = _ATTRIBUTE.unpack_from(answer, place)

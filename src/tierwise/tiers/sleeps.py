@@ -1,8 +1,8 @@
-"""Sleeps of a server's processes by the clock of the tiers: Linux asks us what becomes of each of them (seccomp_unotify(2)).
+"""Sleeps of a server's processes by the clock of the tiers: Linux reports each of them (seccomp_unotify(2)).
 
-A server that is to sleep for a while (`commit_delay`) has the kernel's timer wake it. By a counted clock that would be at any time, since
+A server that is to sleep for a while (`commit_delay`) has the kernel's timer wake it. In virtual time that would be at any time, since
 this clock jumps, and goes slower than real time beside many requests. So the sleeps of what was started by `told` come to the daemon, which
-ends each when its own clock has gained so much; by any other clock the process sleeps in real time, as it asked to.
+ends each when its own clock has gained so much; by any other clock the process sleeps in real time, as it requested.
 """
 
 import ctypes
@@ -69,7 +69,7 @@ def told(start: Callable[[], None], listener: Callable[[int], None]) -> None:
 
 
 def obstacle() -> str | None:
-    """Return why sleeps cannot be told here; None: they can."""
+    """Return why sleeps cannot be reported here; None: they can."""
     if platform.machine() not in _CALLS:
         return f"numbers of system calls are not known for a processor {platform.machine()}"
     try:
@@ -80,11 +80,7 @@ def obstacle() -> str | None:
 
 
 class Sleepers:
-    """The daemon's side: sleeps that are told at the `descriptor` of the process `pid`, of which it gets its own.
-
-    Raises:
-        OSError: it may not have it.
-    """
+    """The daemon's side: sleeps that Linux reports at the `descriptor` of the process `pid`, which is duplicated here."""
 
     def __init__(self, pid: int, descriptor: int):
         process = os.pidfd_open(pid)
@@ -97,7 +93,7 @@ class Sleepers:
 
     def take(self) -> tuple[int, float] | None:
         """Return a process that has gone to sleep, by a number, and for how many seconds; None where none has."""
-        while self._told():
+        while self._waiting():
             notice = bytearray(_NOTICE.size)
             try:
                 ioctl(self.descriptor, _RECEIVE, notice)
@@ -117,7 +113,6 @@ class Sleepers:
         return lambda _: self._answer(number, 0)
 
     def let(self, number: int) -> None:
-        """Have it sleep in real time."""
         self._answer(number, _CONTINUE)
 
     def close(self) -> None:
@@ -125,7 +120,7 @@ class Sleepers:
         os.close(self.descriptor)
         self.descriptor = -1
 
-    def _told(self) -> bool:
+    def _waiting(self) -> bool:
         return any(seen & POLLIN for _, seen in self._poll.poll(0))
 
     def _answer(self, number: int, flags: int) -> None:
@@ -147,7 +142,7 @@ def _asked_s(pid: int, call: int, arguments: list[int]) -> float | None:
 
 
 def _filtered() -> int:
-    """Have the sleeps of this thread's child processes be told, for good: the descriptor at which they are."""
+    """Report the sleeps of this thread's child processes from now on, at the descriptor that is returned."""
     calls = _CALLS.get(platform.machine())
     if calls is None:
         raise MissingError("numbers of system calls", why=f"a processor {platform.machine()}", remedy="measure on x86-64 or aarch64")
@@ -167,7 +162,6 @@ def _filtered() -> int:
 
 
 def _called(number: int, *arguments: object) -> int:
-    """What a system call gives, or the error that it ends with."""
     system = ctypes.CDLL(None, use_errno=True)
     given = int(system.syscall(number, *arguments))
     if given < 0:

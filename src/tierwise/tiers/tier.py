@@ -15,7 +15,7 @@ class FileIo:
     read_bytes: int
     writes: int  # flushes count as neither, but their seconds do
     write_bytes: int
-    intended_s: float  # what the device model asked for, queueing included; 0 with the delays off
+    intended_s: float  # service time of the device model, queueing included; 0 with the delays off
     actual_s: float  # what the requests took
     overshoot_max_s: float  # of a single request
 
@@ -39,11 +39,7 @@ class Tier(Protocol):
         """Make the tier ready, delays off; nothing where it is."""
 
     def stop(self) -> None:
-        """Unmount the tier; nothing happens where it is not started.
-
-        Raises:
-            InputError: somebody still uses it; says who and what.
-        """
+        """Unmount the tier, if it is started. An `InputError` names who still uses it."""
 
     def delays(self, on: bool, *, slowdown: float = 1.0) -> None:
         """Take `slowdown` times as long as the device would, or be as quick as possible (for loading); nothing on a directory."""

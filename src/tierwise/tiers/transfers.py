@@ -17,7 +17,7 @@ from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.slowed import Slowed
 from tierwise.tiers import fuse_abi as abi
-from tierwise.tiers.clock import AnyClock, Waited
+from tierwise.tiers.clock import AnyClock
 from tierwise.tiers.meter import Counters, RequestLog
 from tierwise.tiers.nodes import Node, Nodes
 
@@ -31,7 +31,7 @@ GLANCE_S: Final = 1e-4
 
 Data = bytes | memoryview
 Answer = Data | int
-"""What the kernel is told: data, or an errno."""
+"""The answer to the kernel: data, or an errno."""
 Job = Callable[[], bytes | int]
 """Something that may block and gives an answer, or raises `OSError`."""
 
@@ -64,19 +64,16 @@ class Workers:
             threading.Thread(target=self._work, daemon=True).start()
 
     def put(self, job: Job, then: Callable[[Answer], None]) -> None:
-        """Do `job`; the loop gives its answer to `then`."""
         self.pending += 1
         self._jobs.put((then, job))
 
     def collect(self) -> None:
-        """Give out the answers that there are."""
         while self._finished:
             then, answer = self._finished.popleft()
             self.pending -= 1
             then(answer)
 
     def finish(self) -> None:
-        """Do every job, and give out its answer."""
         while self.pending:
             self.collect()
             time.sleep(GLANCE_S)
@@ -91,14 +88,12 @@ class Workers:
 class Transfers:
     """The transfers of one mount, with the delays of `model`, off at first.
 
-    Reads from the page cache and short writes are done at once; what may block goes to threads, so that no request's deadline
-    waits for another's disk. The backing directory is scratch: with the delays on, the time of an fsync is the model's alone, so
-    what was written survives a kill of the server and of the daemon, not a power cut. With the delays off an fsync reaches the
-    real disk.
+    Reads from the page cache and short writes are done at once; what may block goes to threads, so that no request's deadline waits for
+    another's disk. With the delays on, an fsync takes the model's time and does not reach the real disk: what was written survives a kill
+    of the server and of the daemon, not a power cut.
 
-    By a waited clock a request reaches the device when it left the program, `path` before the loop reads it, but never before what the
-    device has done already: so the log's arrivals, replayed through a new model, give the same completions. What it took is what the
-    program sees: the loop's share, measured, and the way to the loop and back. By a counted clock there is no way.
+    In real time a request reaches the device when it left the program, `path` before the loop reads it, but never before what the device
+    has done already. So the log's arrivals, replayed through a new model, give the same completions. In virtual time there is no path.
     """
 
     def __init__(self, model: DeviceModel, nodes: Nodes, reply: Callable[[int, Answer], None], workers: Workers, clock: AnyClock):
@@ -111,26 +106,14 @@ class Transfers:
         self._out: dict[int, Request] = {}  # requests at the device, by their unique number
         self.requests = RequestLog()
         self._busy_s = self._busy_since_s = 0.0
-        self.page = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))[mmap.PAGESIZE - abi.OUT_HEADER.size :]
-        self._data = self.page[abi.OUT_HEADER.size :]
-
-    @property
-    def waits(self) -> bool:
-        """Return whether a read may have to wait for a device, or for a clock that is not real time."""
-        return self.delayed or not isinstance(self._clock, Waited)
-
-    @property
-    def path_s(self) -> tuple[float, float]:
-        """Return what a request needs beyond the device: in all, and before the loop reads it and after the answer."""
-        return self._path_s, self._way_s
+        self._data = memoryview(mmap.mmap(-1, abi.REQUEST_BYTES))
 
     @property
     def outstanding(self) -> int:
-        """Return how many requests are at the device."""
         return len(self._out)
 
     def go_by(self, clock: AnyClock) -> None:
-        """Have `clock` from now on, with a device as new; not while it has requests. Of the path only a waited clock knows."""
+        """Have `clock` from now on, with a device as new; not while it has requests. Only real time has a path."""
         self.forget()
         self._clock, self._reached_s = clock, -math.inf
         self._path_s = self._way_s = 0.0
@@ -250,8 +233,7 @@ class Transfers:
         self.delayed = on
 
     def path(self, *, seconds: float, outside: float) -> None:
-        """Set what a request needs beyond the device: in all, which the device is spared, and before the loop reads it and after the
-        answer."""
+        """Set what a request needs beyond the device: in all, and outside the loop (before it reads it, and after the answer)."""
         self._path_s, self._way_s = seconds, outside
 
     def forget(self) -> None:
@@ -262,13 +244,11 @@ class Transfers:
         self.due_s = math.inf
 
     def reset(self) -> None:
-        """Count from zero, with an empty log."""
         self.requests.clear()
         self._busy_s, self._busy_since_s = 0.0, self._clock.now()
         self._nodes.reset_io()
 
     def statistics(self) -> dict[str, dict[str, float]]:
-        """Return the counters by path below the mount."""
         total: dict[str, Counters] = {}
         for _, path, io in self._nodes.used():
             total.setdefault(path, Counters()).add(io)
@@ -284,7 +264,6 @@ class Transfers:
 
 
 def attempt(job: Job) -> bytes | int:
-    """Return what `job` gives, or the errno with which it failed."""
     try:
         return job()
     except OSError as error:

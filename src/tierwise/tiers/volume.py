@@ -3,10 +3,9 @@
 import errno
 import mmap
 import os
-import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tierwise.core.units import KIB
 from tierwise.devices.model import build
@@ -19,16 +18,9 @@ from tierwise.tiers.fuse_abi import Fopen, Opcode
 from tierwise.tiers.mounting import mount
 from tierwise.tiers.nodes import Nodes
 from tierwise.tiers.transfers import Answer, Transfers, Workers
-from tierwise.tiers.unkind import POWER_CUT, Flushed, capabilities
-
-if TYPE_CHECKING:
-    from tierwise.tiers.quick_reads import QuickReads
 
 READ_AHEAD_BYTES: Final = 128 * KIB
 """The kernel's read-ahead where its page cache is used: Linux's default."""
-
-SLOW_READS: Final = 50_000
-"""Reads without delays that Python answers before it loads the code that is quicker: to load that takes about what it saves of these."""
 
 _START: Final = mmap.PAGESIZE - abi.PAYLOAD_OFFSET
 """Where a message begins in its buffer, so that the data of a WRITE begin on a page."""
@@ -39,10 +31,7 @@ class Unmounted(Exception):  # noqa: N818 - an event, not an error
 
 
 class Volume:
-    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages.
-
-    `unkind`: in which of `unkind.WAYS` it is no ordinary file system.
-    """
+    """The directory `backing` shown at `mountpoint` as if it lay on `device`; `cache` lets the kernel keep pages."""
 
     def __init__(
         self,
@@ -55,7 +44,6 @@ class Volume:
         cache: bool,
         workers: Workers,
         clock: AnyClock,
-        unkind: tuple[str, ...] = (),
     ):
         model = build(load_device(device), seed=seed, stretch=stretch)
         self.mountpoint, self.cached = mountpoint, cache
@@ -66,47 +54,26 @@ class Volume:
         self.transfers = Transfers(model, self._nodes, self._reply, workers, clock)
         self._buffer = memoryview(mmap.mmap(-1, mmap.PAGESIZE + abi.REQUEST_BYTES))
         self._message = [self._buffer[_START:]]
-        self._offers = capabilities(unkind)
+        self._accepted = abi.Init.WANTED
         self._transfer = {
             Opcode.READ: self.transfers.read,
             Opcode.WRITE: self.transfers.write,
             Opcode.FSYNC: self.transfers.flush,
         }
-        self._quick: QuickReads | None = None
-        self._slow_reads = 0  # that waited for no device
-        self._flushed = None
-        if POWER_CUT in unkind:
-            self._flushed = Flushed(self._nodes, backing, backing.with_name(f"{backing.name}.flushed"))
-            self._transfer[Opcode.FSYNC] = self._flush
-            self._operations[Opcode.FSYNCDIR] = self._flushed.flush_folder
         self.descriptor = mount(mountpoint)
         self._clock = clock
 
     def go_by(self, clock: AnyClock) -> None:
-        """Have `clock` from now on."""
         self.transfers.go_by(clock)
         self._clock = clock
 
     def close(self) -> None:
-        """Give up what it holds; it is unmounted."""
         os.close(self.descriptor)
         self._extents.close()
-        if self._flushed:
-            self._flushed.close()
         self._nodes.close()
 
-    def cut(self, *, target: str) -> None:
-        """Make the new folder `target` as the backing directory would be found after a power cut; of a mount that is so unkind."""
-        if self._flushed is None:
-            raise ValueError(f"{self.mountpoint} was not mounted for a power cut")
-        self._flushed.restore(Path(target))
-
     def take(self) -> bool:
-        """Read one message of the kernel and see to it; False where there is none.
-
-        Raises:
-            Unmounted: there will be none any more.
-        """
+        """Process one message of the kernel; False where there is none. `Unmounted` is raised after the last one."""
         length = self._receive()
         if not length:
             return length is not None
@@ -116,8 +83,6 @@ class Volume:
             case Opcode.READ | Opcode.WRITE | Opcode.FSYNC:
                 self._clock.meet(pid)
                 self._transfer[opcode](unique, number, body)
-                if opcode == Opcode.READ and not self.transfers.waits:
-                    self._hasten(number, body)
             case Opcode.FORGET:
                 self._nodes.forget(number, *abi.FORGET_IN.unpack(body))
             case Opcode.BATCH_FORGET:
@@ -126,44 +91,23 @@ class Volume:
             case Opcode.INTERRUPT:
                 pass  # what is under way is answered in its time
             case Opcode.INIT:
-                self._reply(unique, _agree(body, self._offers))
+                self._reply(unique, _agree(body, self._accepted))
             case _:
                 self._reply(unique, self._done(opcode, number, body, (uid, gid)))
         return True
 
     def _receive(self) -> int | None:
-        """Have the next message in the buffer, and return its length; 0 where it is seen to already, None where there is none."""
-        length = 0 if self._quick is None or self.transfers.waits else self._quick.take(*self.transfers.path_s)
+        """Have the next message in the buffer, and return its length; 0 where it was withdrawn, None where there is none."""
         try:
-            return max(0, length or os.readv(self.descriptor, self._message))
+            return os.readv(self.descriptor, self._message)
         except BlockingIOError:
             return None
         except OSError as error:
-            if error.errno in {errno.EINTR, errno.ENOENT}:  # whoever asked has given up
+            if error.errno in {errno.EINTR, errno.ENOENT}:  # the caller has given up
                 return 0
             if error.errno == errno.ENODEV:
                 raise Unmounted from error
             raise
-
-    def _hasten(self, number: int, body: memoryview) -> None:
-        """Have further reads where this slow one was, of the node `number`, be quick ones; at first, once there were many."""
-        self._slow_reads += 1
-        if self._slow_reads == SLOW_READS:
-            try:
-                from tierwise.tiers.quick_reads import QuickReads  # noqa: PLC0415 - takes half a second, and few mounts need it
-
-                self._quick = QuickReads(self.descriptor, self._message[0], self.transfers.page, self.transfers.requests, self._nodes)
-            except (ImportError, OSError, RuntimeError) as error:  # a mount goes on without
-                print(f"{self.mountpoint}: reads stay slow, because {error}", file=sys.stderr, flush=True)
-        if self._quick is not None:
-            _, offset, _, _, _, _, _ = abi.READ_IN.unpack_from(body)
-            with suppress(OSError):  # the device is full
-                self._quick.learn(number, offset, self._extents.address(self._nodes.by_id[number].inode, offset))
-
-    def _flush(self, unique: int, number: int, body: memoryview) -> None:
-        assert self._flushed is not None
-        self._flushed.flush_file(abi.FSYNC_IN.unpack_from(body)[0])
-        self.transfers.flush(unique, number, body)
 
     def _done(self, opcode: int, number: int, body: memoryview, caller: tuple[int, int]) -> Answer:
         operation = self._operations.get(opcode)

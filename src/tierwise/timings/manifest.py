@@ -1,4 +1,4 @@
-"""The manifest of a run: what was asked, on what, with what, and whether it is complete."""
+"""The manifest of a run: its inputs, its machine and code, and whether it is complete."""
 
 import hashlib
 import json
@@ -17,7 +17,10 @@ from tierwise.core.pairs import TODAY
 from tierwise.core.texts import read_json
 from tierwise.core.toml import Strict, validate
 from tierwise.timings.references import MANIFEST, Taken
+from tierwise.timings.schema import FORMAT_VERSION
 
+LAST_BEFORE: Final = "tierwise 0.2.0"
+"""The last release that reads runs of older versions."""
 RETRIED: Final = "retry: "
 """How the name of a stage begins that measured added blocks."""
 
@@ -29,7 +32,7 @@ class DatasetRecord(Strict):
     rows: int
     sha256: str | None  # none where the rows lie in no file, but were made in a server
     provenance: dict[str, Any]
-    studies: tuple[str, ...] = ()  # that used it; of runs from before, not known
+    studies: tuple[str, ...] = ()  # that used it
 
 
 class StudyRecord(Strict):
@@ -38,7 +41,7 @@ class StudyRecord(Strict):
     name: str
     pair: str
     trials: tuple[str, ...]
-    waited: tuple[str, ...] = ()  # trials that were waited for beside counted ones
+    waited: tuple[str, ...] = ()  # trials that were also measured in real time
     not_replicated: tuple[str, ...] = ()  # trials of which every block has the data of the first
     blocks: int
     settings: dict[str, str]
@@ -49,7 +52,7 @@ class StudyRecord(Strict):
 class Fingerprint(Strict):
     """What a study's numbers come from; two runs of which it is equal measured the same.
 
-    `inputs`: what was asked, by what a person calls it -> digest. `code`: module, or file that one reads -> digest.
+    `inputs`: name of an input -> digest. `code`: module, or file that one reads -> digest.
     """
 
     inputs: dict[str, str]
@@ -57,7 +60,6 @@ class Fingerprint(Strict):
 
     @property
     def sha256(self) -> str:
-        """Return the digest of the whole fingerprint, inputs and code, in hexadecimal."""
         return hashlib.sha256(json.dumps([self.inputs, self.code], sort_keys=True).encode()).hexdigest()
 
     def differing(self, other: "Fingerprint") -> list[str]:
@@ -129,19 +131,17 @@ class Conditions(NamedTuple):
 class Manifest(Strict):
     """Everything that a number of this run needs to be believed or repeated."""
 
+    format_version: int = FORMAT_VERSION
     run_id: str
-    status: Literal["running", "partial", "complete"]  # partial: some of its studies were asked for alone, and are there
-    inputs_sha256: str = ""  # over all inputs and the code, of runs from before `fingerprints`
+    status: Literal["running", "partial", "complete"]  # partial: it has only the studies that the user chose
     profile: dict[str, Any]
     pairs: dict[str, dict[str, Any]]  # pair name -> its file, with every device file that it names
     reader_pair: str | None  # the pair that the reader named: verdicts in the column `here`
     seed: int
-    chosen: dict[str, str] = Field(default_factory=dict)  # study -> which of its trials alone were asked for: the run stays partial
+    chosen: dict[str, str] = Field(default_factory=dict)  # study -> its trials that the user chose: the run stays partial
     clocks: dict[str, str] = Field(default_factory=dict)  # one session, several -> how their time on emulated tiers goes, or why it waits
-    sources: dict[str, str] = Field(default_factory=dict)  # data set -> whence the reader had it, where that is not the generator
-    dataset_source: str | None = None  # the census's, of runs from before `sources`
+    sources: dict[str, str] = Field(default_factory=dict)  # data set -> where the user got it, if not from the generator
     code_version: str
-    method_sha256: str = ""  # over the sources of the measuring side, of runs from before `fingerprints`
     fingerprints: dict[str, Fingerprint] = Field(default_factory=dict)  # of every study that there was, measured here or not
     taken: dict[str, Taken] = Field(default_factory=dict)  # study -> the older run in whose folder its rows lie
     copied: dict[str, str] = Field(default_factory=dict)  # study -> the run that measured the rows which were copied in here
@@ -173,25 +173,22 @@ class Manifest(Strict):
 
     @property
     def todays_pair(self) -> str | None:
-        """Return the pair of today that the profile asked for, else the reader's own where that is one; `None`: there is none."""
+        """Return the pair of today that the profile names, else the reader's own where that is one; `None`: there is none."""
         named = self.profile.get("today") or self.reader_pair
         return named if named and self.pairs.get(named, {}).get("source") == TODAY else None
 
     def of(self, study: str) -> list[StudyRecord]:
-        """Return what is kept of `study`, one record for each pair on which it was measured."""
         return [record for record in self.studies if record.name == study]
 
     def source_of(self, data: DatasetRecord) -> str:
-        """Return where the rows of `data` came from."""
-        return str(data.provenance.get("source") or self.sources.get(data.name) or self.dataset_source or SYNTHETIC)
+        return str(data.provenance.get("source") or self.sources.get(data.name) or SYNTHETIC)
 
     def data(self, name: str, study: str) -> DatasetRecord | None:
         """Return the rows of the data set `name` that `study` used; two studies may use different parts of one."""
         same = [data for data in self.datasets if data.name == name]
-        return next((data for data in same if study in data.studies or not data.studies), None)
+        return next((data for data in same if study in data.studies), None)
 
     def with_data(self, found: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
-        """Return the run's data sets and `found`, each once, by all who used it."""
         merged = {(data.name, data.rows, data.sha256): data for data in self.datasets}
         for data in found:
             known = merged.get((data.name, data.rows, data.sha256), data)
@@ -200,7 +197,6 @@ class Manifest(Strict):
         return tuple(merged.values())
 
     def blocks_added(self, study: str, pair: str) -> int:
-        """Return how many blocks the run has beyond the profile's."""
         return 0 if self.retry is None else self.retry.blocks.get(f"{study}/{pair}", 0)
 
     def save(self, folder: Path, *, indent: int = 2) -> None:
@@ -209,8 +205,14 @@ class Manifest(Strict):
 
 
 def load_manifest(folder: Path) -> Manifest:
-    """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, or it breaks the schema."""
+    """Read `folder`'s manifest; `InputError` where there is none, it is no JSON, is of another version, or breaks the schema."""
     where = f"{folder.name}/{MANIFEST}"
     if not (folder / MANIFEST).is_file():
         raise InputError(where, rule="a run needs a manifest")
-    return validate(read_json(folder / MANIFEST, where), Manifest, where=where)
+    table = read_json(folder / MANIFEST, where)
+    version = table.get("format_version", "none") if isinstance(table, dict) else FORMAT_VERSION
+    if version != FORMAT_VERSION:
+        newer = isinstance(version, int) and version > FORMAT_VERSION
+        remedy = f"read it with {'a newer release' if newer else LAST_BEFORE}"
+        raise InputError(where, field="format_version", value=version, rule=f"must be {FORMAT_VERSION}", remedy=remedy)
+    return validate(table, Manifest, where=where)

@@ -5,7 +5,6 @@ block goes on as before, and what tells runs apart (`run_number`) needs no furth
 """
 
 import hashlib
-import shutil
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,37 +15,24 @@ import polars as pl
 from tierwise.core.errors import InputError
 from tierwise.core.files import flush_all
 from tierwise.core.toml import validate
+from tierwise.timings.export import TABLES
 from tierwise.timings.manifest import Manifest, Merged, StudyRecord, load_manifest
 from tierwise.timings.parquet import keep_whole
 from tierwise.timings.parts import TIMINGS, rows_so_far, without_checks
-from tierwise.timings.reads import FOLDER as READS
-from tierwise.timings.references import taken
 from tierwise.timings.replicates import BLOCKS, RUN_BLOCKS, Facts, by_block, joined
-from tierwise.timings.traces import FOLDER as TRACES
-from tierwise.timings.transactions import FOLDER as TRANSACTIONS
+from tierwise.timings.trial_files import TraceKey
 
-BY_BLOCK: Final = (READS, TRANSACTIONS)
-"""Folders of a run with a file for each trial and block."""
 SEED: Final = "seed"
 
 Summarise = Callable[[str, pl.DataFrame], Facts]
 """Study, its rows on one pair (no checks) -> the facts that it finds in complete rows."""
 
 
-def no_summary(study: str, rows: pl.DataFrame) -> Facts:  # noqa: ARG001 - a summary
-    """Return no fact, as of a study whose rows speak for themselves."""
-    return {}
-
-
-def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_summary) -> Manifest:
+def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = lambda _study, _rows: {}) -> Manifest:
     """Write a run below `raw` that has the rows of the runs in `folders`, and return its manifest; those stay as they are.
 
-    Facts that have values by block have those of every run; what is found in rows is found in all of them, by `summarise`. What a study
-    found out once of its data (sizes, plans, pages) is told of the first run.
-
-    Raises:
-        InputError: they are fewer than two; one is not complete, merged already or a sample; two have one seed; or they measured something
-            else: another profile, pair or device, or by other code.
+    Facts with values by block have those of every run; `summarise` finds facts in the rows of all. Other facts (sizes, plans, pages) are
+    the first run's. Runs that are no replicates of each other are refused with an `InputError`.
     """
     runs = [load_manifest(folder) for folder in folders]
     _check(runs)
@@ -69,7 +55,6 @@ def merge_runs(folders: Sequence[Path], raw: Path, summarise: Summarise = no_sum
 
 
 def _check(runs: Sequence[Manifest]) -> None:
-    """Refuse runs that are no replicates of each other."""
     if len(runs) < 2:
         raise InputError("RUN", value=" ".join(run.run_id for run in runs), rule="two runs or more are merged", remedy="name another")
     for run in runs:
@@ -77,7 +62,7 @@ def _check(runs: Sequence[Manifest]) -> None:
             raise InputError("RUN", value=run.run_id, rule=f"whole runs are merged; this one {why}", remedy="name the runs themselves")
     first, *others = runs
     for run in others:
-        if (theirs := _asked(run)) != (ours := _asked(first)):
+        if (theirs := _inputs(run)) != (ours := _inputs(first)):
             different = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
             raise InputError(
                 "RUN",
@@ -97,13 +82,10 @@ def _unfit(run: Manifest) -> str:
         return f"is {run.status}"
     if run.merged:
         return "is merged already"
-    if run.samples:
-        return "is a sample of one"
-    return "" if run.fingerprints else "is of a version that kept no fingerprints"
+    return "is a sample of one" if run.samples else ""
 
 
-def _asked(run: Manifest) -> dict[str, Any]:
-    """What decides the numbers of a run, but for its seed."""
+def _inputs(run: Manifest) -> dict[str, Any]:
     return {
         name: ({what: digest for what, digest in one.inputs.items() if what != SEED}, one.code) for name, one in run.fingerprints.items()
     }
@@ -111,18 +93,11 @@ def _asked(run: Manifest) -> dict[str, Any]:
 
 def _copy(run: Path, merged: Path, number: int) -> None:
     """Copy what lies beside the rows: traces of the first run; single reads and transactions of all, under the numbers of their blocks."""
-    for held, study in ((run, "*"), *((one.folder, one.study) for one in taken(run))):
-        if not number:
-            for path in sorted(held.glob(f"{TRACES}/{study}/**/*.parquet")):
-                _copy_file(path, merged / path.relative_to(held))
-        for name in BY_BLOCK:
-            for path in sorted(held.glob(f"{name}/{study}/**/[!.]*.parquet")):
-                _copy_file(path, (merged / path.relative_to(held)).with_stem(str(int(path.stem) + number * RUN_BLOCKS)))
-
-
-def _copy_file(source: Path, target: Path) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)
+    for table in TABLES if number == 0 else (table for table in TABLES if table.by_block):
+        for study in table.studies(run):
+            for (_, pair, trial, block), rows in table.pieces(run, study):
+                moved = None if block is None else block + number * RUN_BLOCKS
+                table.write(merged, TraceKey(study, pair, trial), rows.select(*table.columns), moved)
 
 
 def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
@@ -148,7 +123,6 @@ def _manifest(runs: Sequence[Manifest], run_id: str, now: datetime) -> Manifest:
 
 
 def _summarised(merged: Manifest, rows: pl.DataFrame, summarise: Summarise) -> Manifest:
-    """`merged` with the facts that are found in the `rows` of all runs."""
     records = [
         record.model_copy(update={"facts": {**record.facts, **summarise(record.name, rows.filter(study=record.name, pair=record.pair))}})
         for record in merged.studies

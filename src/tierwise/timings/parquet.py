@@ -11,11 +11,7 @@ from tierwise.core.files import replacing
 
 
 def keep_whole(rows: pl.DataFrame, path: Path) -> None:
-    """Write `rows` to `path`, on disk and whole when this returns.
-
-    Raises:
-        TierwiseError: polars cannot write there, as on a full disk; its errors are no `OSError`.
-    """
+    """Write `rows` to `path`, on disk and whole when this returns. A `TierwiseError` says why polars cannot, as on a full disk."""
     with replacing(path) as part:
         try:
             rows.write_parquet(part)
@@ -24,11 +20,7 @@ def keep_whole(rows: pl.DataFrame, path: Path) -> None:
 
 
 def read_whole(path: Path, where: str, *, remedy: str | None = None) -> pl.DataFrame:
-    """Read every row of `path`, which a reader knows as `where`. Arrow reads it: of some torn files polars panics.
-
-    Raises:
-        InputError: it is no whole Parquet file.
-    """
+    """Read every row of `path`, or raise `InputError` with its name `where`. Arrow reads it, because polars panics on some torn files."""
     try:
         with pq.ParquetFile(path) as file:
             table = file.read()

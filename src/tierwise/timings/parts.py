@@ -18,7 +18,7 @@ from tierwise.core.progress import say
 from tierwise.timings import validation
 from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import copied, taken
-from tierwise.timings.schema import SCHEMA, of_today
+from tierwise.timings.schema import SCHEMA
 
 TIMINGS: Final = "timings.parquet"
 PARTS: Final = "parts"
@@ -35,12 +35,7 @@ def validate_rows(rows: pl.DataFrame, *, where: str = "timings") -> None:
 
 
 def write_part(run_folder: Path, rows: pl.DataFrame) -> Path:
-    """Write the rows of one trial in one block, whole or not at all.
-
-    Raises:
-        InputError: a row breaks the schema, the rows are of several trials or of another run, or the part is there
-            already (a raw row is never replaced: a second process measures the same run).
-    """
+    """Write the rows of one trial in one block, whole or not at all. A part that is there already is refused: no raw row is replaced."""
     keys = _keys(rows)
     if len(keys) != 1:
         raise InputError("part", field="study, pair, trial, block", value=sorted(keys), rule="a part holds one trial in one block")
@@ -72,15 +67,14 @@ def done_parts(run_folder: Path, study: str = "") -> set[PartKey]:
 
 
 def without_checks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `rows` without the cells that were waited for beside counted ones."""
+    """Return `rows` without the cells that were also measured in real time."""
     return rows.filter(pl.col("cell").str.json_path_match("$.clock").is_null())
 
 
 def merge_parts(run_folder: Path) -> Path:
     """Put all own rows into `timings.parquet`, in the order of study, pair, sequence and step; the parts go.
 
-    May be repeated after a kill at any point. A run that takes every row from others gets no file. Raises `InputError` where there is no
-    row, or a part is not valid.
+    This may be repeated after a kill at any point. A run that takes every row from others gets no file.
     """
     target = run_folder / TIMINGS
     rows = _own_rows(run_folder, "")
@@ -98,8 +92,7 @@ def merge_parts(run_folder: Path) -> Path:
 
 
 def read_rows(run_folder: Path) -> pl.DataFrame:
-    """Read the validated rows of a merged run, with those that it takes from others; `InputError` where there are none or one breaks a
-    rule."""
+    """Read and validate the rows of a merged run, with those that it takes from others."""
     own = run_folder / TIMINGS
     others = list(_taken_rows(run_folder, ""))
     if not others:
@@ -122,8 +115,7 @@ def _part_files(run_folder: Path, study: str = "") -> list[Path]:
 
 
 def rows_so_far(run_folder: Path, study: str = "") -> pl.DataFrame:
-    """Return the rows of a run, or of its `study`, merged or not: its own, and those that it takes from others, which bear the id of the
-    run that measured them. Parts of other studies are not opened."""
+    """Return the rows of a run, or of its `study`, merged or not. Rows that it takes from others bear the id of their own run."""
     rows = pl.concat([_own_rows(run_folder, study), *_taken_rows(run_folder, study)]).unique(ROW, keep="first", maintain_order=True)
     return rows.sort("study", "pair", "sequence", "step")
 
@@ -149,7 +141,7 @@ def _taken_rows(run_folder: Path, study: str) -> Iterator[pl.DataFrame]:
 
 def _read(run_folder: Path, *files: Path) -> pl.DataFrame:
     """Return the rows of `files`, checked together: one by one takes twice as long, and is done only to name the one that breaks a rule."""
-    frames = [of_today(read_whole(path, _where(run_folder, path))) for path in files]
+    frames = [read_whole(path, _where(run_folder, path)) for path in files]
     try:
         rows = pl.concat([pl.DataFrame(schema=SCHEMA), *frames])
         _check_rows_of_run(rows, run_folder, run_folder)
@@ -173,5 +165,4 @@ def _check_rows_of_run(rows: pl.DataFrame, run_folder: Path, path: Path) -> None
 
 
 def _where(run_folder: Path, path: Path) -> str:
-    """`path` from its run folder's name on: what a person looks for in ``data/raw``."""
     return str(path.relative_to(run_folder.parent))

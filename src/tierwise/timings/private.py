@@ -42,7 +42,6 @@ def _private() -> Iterator[str]:
 
 
 def _content(path: Path) -> bytes:
-    """What the file says; of a Parquet file, which is compressed, its texts."""
     if path.suffix != ".parquet":
         return path.read_bytes()
     texts = pl.read_parquet(path, hive_partitioning=False).select(pl.col(pl.String)).unique()

@@ -1,17 +1,12 @@
-"""Single reads of a load: each one of a trial in a block, kept with the run beside the raw row that counts them.
-
-``data/raw/<run id>/reads/<study>/<pair>/<trial>/<block>.parquet``, the trial's key being folders.
-"""
+"""Single reads of a load: each one of a trial in a block, beside the raw row that counts them (`trial_files`)."""
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
-from tierwise.core.errors import InputError
-from tierwise.timings.parquet import keep_whole, read_whole
 from tierwise.timings.references import taken
-from tierwise.timings.traces import TraceKey
+from tierwise.timings.trial_files import TraceKey, TrialFiles
 
 READS: Final[dict[str, Any]] = {
     "time_s": pl.Float64,  # when it ended, seconds of the Unix epoch
@@ -25,18 +20,25 @@ READS: Final[dict[str, Any]] = {
 }
 """What is known of a read, whoever recorded it."""
 
-TABLE: Final[dict[str, Any]] = {
-    "run_id": pl.String,
-    "study": pl.String,
-    "pair": pl.String,
-    "trial": pl.String,
-    "block": pl.Int32,  # repetition, as in the raw rows
-    **READS,
-    "bucket": pl.String,  # of the latency (`buckets`), as text: what Parquet keeps as a dictionary DuckDB counts as quickly as it reads
-}
+FOLDER: Final = "reads"
+FILES: Final = TrialFiles(
+    FOLDER,
+    {
+        "run_id": pl.String,
+        **READS,
+        "bucket": pl.String,  # of the latency (`buckets`), as text: DuckDB counts a dictionary of Parquet as quickly as it reads
+    },
+    by_block=True,
+)
+TABLE: Final[dict[str, Any]] = FILES.keys | dict(FILES.columns)
 """Columns of the files, and of the view `reads` over them."""
 
-FOLDER: Final = "reads"
+
+class Source(NamedTuple):
+    """Files of single reads, and the SQL condition that the rows of a run meet in them."""
+
+    files: list[Path]
+    condition: str
 
 
 def buckets(latencies_s: pl.Expr) -> pl.Expr:
@@ -46,37 +48,22 @@ def buckets(latencies_s: pl.Expr) -> pl.Expr:
 
 
 def write_reads(run_folder: Path, key: TraceKey, block: int, rows: pl.DataFrame) -> None:
-    """Keep the reads (`READS`) of one trial in one block, whole or not at all; those of a killed attempt are replaced."""
-    path = run_folder / FOLDER / key.study / key.pair / key.trial / f"{block}.parquet"
-    if dict(rows.schema) != READS:
-        where = str(path.relative_to(run_folder.parent))
-        raise InputError(where, field="columns", value=str(dict(rows.schema)), rule=f"must be {READS}")
-    coordinates = {"run_id": run_folder.name, "study": key.study, "pair": key.pair, "trial": key.trial, "block": block}
-    named = rows.with_columns(pl.lit(value).alias(name) for name, value in coordinates.items())
-    bucketed = named.with_columns(bucket=buckets(pl.col("latency_s")).cast(pl.String))
-    keep_whole(bucketed.select(list(TABLE)).cast(pl.Schema(TABLE)), path)
+    bucketed = rows.with_columns(run_id=pl.lit(run_folder.name), bucket=buckets(pl.col("latency_s")).cast(pl.String))
+    FILES.write(run_folder, key, bucketed.select("run_id", pl.exclude("run_id")), block)
 
 
-def read_files(run_folder: Path) -> list[Path]:
-    """Return the files of a run's single reads, with those that it takes from others.
-
-    Raises:
-        InputError: one is no whole Parquet file, or has other columns than `TABLE`.
-    """
-    own = sorted((run_folder / FOLDER).rglob("[!.]*.parquet"))
-    others = [
-        path
-        for held in taken(run_folder)
-        for pair, blocks in sorted(held.blocks.items())
-        for path in sorted((held.folder / FOLDER / held.study / pair).rglob("[!.]*.parquet"))
-        if int(path.stem) < blocks
-    ]
-    for path in (*own, *others):
-        _check(path, str(path.relative_to(run_folder.parent)))
-    return [*own, *others]
+def sources(run_folder: Path) -> list[Source]:
+    """Return where the single reads of a run lie, its own and those that it takes from others. Every file is checked."""
+    found = [Source(FILES.files(run_folder), "true")]
+    for held in taken(run_folder):
+        limits = " or ".join(f"(pair = {sql_text(pair)} and block < {blocks})" for pair, blocks in sorted(held.blocks.items()))
+        found.append(Source(FILES.files(held.folder, held.study), limits or "false"))
+        for path in found[-1].files:
+            FILES.load(path, held.folder)
+    for path in found[0].files:  # all of it: DuckDB would find a torn page only in a query
+        FILES.load(path, run_folder)
+    return [source for source in found if source.files]
 
 
-def _check(path: Path, where: str) -> None:
-    schema = read_whole(path, where, remedy="remove it").schema  # all of it: DuckDB would find a torn page only when it is asked
-    if dict(schema) != TABLE:
-        raise InputError(where, field="columns", value=str(dict(schema)), rule=f"must be {TABLE}", remedy="remove it")
+def sql_text(value: object) -> str:
+    return "'" + str(value).replace("'", "''") + "'"

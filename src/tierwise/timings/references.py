@@ -1,7 +1,7 @@
 """Rows by reference: a run may take all rows of a study from an older run, in whose folder they stay.
 
-The manifest of the run that takes them says so in ``taken``; every reader of rows, traces, transactions and single reads asks here where
-they lie. Reads two fields of the manifest and nothing else: what measures asks too, and no number hangs on the others.
+The manifest of the run that takes them says so in ``taken``; every reader of rows, traces, transactions and single reads finds them through
+this module. It reads two fields of the manifest and nothing else, because what measures uses it too.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ MANIFEST: Final = "manifest.json"
 
 
 class Taken(Strict):
-    """Whence a study's rows are taken.
+    """The older run that measured a study's rows.
 
     `blocks`: pair -> how many blocks there were; what the older run is given later is not taken.
     """
@@ -34,24 +34,20 @@ class Held(NamedTuple):
 
 
 def taken(run_folder: Path) -> list[Held]:
-    """Return what the run in `run_folder` takes from others; nothing where it has no manifest yet.
-
-    Raises:
-        InputError: a run that it refers to is not there.
-    """
+    """Return what the run in `run_folder` takes from others. An `InputError` names a run that is not there."""
     found = []
     for study, kept in _field(run_folder, "taken").items():
-        whence = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")
-        folder = run_folder.parent / whence.run_id
+        origin = validate(kept, Taken, where=f"{run_folder.name}/{MANIFEST}: taken.{study}")
+        folder = run_folder.parent / origin.run_id
         if not (folder / MANIFEST).is_file():
             raise InputError(
                 f"{run_folder.name}/{MANIFEST}",
                 field=f"taken.{study}",
-                value=whence.run_id,
+                value=origin.run_id,
                 rule=f"the rows of {study} lie in that run, which is not there",
                 remedy=f"put its folder back beside {run_folder.name}, or make report FRESH=1 measures anew",
             )
-        found.append(Held(folder, study, whence.blocks))
+        found.append(Held(folder, study, origin.blocks))
     return found
 
 

@@ -1,4 +1,4 @@
-"""What tells the replicates of a run apart: blocks, each with draws of its own, and the runs that a merged one is made of."""
+"""How the replicates of a run differ: blocks, each with draws of its own, and the runs that a merged one is made of."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,12 +20,11 @@ def run_number(block: int) -> int:
 
 
 def seeds_of(entry: Facts, repeats: int) -> Sequence[int]:
-    """Return which blocks the `repeats` values of an entry's lists are of; those of a run from before entries told it are of one run."""
+    """Return the blocks of the `repeats` values in an entry's lists; an entry of one run may lack them."""
     return entry.get(BLOCKS) or range(repeats)
 
 
 def by_block(fact: Any) -> bool:
-    """Return whether `fact` is a list of entries with values by block."""
     return isinstance(fact, list) and bool(fact) and all(isinstance(one, dict) and isinstance(one.get(BLOCKS), list) for one in fact)
 
 
@@ -41,7 +40,6 @@ def joined(before: Sequence[Facts], others: Sequence[Facts]) -> list[Facts]:
 
 
 def _by_words(entries: Sequence[Facts]) -> dict[tuple[tuple[str, ...], int], Facts]:
-    """Entries by their words, and by how many with the same words stand before."""
     seen: Counter[tuple[str, ...]] = Counter()
     found = {}
     for one in entries:

@@ -6,7 +6,7 @@ This table is the contract between the measuring side and the reading side; `SCH
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
@@ -14,7 +14,8 @@ import polars as pl
 
 from tierwise.core.words import Cache, ClockKind, IoArm, Substrate
 
-SCHEMA_VERSION: Final = 3
+FORMAT_VERSION: Final = 4
+"""The version of rows and manifests; a run of another one is refused."""
 
 RELATION_IO: Final = pl.Struct(
     {
@@ -22,7 +23,7 @@ RELATION_IO: Final = pl.Struct(
         "relation_class": pl.String,  # table, index
         "tier": pl.String,  # name of the tier in its pair
         "hits": pl.Int64,  # pages found in shared_buffers during the operation
-        "reads": pl.Int64,  # pages asked of the storage during the operation
+        "reads": pl.Int64,  # pages requested from the storage during the operation
         "io_s": pl.Float64,  # sum of the times of the requests for its files, all forks; null where not known
         "io_basis": pl.String,  # how `io_s` was found, or why it is null
     }
@@ -36,7 +37,7 @@ TIER_IO: Final = pl.Struct(
         "read_bytes": pl.Int64,
         "writes": pl.Int64,
         "write_bytes": pl.Int64,
-        "intended_s": pl.Float64,  # sum of the service times that the device model asked for
+        "intended_s": pl.Float64,  # sum of the service times of the device model
         "actual_s": pl.Float64,  # sum of the times that the requests really took
     }
 )
@@ -63,16 +64,13 @@ SCHEMA: Final[dict[str, Any]] = {
     "proof": pl.String,  # JSON object: the evidence for `cache`
     "flags": pl.List(pl.String),  # reasons for which this row gives no verdict (overshoot, stalled, cpu, ...); empty: none
     "clock": pl.String,  # by which `elapsed_s` went: waited, counted-one, counted-several
-    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where nothing tells it, so for the columns below
-    "device_s": pl.Float64,  # of `elapsed_s`: by a counted clock what it jumped, by a waited one what the requests took
+    "cpu_s": pl.Float64,  # of `elapsed_s`: the server's processor time; null where not known, so for the columns below
+    "device_s": pl.Float64,  # of `elapsed_s`: in virtual time what the clock jumped, in real time what the requests took
     "wall_s": pl.Float64,  # what really passed
     "run_delay_s": pl.Float64,  # of `wall_s`: the session's process could run and was not let
     "steal_s": pl.Float64,  # of `wall_s`: what the host took, summed over the processors
     "reference_s": pl.Float64,  # processor time of a fixed work just before: how quick the processors were
 }
-
-PARTS_SINCE: Final = 3
-"""The version that brought `clock` and the columns after it; rows of an older one were waited for, and their parts are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +103,7 @@ class TierIo:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the time of a row was made of, as `SCHEMA` says; `None`: nothing told it."""
+    """What the time of a row was made of, as `SCHEMA` says; `None`: not known."""
 
     clock: ClockKind = ClockKind.WAITED
     cpu_s: float | None = None
@@ -135,8 +133,6 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What the bench knows of a trial's rows."""
-
     run_id: str
     study: str
     pair: str
@@ -148,10 +144,9 @@ class Origin:
 
 
 def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
-    """Return rows of one trial in one block, in `SCHEMA`'s columns and types."""
     rows = [
         {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": FORMAT_VERSION,
             **{name: getattr(origin, name) for name in Origin.__slots__},
             "step": step,
             "cell": json.dumps(dict(timing.cell), sort_keys=True),
@@ -160,8 +155,8 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
             "started_at": timing.started_at,
             "elapsed_s": timing.elapsed_s,
             "result_rows": timing.result_rows,
-            "relation_io": [_as_dict(io) for io in timing.relation_io],
-            "tier_io": [_as_dict(io) for io in timing.tier_io],
+            "relation_io": [asdict(io) for io in timing.relation_io],
+            "tier_io": [asdict(io) for io in timing.tier_io],
             "proof": json.dumps(dict(timing.proof), sort_keys=True),
             "flags": list(timing.flags),
             **{name: getattr(timing.parts, name) for name in Parts.__slots__},
@@ -169,18 +164,3 @@ def frame(origin: Origin, timings: Sequence[Timing]) -> pl.DataFrame:
         for step, timing in enumerate(timings)
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
-
-
-def of_today(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `rows` of an older version in `SCHEMA`'s columns, as what they are: waited for."""
-    if "clock" in rows.columns or "schema_version" not in rows.columns:
-        return rows
-    missing = {name: kind for name, kind in SCHEMA.items() if name not in rows.columns}
-    return rows.with_columns(
-        *(pl.lit(None, dtype=kind).alias(name) for name, kind in missing.items() if name != "clock"),
-        clock=pl.lit(str(ClockKind.WAITED)),
-    ).select(*rows.columns, *missing)
-
-
-def _as_dict(io: RelationIo | TierIo) -> dict[str, Any]:
-    return {name: getattr(io, name) for name in io.__slots__}

@@ -13,7 +13,7 @@ from tierwise.core.errors import InputError
 from tierwise.core.progress import say
 from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.parts import rows_so_far
-from tierwise.timings.reads import TABLE, read_files
+from tierwise.timings.reads import TABLE, Source, sources, sql_text
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.schema import SCHEMA
 
@@ -31,7 +31,7 @@ RUN_COLUMNS: Final[dict[str, Any]] = {
     "seed": pl.Int64,
     "sources": pl.String,  # data set -> source, as JSON
     "code_version": pl.String,
-    "fingerprints": pl.String,  # study -> fingerprint, as JSON; of runs from before there were such, of nothing
+    "fingerprints": pl.String,  # study -> fingerprint, as JSON
     "started_at": pl.Datetime("us", "UTC"),
     "finished_at": pl.Datetime("us", "UTC"),
     "manifest": pl.String,  # the whole of it, as JSON
@@ -54,18 +54,19 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB connection in memory with the views `raw_timings` (raw rows, `SCHEMA`), `timings` (the same columns, as ``timings.sql``
     has them), `reads` (single reads, `reads.TABLE`, left in their files) and `runs` (`RUN_COLUMNS`).
 
-    `runs` has every run below `raw`, `timings` the rows of those that are complete, or partial; where `run_id` is named, both hold that
-    run alone, and the rows of one that is not merged yet are those of its parts. A row bears the id of the run that it is read for: one
-    that several runs take by reference stands in each (`taken` in their manifests says whose it is). Raises `InputError` for a named run
-    that is unknown or invalid; any other invalid run is named on the terminal and left out.
+    `runs` has every run below `raw`, `timings` the rows of those that are complete or partial; with `run_id`, both hold that run alone,
+    merged or not. A row bears the id of the run that it is read for: a row that several runs take by reference is in each.
+
+    Raises:
+        InputError: the named run is unknown or invalid; another invalid run is reported on the terminal and left out.
     """
     known = {run_id: _named(raw, run_id)} if run_id is not None else manifests(raw)
-    runs, rows, reads = [], [pl.DataFrame(schema=SCHEMA)], dict[str, list[Path]]()
+    runs, rows, reads = [], [pl.DataFrame(schema=SCHEMA)], dict[str, list[Source]]()
     for name, manifest in known.items():
         try:
             if manifest.status != "running" or name == run_id:
                 rows.append(rows_so_far(raw / name).with_columns(run_id=pl.lit(name)))
-                reads[name] = read_files(raw / name)
+                reads[name] = sources(raw / name)
             runs.append(_run_row(manifest))
         except InputError as error:
             if name == run_id:
@@ -74,25 +75,22 @@ def connect(raw: Path, run_id: str | None = None) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(":memory:", config=OFFLINE)
     connection.register("raw_timings", pl.concat(rows).to_arrow())
     connection.execute((files("tierwise.timings") / "timings.sql").read_text(encoding="utf-8"))
-    _register_reads(connection, {name: paths for name, paths in reads.items() if paths})
+    _register_reads(connection, reads)
     connection.register("runs", pl.DataFrame(runs, schema=RUN_COLUMNS).to_arrow())
     return connection
 
 
-def _register_reads(connection: duckdb.DuckDBPyConnection, reads: Mapping[str, Sequence[Path]]) -> None:
-    if not reads:
+def _register_reads(connection: duckdb.DuckDBPyConnection, reads: Mapping[str, Sequence[Source]]) -> None:
+    if not any(reads.values()):
         connection.register("reads", pl.DataFrame(schema=TABLE).to_arrow())
         return
     selects = [
-        f"select * replace ({_text(name)} as run_id) from read_parquet([{', '.join(map(_text, paths))}], hive_partitioning = false)"
-        for name, paths in reads.items()
+        f"select * replace ({sql_text(name)} as run_id) from read_parquet([{paths}], hive_partitioning = false) where {one.condition}"
+        for name, found in reads.items()
+        for one in found
+        for paths in [", ".join(map(sql_text, one.files))]
     ]
     connection.execute(f"create temp view reads as {' union all '.join(selects)}")
-
-
-def _text(value: object) -> str:
-    """A literal of SQL that says `value`."""
-    return "'" + str(value).replace("'", "''") + "'"
 
 
 def _named(raw: Path, run_id: str) -> Manifest:

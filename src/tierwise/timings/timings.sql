@@ -1,7 +1,7 @@
--- The rows that are read: raw rows, those by a counted clock with a steady host's part. Cells that were also waited for, as a check of
--- the counted clock, are left out (view `waited_checks`).
+-- The rows that are read: raw rows, those in virtual time with a steady host's part. Cells that were also measured in real time, as a
+-- check of the virtual clock, are left out (view `waited_checks`).
 --
--- A counted row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
+-- A virtual-time row is its devices' time and its host's: what a query computed. The devices' is its own; the host's is the median over the
 -- repetitions, each at the speed that the processors had for a fixed work (`reference_s`) in its block, the median over the block's
 -- trials, over their usual one in the run (of a merged run, in the run that the block is of: `block // 1000`, timings/replicates.py). One trial's own is a few milliseconds beside other work and scatters more than what it is to
 -- even out: it made the host's part of a cell scatter 1.5 times as much (benchmarks/by_name/counted_time.py).
@@ -64,7 +64,7 @@ left join own using (run_id, study, pair, trial, step, block)
 left join host using (run_id, run, study, pair, trial, step)
 where cell ->> 'clock' is null;
 
--- Rows of the cells that were also waited for.
+-- Rows of the cells that were also measured in real time.
 create temp view waited_checks as
 select *
 from raw_timings

@@ -1,17 +1,16 @@
-"""Recorded page sequences: what each query of a trial asked of the storage, kept with the run, once for each trial.
+"""Recorded page sequences: what each query of a trial requested from the storage, once for each trial (`trial_files`).
 
-``data/raw/<run id>/traces/<study>/<pair>/<trial>.parquet``, the trial's key being folders and file name. A query's rows are in the
-order of issue; its last row, `end`, closes it.
+A query's rows are in the order of issue; its last row, `end`, closes it.
 """
 
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import polars as pl
 
-from tierwise.core.errors import InputError
-from tierwise.timings.parquet import keep_whole, read_whole
-from tierwise.timings.references import places
+from tierwise.timings.trial_files import TraceKey, TrialFiles
+
+__all__ = ["END", "FOLDER", "TRACE", "TRACES", "TraceKey", "read_trace", "write_trace"]
 
 FOLDER: Final = "traces"
 END: Final = "end"
@@ -28,48 +27,19 @@ TRACE: Final[dict[str, Any]] = {
     "address_bytes": pl.Int64,  # on the emulated device; null where none was
     "after": pl.Int32,  # number (from 0, within the query) of the request whose completion this one waited for; null: the query's start
     "think_s": pl.Float64,  # from that completion to this issue: the host's time
-    "intended_s": pl.Float32,  # what the device model asked for; null where none did
+    "intended_s": pl.Float32,  # service time of the device model; null where there was none
     "actual_s": pl.Float32,  # what it took, from issue to completion; null where the recorder disturbs times
     "traced_s": pl.Float32,  # what it took under strace, whose stops are in it; null where nothing was traced
 }
-"""Columns of a trace file."""
+"""Columns of a trace."""
 
-
-class TraceKey(NamedTuple):
-    """What a trace is found by: the study, pair and trial that it belongs to."""
-
-    study: str
-    pair: str
-    trial: str
-
-
-def trace_path(run_folder: Path, key: TraceKey) -> Path:
-    """Return where the trace of a trial lies."""
-    return run_folder / FOLDER / key.study / key.pair / f"{key.trial}.parquet"
+TRACES: Final = TrialFiles(FOLDER, TRACE, by_block=False)
 
 
 def write_trace(run_folder: Path, key: TraceKey, rows: pl.DataFrame) -> None:
-    """Keep the trace of one trial, whole or not at all; one that is there is replaced."""
-    _check(rows, str(trace_path(run_folder, key).relative_to(run_folder.parent)))
-    keep_whole(rows, trace_path(run_folder, key))
-
-
-def find_trace(run_folder: Path, key: TraceKey) -> Path | None:
-    """Return the file of a trial's trace, in this run or in the one that its rows are taken from; None where none was recorded."""
-    return next((path for folder in places(run_folder, key.study, key.pair) if (path := trace_path(folder, key)).exists()), None)
+    TRACES.write(run_folder, key, rows)
 
 
 def read_trace(run_folder: Path, key: TraceKey) -> pl.DataFrame | None:
-    """Return the trace of one trial; None where none was recorded. `InputError` where the file is not one."""
-    path = find_trace(run_folder, key)
-    if path is None:
-        return None
-    where = str(path.relative_to(run_folder.parent))
-    rows = read_whole(path, where, remedy="remove it")
-    _check(rows, where)
-    return rows
-
-
-def _check(rows: pl.DataFrame, where: str) -> None:
-    if dict(rows.schema) != TRACE:
-        raise InputError(where, field="columns", value=str(dict(rows.schema)), rule=f"must be {TRACE}", remedy="remove it")
+    """Return the trace of one trial, of this run or of the one that its rows are taken from; `None` where none was recorded."""
+    return TRACES.read(run_folder, key)

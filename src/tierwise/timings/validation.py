@@ -9,12 +9,11 @@ import polars as pl
 
 from tierwise.core.errors import InputError
 from tierwise.core.words import Cache, ClockKind, IoArm, RelationClass, Substrate
-from tierwise.timings.schema import PARTS_SINCE, SCHEMA, SCHEMA_VERSION
+from tierwise.timings.schema import FORMAT_VERSION, SCHEMA
 
 KEY: Final = ("run_id", "study", "pair", "trial", "block", "step")
 PARTS: Final = ("cpu_s", "device_s", "wall_s", "run_delay_s", "steal_s", "reference_s")
 NULLABLE: Final = {"result_rows", *PARTS}
-READABLE: Final = tuple(range(PARTS_SINCE - 1, SCHEMA_VERSION + 1))
 COUNTS: Final = ("reads", "read_bytes", "writes", "write_bytes", "intended_s", "actual_s")
 
 
@@ -89,7 +88,7 @@ def _incomplete(*names: str) -> pl.Expr:
 
 RULES: Final = (
     *(Rule(column, pl.col(column).is_null(), "must not be null") for column in SCHEMA if column not in NULLABLE),
-    Rule("schema_version", ~pl.col("schema_version").is_in(READABLE), f"must be one of {', '.join(map(str, READABLE))}"),
+    Rule("schema_version", pl.col("schema_version") != FORMAT_VERSION, f"must be {FORMAT_VERSION}"),
     *(Rule(column, pl.col(column) == "", "must not be empty") for column in ("run_id", "study", "pair", "trial")),
     _words("substrate", Substrate, but={Substrate.PUBLISHED}),
     _words("arm", IoArm),

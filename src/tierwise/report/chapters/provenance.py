@@ -51,12 +51,7 @@ def run_table(run: Run) -> Table:
 
 
 def _fingerprints(manifest: Manifest) -> dict[str, str]:
-    """What each study's numbers come from, in one digest; of a run from before there were such, one of the code and one of all inputs."""
-    if not manifest.fingerprints:
-        return {
-            "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
-            "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",
-        }
+    """What each study's numbers come from, in one digest."""
     each = ", ".join(f"{study} `{one.sha256[:12]}`" for study, one in manifest.fingerprints.items())
     return {"Fingerprints (SHA-256 of a study's inputs and code)": each}
 

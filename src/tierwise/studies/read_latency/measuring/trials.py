@@ -168,7 +168,7 @@ def measure(trial: Trial[Cell], lab: Lab, memo: Memo, recorder: Recorder) -> Obs
             memo.reads = window.reads
         timing = window.timing(OPERATION, trial.coordinates)
         if window.logs:
-            timing = replace(timing, proof={**timing.proof, "arms": replay_variants(lab, window.logs)})
+            timing = replace(timing, proof={**timing.proof, "variants": replay_variants(lab, window.logs)})
         return Observed((timing,), reads=window.reads)
 
 

@@ -22,18 +22,18 @@ where
     or (run_id, pair, arm, block, tablespace) not in (select (run_id, pair, arm, block, tablespace) from spaces where clock <> 'waited')
 union all by name
 select
-    * exclude (arms, substrate),
+    * exclude (variants, substrate),
     'simulated' as substrate,
-    unnest(json_keys(arms)) as tablespace,
-    arms -> unnest(json_keys(arms)) as told,
+    unnest(json_keys(variants)) as tablespace,
+    variants -> unnest(json_keys(variants)) as told,
     false as whole
 from (
     select
         run_id, pair, arm, substrate, trial, block, clock, flags,
-        unnest(json_keys(proof -> 'arms')) as variant,
-        proof -> 'arms' -> unnest(json_keys(proof -> 'arms')) as arms
+        unnest(json_keys(proof -> 'variants')) as variant,
+        proof -> 'variants' -> unnest(json_keys(proof -> 'variants')) as variants
     from raw_timings
-    where study = 'read_latency' and json_exists(proof, '$.arms')
+    where study = 'read_latency' and json_exists(proof, '$.variants')
 );
 
 -- The single reads of those windows.

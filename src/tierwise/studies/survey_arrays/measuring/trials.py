@@ -211,7 +211,7 @@ def describe(lab: Lab, memo: Memo) -> dict[str, Any]:
         "published_bytes": table_bytes,
         "memory_bytes": memory_bytes(lab, memo),
         "touched": {
-            f"{query}, {form}": {"blocks": found.pages, "plan": list(found.nodes)} for (query, form), found in memo.cold_pages.items()
+            f"{query}, {form}": {"pages": found.pages, "plan": list(found.nodes)} for (query, form), found in memo.cold_pages.items()
         },
         "row_bytes": size_bytes[TABLE] / memo.data.rows,
         "pages": size_bytes[TABLE] // PAGE_BYTES,

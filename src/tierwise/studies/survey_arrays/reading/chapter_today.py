@@ -48,8 +48,8 @@ def asked(facts: Mapping[str, Any], query: str) -> Asked:
     if touched["plan"][0].startswith("Seq Scan"):
         return Asked(table_bytes, (whole(table_bytes, request_bytes=REQUEST_BYTES),))
     larger = table_bytes / facts["size_bytes"][TABLE] * PAGE_BYTES
-    heap = touched["blocks"][TABLE] * larger
-    index = (sum(touched["blocks"].values()) - touched["blocks"][TABLE]) * larger
+    heap = touched["pages"][TABLE] * larger
+    index = (sum(touched["pages"].values()) - touched["pages"][TABLE]) * larger
     return Asked(table_bytes, (whole(index, request_bytes=PAGE_BYTES), parts_in_order(heap, table_bytes, request_bytes=REQUEST_BYTES)))
 
 

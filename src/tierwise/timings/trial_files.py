@@ -1,0 +1,114 @@
+"""Tables beside the raw rows, with a file for each trial: page sequences, transactions, single reads.
+
+A run that measures has ``<folder>/<study>/<pair>/<trial>.parquet``, the trial's key being folders; where each repetition has a file,
+``.../<trial>/<block>.parquet``. A run that ships has one file for each study and pair, ``<folder>/<study>/<pair>.parquet``. Both have the
+same columns, so that packing is concatenation.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from tierwise.core.errors import InputError
+from tierwise.timings.parquet import keep_whole, read_whole
+from tierwise.timings.references import places, taken
+
+LEVEL: Final = 19
+"""The level of zstd's compression of packed files: they are written once and kept for ever."""
+
+
+class TraceKey(NamedTuple):
+    study: str
+    pair: str
+    trial: str
+
+
+Piece = tuple[str, str, str, int | None]
+"""Study, pair, trial and, where each repetition has a file, its block."""
+
+
+@dataclass(frozen=True)
+class TrialFiles:
+    """One table: the folder, the columns that are its own, and whether each repetition of a trial has a file."""
+
+    folder: str
+    columns: Mapping[str, Any]
+    by_block: bool
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        return dict.fromkeys(TraceKey._fields, pl.String) | ({"block": pl.Int32} if self.by_block else {})
+
+    def path(self, run_folder: Path, key: TraceKey, block: int | None = None) -> Path:
+        """Return the file of a trial in a run that measures."""
+        folder = run_folder / self.folder / key.study / key.pair
+        return folder / f"{key.trial}.parquet" if block is None else folder / key.trial / f"{block}.parquet"
+
+    def write(self, run_folder: Path, key: TraceKey, rows: pl.DataFrame, block: int | None = None) -> None:
+        """Write the rows of a trial, whole or not at all; those of a killed attempt are replaced."""
+        path = self.path(run_folder, key, block)
+        _check(rows, self.columns, path, run_folder)
+        values = [*key, *([] if block is None else [block])]
+        keys = (pl.lit(value, dtype=kind).alias(name) for (name, kind), value in zip(self.keys.items(), values, strict=True))
+        keep_whole(rows.select(*keys, *self.columns), path)
+
+    def read(self, run_folder: Path, key: TraceKey, block: int | None = None) -> pl.DataFrame | None:
+        """Return the rows of a trial, from this run or from the one that it takes them from; `None` where neither has them."""
+        for folder in places(run_folder, key.study, key.pair, block or 0):
+            for path in (self.path(folder, key, block), _packed(folder / self.folder, key.study, key.pair)):
+                if path.is_file():
+                    rows = self.load(path, folder).filter(trial=key.trial, **({} if block is None else {"block": block}))
+                    if not rows.is_empty():
+                        return rows.select(*self.columns)
+        return None
+
+    def files(self, run_folder: Path, study: str = "") -> list[Path]:
+        return sorted((run_folder / self.folder / study).rglob("[!.]*.parquet"))
+
+    def studies(self, run_folder: Path) -> list[str]:
+        """Return the studies of which a run may have this table, its own and those that it takes."""
+        return sorted({path.name for path in (run_folder / self.folder).glob("*/")} | {held.study for held in taken(run_folder)})
+
+    def pieces(self, run_folder: Path, study: str) -> Iterator[tuple[Piece, pl.DataFrame]]:
+        """Yield the rows of `study` trial by trial, repetition by repetition: a run's own, then those that it takes."""
+        seen = set()
+        held = [(one.folder, one.blocks) for one in taken(run_folder) if one.study == study]
+        for folder, blocks in [(run_folder, None), *held]:
+            for path in self.files(folder, study):
+                for rows in self.load(path, folder).partition_by(*self.keys, maintain_order=True):
+                    _, pair, trial, *block = rows.select(*self.keys).row(0)
+                    piece = (study, pair, trial, block[0] if block else None)
+                    if piece not in seen and (blocks is None or (piece[3] or 0) < blocks.get(pair, 0)):
+                        seen.add(piece)
+                        yield piece, rows
+
+    def pack(self, run_folder: Path, pieces: Iterable[pl.DataFrame]) -> None:
+        """Write `pieces` as files of a run that ships, one for each study and pair."""
+        rows = pl.concat([pl.DataFrame(schema=self.keys | dict(self.columns)), *pieces])
+        for (study, pair), part in rows.partition_by("study", "pair", as_dict=True, maintain_order=True).items():
+            path = _packed(run_folder / self.folder, study, pair)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            part.write_parquet(path, compression_level=LEVEL)
+
+    def load(self, path: Path, run_folder: Path) -> pl.DataFrame:
+        """Return every row of one file of `run_folder`; `InputError` where it is no whole Parquet file, or has other columns."""
+        rows = read_whole(path, _where(path, run_folder), remedy="remove it")
+        _check(rows, self.keys | dict(self.columns), path, run_folder)
+        return rows
+
+
+def _packed(folder: Path, study: str, pair: str) -> Path:
+    return folder / study / f"{pair}.parquet"
+
+
+def _check(rows: pl.DataFrame, columns: Mapping[str, Any], path: Path, run_folder: Path) -> None:
+    if dict(rows.schema) != columns:
+        rule = f"must be {columns}"
+        raise InputError(_where(path, run_folder), field="columns", value=str(dict(rows.schema)), rule=rule, remedy="remove it")
+
+
+def _where(path: Path, run_folder: Path) -> str:
+    return str(path.relative_to(run_folder.parent))
