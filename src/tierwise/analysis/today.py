@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from tierwise.analysis import evidence, rules
+from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import Rows
+from tierwise.analysis.evidence import Rows, series_of
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.words import Substrate
@@ -103,7 +103,7 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
 
 def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     """The cases, or ratios that an order needs, of which the run has rows on `pair`."""
-    series = evidence.series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
+    series = series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
     return [
         Shown(one.case, geometric_estimate(list(one.values.values())), Substrate.of(set(one.substrates)), len(one.flagged))
         for one in series

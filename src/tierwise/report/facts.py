@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.texts import read_json

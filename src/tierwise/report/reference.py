@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from tierwise.analysis.comparison import beside, medians
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import find_run, newest_run
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions

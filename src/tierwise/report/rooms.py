@@ -8,9 +8,9 @@ from types import ModuleType
 import duckdb
 
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge
 from tierwise.analysis.today import Own
-from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.analysis.verdicts import judge
 from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
@@ -25,7 +25,7 @@ def judges() -> Mapping[Kind, Judge]:
     """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
     of_cost: dict[str, Judge] = {claim: own for module in modules("judges") for claim, own in module.MONEY.items()}
 
-    def cost(claim: Claim, on: Grounds) -> Judgement:
+    def cost(claim: Claim, on: Grounds) -> ClaimVerdict:
         """A cost is its source's: the reader's own pair has no price that it could be judged by."""
         return on.absent() if on.readers or claim.id not in of_cost else of_cost[claim.id](claim, on)
 
@@ -49,6 +49,6 @@ def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnec
 
 def judge_changed(
     raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None]
-) -> dict[str, Judgement]:
+) -> dict[str, ClaimVerdict]:
     """Return `analysis.verdicts.judge_changed` with the judges of every room."""
     return changed(raw, run_id, claims, change, judges=judges())

@@ -11,8 +11,8 @@ import polars as pl
 from tierwise.advisor.other_devices import retime
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.evidence import pair_substrate
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import find_run, newest_run
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows

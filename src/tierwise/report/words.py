@@ -6,12 +6,14 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tierwise.analysis.claims import Nearest
 from tierwise.analysis.evidence import PUBLISHED
-from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
-from tierwise.analysis.verdicts import UNBOUNDED, ClaimVerdict
+from tierwise.analysis.verdicts import UNBOUNDED
 from tierwise.core import studies
+from tierwise.core.words import IoArm
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
@@ -37,16 +39,14 @@ NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
 
-def arm_label(arm: str) -> str:
-    """Return ``heap-cached/buffered`` -> ``Table cached, buffered``."""
-    variant, _, io = arm.partition("/")
-    return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
+def arm_label(variant: str, io_mode: IoArm | None = None) -> str:
+    name = VARIANTS.get(variant, (variant, ""))[0]
+    return name if io_mode in {None, IoArm.DIRECT} else f"{name}, {io_mode}"
 
 
-def way_of(arm: str) -> str:
-    """Return ``published/buffered`` -> ``buffered I/O``, and an arm that changes something else by its label."""
-    variant, _, io = arm.partition("/")
-    return ARMS[io or "direct"] if variant == PUBLISHED else arm_label(arm)
+def way_of(one: ClaimVerdict | Nearest) -> str:
+    """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
+    return ARMS[one.io_mode or IoArm.DIRECT] if one.variant == PUBLISHED else arm_label(one.variant, one.io_mode)
 
 
 def cell_words(cell: str) -> str:
@@ -76,13 +76,13 @@ def spelled(text: str) -> str:
     return CODE.sub(lambda found: case_name(found[0]), text)
 
 
-def marked(said: Verdict | Ruling) -> str:
+def marked(said: Verdict | ClaimVerdict) -> str:
     """Return a verdict in words, its own word in bold, which both engines colour."""
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
     return f"**{verdict.mark}**{spelled(text.removeprefix(verdict.mark))}"
 
 
-def estimated(what: Judgement | ArmVerdict | CaseVerdict | CaseToday) -> str:
+def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
     """Return ``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:
@@ -101,7 +101,7 @@ def tested(case: CaseVerdict) -> str:
     return own if own == holm else f"{own}; {holm}"
 
 
-def found(judgement: Judgement | ArmVerdict) -> str:
+def found(judgement: ClaimVerdict) -> str:
     """Return what was found in each case that is judged, none hidden by another, with its repeats: once where all have as many."""
     if not judgement.cases:
         return estimated(judgement)

@@ -9,9 +9,10 @@ from tierwise.analysis.before import verdict_before
 from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
+from tierwise.analysis.verdicts import DECIDED
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
@@ -120,21 +121,21 @@ def ways(run: Run) -> Table | Sentence:
     known = load_claims().sources
     rows, substrates = [], set()
     for claim in run.verdicts:
-        nearest = source.arm if (source := known[claim.source].nearest) else None
-        shown = [arm for arm in arms(claim) if arm.variant == PUBLISHED or arm.name == nearest]
-        for arm in shown if len(shown) > 1 else []:
-            marks = ["decides"] * (arm.name == claim.decided_by) + ["nearest to the source"] * (arm.name == nearest)
-            at_once = [case.outstanding for case in arm.cases if case.outstanding is not None]
-            label = way_of(arm.name) + (f" ({', '.join(marks)})" if marks else "")
-            told = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in arm.cases)
-            under = (claim if arm.name == claim.decided_by else claim.arms[arm.name]).conditions
+        nearest = known[claim.source].nearest
+        near = (nearest.variant, nearest.io_mode) if nearest else None
+        shown = [one for one in arms(claim) if one.variant == PUBLISHED or (one.variant, one.io_mode) == near]
+        for one in shown if len(shown) > 1 else []:
+            marks = ["decides"] * (one is claim) + ["nearest to the source"] * ((one.variant, one.io_mode) == near)
+            at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
+            label = way_of(one) + (f" ({', '.join(marks)})" if marks else "")
+            found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
             least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
-            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(under))])
-            substrates.add(f"**{arm.cases[0].substrate}**")
-            rows.append([claim.id, label, f"{told}, **{arm.cases[0].substrate}**", requests, marked(arm.verdict)])
+            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(one.conditions))])
+            substrates.add(f"**{one.cases[0].substrate}**")
+            rows.append([claim.id, label, f"{found}, **{one.cases[0].substrate}**", requests, marked(one.verdict)])
     if not rows:
         return Sentence("This run has one way of I/O alone.")
-    why = "; ".join(f"{source.name}: {way_of(source.nearest.arm)}, {source.nearest.why}" for source in known.values() if source.nearest)
+    why = "; ".join(f"{source.name}: {way_of(source.nearest)}, {source.nearest.why}" for source in known.values() if source.nearest)
     return Table(
         ["Claim", "Arm", "Found (95 % interval)", "Requests at once", "Verdict"],
         rows,
@@ -206,19 +207,18 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 
 def _ways(claim: ClaimVerdict) -> str:
     """The arm that decides, and whether the published protocol by another way of I/O says the same."""
-    if not claim.rests_on:
+    if claim.io_mode is None:
         return ""
-    own = way_of(claim.decided_by)
-    others = [arm for arm in arms(claim) if arm.variant == PUBLISHED and arm.name != claim.decided_by]
+    others = [one for one in arms(claim) if one.variant == PUBLISHED and one is not claim]
     if not others:
-        return f"{own} alone"
-    told = [f"{way_of(arm.name)} {'agrees' if arm.verdict is claim.verdict else f'disagrees: {arm.verdict.mark}'}" for arm in others]
-    return "; ".join([f"{own} decides", *told])
+        return f"{way_of(claim)} alone"
+    agree = [f"{way_of(one)} {'agrees' if one.verdict is claim.verdict else f'disagrees: {one.verdict.mark}'}" for one in others]
+    return "; ".join([f"{way_of(claim)} decides", *agree])
 
 
 def _variants(claim: ClaimVerdict) -> str:
     """How many arms with a verdict of their own say the same."""
-    others = [arm.verdict for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict in DECIDED]
+    others = [one.verdict for one in arms(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
     return (
         f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided arms say the same" if others else ""
     )

@@ -16,9 +16,8 @@ import polars as pl
 from tierwise.advisor.other_devices import take
 from tierwise.advisor.seeks import reads_ahead
 from tierwise.analysis import heat
-from tierwise.analysis.judging import Finding, Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED
 from tierwise.report.chapters.ledger_ahead import LEAST, MOST
@@ -36,13 +35,12 @@ NOT_JUDGED: Final = {Verdict.REPORTED, Verdict.NOT_MEASURED, Verdict.INPUT, Verd
 
 @dataclass(frozen=True)
 class Held:
-    """One arm of a claim: what it says as assumed, and at both of `ENDS`; no `ends` where that is not known."""
+    """What one variant and I/O mode says of a claim as assumed, and at both of `ENDS`; no `ends` where that is not known."""
 
     claim: str
-    arm: str
     decides: bool
-    as_assumed: Finding
-    ends: Mapping[str, Finding]
+    as_assumed: ClaimVerdict
+    ends: Mapping[str, ClaimVerdict]
 
     @property
     def moves(self) -> bool:
@@ -108,25 +106,21 @@ def _disks(run: Run, bounds: pl.DataFrame) -> dict[str, list[str]]:
     return found
 
 
-def compared(claim: ClaimVerdict, ends: Mapping[str, Judgement]) -> Iterator[Held]:
-    """Yield what each arm of the published protocol says of `claim` at the `ends`, first the one that decides."""
-    there = {end: _arms(judgement) for end, judgement in ends.items()}
-    for arm, own in _arms(claim).items():
-        known = {end: arms[arm] for end, arms in there.items() if arm in arms and _repeats(arms[arm]) == _repeats(own)}
-        decides = arm == claim.decided_by
-        if decides or (arm.partition("/")[0] == PUBLISHED and len(known) == len(ENDS)):
-            yield Held(claim.id, arm, decides, own, known if len(known) == len(ENDS) else {})
+def compared(claim: ClaimVerdict, ends: Mapping[str, ClaimVerdict]) -> Iterator[Held]:
+    """Yield what each I/O mode of the published protocol says of `claim` at the `ends`, first the one that decides."""
+    for own in (claim, *claim.others):
+        known = {name: one for name, end in ends.items() for one in (end, *end.others) if _is_same(one, own)}
+        if own is claim or (own.variant == PUBLISHED and len(known) == len(ENDS)):
+            yield Held(claim.id, own is claim, own, known if len(known) == len(ENDS) else {})
 
 
-def _arms(judgement: Judgement) -> dict[str, Finding]:
-    return {judgement.decided_by: judgement, **judgement.arms}
+def _is_same(one: ClaimVerdict, other: ClaimVerdict) -> bool:
+    """Whether both are by one variant and I/O mode, from as many repeats of each case."""
+    keys = [(each.variant, each.io_mode, {case.case: case.pairs for case in each.cases}) for each in (one, other)]
+    return keys[0] == keys[1]
 
 
-def _repeats(found: Finding) -> dict[str, int]:
-    return {case.case: case.pairs for case in found.cases}
-
-
-def _numbers(found: Finding) -> list[tuple[float | None, ...]]:
+def _numbers(found: ClaimVerdict) -> list[tuple[float | None, ...]]:
     return [tuple(value and round(value, 12) for value in (case.estimate, case.low, case.high)) for case in found.cases]
 
 
@@ -153,7 +147,7 @@ def _verdicts(held: Sequence[Held]) -> str:
 def _flipped(held: Sequence[Held], *, by: bool = False) -> str:
     """How many of `held` flip, each with what it was and becomes, and `by` which way of I/O."""
     flips = [
-        f"{one.claim}{f' by {way_of(one.arm)}' if by else ''} ({one.as_assumed.verdict.mark} as assumed, "
+        f"{one.claim}{f' by {way_of(one.as_assumed)}' if by else ''} ({one.as_assumed.verdict.mark} as assumed, "
         + listed(f"{end.verdict.mark} with {ENDS[name]}" for name, end in one.ends.items() if ENDS[name] in one.flips)
         + ")"
         for one in held
@@ -170,10 +164,10 @@ def table(run: Run, reach: Reach) -> Table | Sentence:
     lacking: dict[str, list[str]] = {}
     for one in reach.held:
         if one.decides and not one.ends:
-            lacking.setdefault(one.arm, []).append(one.claim)
+            lacking.setdefault(way_of(one.as_assumed), []).append(one.claim)
     rows += [
-        [listed(claims), f"{way_of(arm)} decides", "not replayed: this run has not all of its requests", DASH, DASH, "not known"]
-        for arm, claims in lacking.items()
+        [listed(claims), f"{way} decides", "not replayed: this run has not all of its requests", DASH, DASH, "not known"]
+        for way, claims in lacking.items()
     ]
     if reach.unrecorded:
         why = "not replayed: of transactions, single reads and simulated loads no sequence of requests is recorded"
@@ -194,14 +188,14 @@ def _row(one: Held) -> list[str]:
     own = one.as_assumed.deciding_case
     return [
         one.claim,
-        f"{way_of(one.arm)}{' decides' if one.decides else ''}",
+        f"{way_of(one.as_assumed)}{' decides' if one.decides else ''}",
         _cell(one.as_assumed, own if len(one.as_assumed.cases) > 1 else None),
         *(_cell(end, end.deciding_case if end.deciding_case != own else None) for end in (one.ends[name] for name in ENDS)),
         f"**{verdict}**" if one.flips else verdict,
     ]
 
 
-def _cell(found: Finding, case: str | None) -> str:
+def _cell(found: ClaimVerdict, case: str | None) -> str:
     decider = next((one for one in found.cases if one.case == found.deciding_case), None)
     told = estimated(decider) if decider else DASH
     return f"**{found.verdict.mark}**: {told}" + (f", {case_name(case)}" if case else "")

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope, scope_of
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
+from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.words import Substrate
-from tierwise.report.arms import PUBLISHED, arms
+from tierwise.report.arms import PUBLISHED, arms, label
 from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, tied
@@ -16,9 +16,9 @@ from tierwise.report.run import Run
 from tierwise.report.words import bounded, flipped, found, marked, stamped
 
 
-def confirming(claim: Judgement) -> str:
+def confirming(claim: ClaimVerdict) -> str:
     """Return the other arms that confirm `claim`, as the end of its verdict; empty where none does."""
-    names = [arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED]
+    names = [label(one) for one in arms(claim) if one.variant != PUBLISHED and one.verdict is Verdict.CONFIRMED]
     return f"confirmed by {'the arm' if len(names) == 1 else 'the arms'} *{', '.join(names)}*" if names else ""
 
 
@@ -78,6 +78,6 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
     ]
 
 
-def _here(judgement: Judgement) -> str:
+def _here(judgement: ClaimVerdict) -> str:
     verdict = marked(judgement)
     return verdict if judgement.estimate is None else f"{found(judgement)}; {verdict}"

@@ -13,9 +13,9 @@ from tierwise.advisor.holding import bands as bands_of
 from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.costs.hardware import room_bill

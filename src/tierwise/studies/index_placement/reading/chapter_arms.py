@@ -7,10 +7,9 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict, named
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
-from tierwise.analysis.verdicts import ClaimVerdict
-from tierwise.report.arms import PUBLISHED, Arm, Truth, arms
+from tierwise.report.arms import PUBLISHED, Truth, arms, differs, label, saves
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, percents
 from tierwise.report.instead import answered
@@ -73,12 +72,12 @@ def _nothing(pair: str) -> Sentence:
     return Sentence(f"No row of this run is about the pair `{pair}`.")
 
 
-def _verdict_table(run: Run, pair: str, judged: Mapping[str, Judgement]) -> Table | Sentence:
+def _verdict_table(run: Run, pair: str, judged: Mapping[str, ClaimVerdict]) -> Table | Sentence:
     shown = arms(judged[COLD])
     if not shown:
         return _nothing(pair)
     state = shown_state(run, pair)
-    rows = [[arm.label, *(_cell(claim, arm) for claim in judged.values()), *_pages(arm, state)] for arm in shown]
+    rows = [[label(arm), *(_cell(claim, arm) for claim in judged.values()), *_pages(arm, state)] for arm in shown]
     return Table(
         ["Arm", *TABLED, "Reads, index on HDD", "Reads, index on SSD"],
         rows,
@@ -88,16 +87,16 @@ def _verdict_table(run: Run, pair: str, judged: Mapping[str, Judgement]) -> Tabl
     )
 
 
-def _cell(claim: Judgement, arm: Arm) -> str:
+def _cell(claim: ClaimVerdict, arm: ClaimVerdict) -> str:
     """The verdict's own word in bold, with the estimate."""
-    same = next((one for one in arms(claim) if one.name == arm.name), None)
+    same = next((one for one in arms(claim) if (one.variant, one.io_mode) == (arm.variant, arm.io_mode)), None)
     if same is None:
         return DASH
     estimate = number(same.estimate, 2) if same.estimate is not None else DASH
     return f"{marked(same.verdict)} {estimate}"
 
 
-def _pages(arm: Arm, state: str) -> list[str]:
+def _pages(arm: ClaimVerdict, state: str) -> list[str]:
     """Pages of the table + pages of the index on both placements."""
     if arm.through is None:
         return [DASH, DASH]
@@ -113,14 +112,14 @@ def conditions(run: Run, pair: str) -> Sentence:
     if not everything or limit is None:
         return Sentence(f"**No answer:** no row of this run is about the pair `{pair}`.")
     io = main_arm(run, pair)
-    truth = {arm.name: arm.saves(limit) for arm in everything}
-    shown = [arm for arm in everything if arm.io == io]
+    truth = {named(arm): saves(arm, limit) for arm in everything}
+    shown = [arm for arm in everything if arm.io_mode == io]
     published = next((arm for arm in shown if arm.variant == PUBLISHED), None)
-    true, false, unknown = ([arm for arm in shown if truth[arm.name] is word and arm is not published] for word in Truth)
+    true, false, unknown = ([arm for arm in shown if truth[named(arm)] is word and arm is not published] for word in Truth)
     usual = _states(published) if published else ""
     told = [
         f"*An index on SSD saves {100 * (1 - limit):g}{NBSP}% of a cold count's time*: that is, it leaves at most {100 * limit:g}{NBSP}%.",
-        f"**As published, with everything cold, {truth[published.name]}:** it {leaves(published)}. {_reads(published)}"
+        f"**As published, with everything cold, {truth[named(published)]}:** it {leaves(published)}. {_reads(published)}"
         if published
         else "",
         "\n".join(["**Where it is true:**", "", *(_condition(arm, shown, usual, claim) for arm in true)])
@@ -131,12 +130,12 @@ def conditions(run: Run, pair: str) -> Sentence:
         _among("Where it is not", false, usual),
         _among("Where this run cannot tell", unknown, usual),
         _other_io(everything, truth, io),
-        _after_another_state([arm for arm in arms(claim_of(run, CROSS)) if arm.io == io], claim_of(run, CROSS)),
+        _after_another_state([arm for arm in arms(claim_of(run, CROSS)) if arm.io_mode == io], claim_of(run, CROSS)),
     ]
     return Sentence("\n\n".join(filter(None, told)))
 
 
-def leaves(arm: Arm, usual: str = "") -> str:
+def leaves(arm: ClaimVerdict, usual: str = "") -> str:
     """Return what the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
     shares = [case.estimate for case in arm.cases if case.estimate is not None]
     if not shares:
@@ -144,38 +143,38 @@ def leaves(arm: Arm, usual: str = "") -> str:
     return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
 
 
-def _states(arm: Arm) -> str:
+def _states(arm: ClaimVerdict) -> str:
     return listed(case_name(case.case) for case in arm.cases if case.estimate is not None)
 
 
-def _condition(arm: Arm, shown: Sequence[Arm], usual: str, claim: ClaimVerdict) -> str:
+def _condition(arm: ClaimVerdict, shown: Sequence[ClaimVerdict], usual: str, claim: ClaimVerdict) -> str:
     """One arm in which the sentence is true, and what made it so."""
     exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {arm.verdict}."
-    line = f"- *{arm.label}* ({arm.differs}): it {leaves(arm, usual)}; {exactly} {_reads(arm)}"
+    line = f"- *{label(arm)}* ({differs(arm)}): it {leaves(arm, usual)}; {exactly} {_reads(arm)}"
     same = next((one for one in shown if one.variant == "heap-cached"), None)
     if arm.variant != "asymmetric" or same is None:
         return line
     return f"{line} The cached table saves this, not the index on SSD: with the table cached both times, that {leaves(same, usual)}."
 
 
-def _among(head: str, shown: Sequence[Arm], usual: str) -> str:
-    return f"**{head}:** {'; '.join(f'*{arm.label}* {leaves(arm, usual)}' for arm in shown)}." if shown else ""
+def _among(head: str, shown: Sequence[ClaimVerdict], usual: str) -> str:
+    return f"**{head}:** {'; '.join(f'*{label(arm)}* {leaves(arm, usual)}' for arm in shown)}." if shown else ""
 
 
-def _other_io(everything: Sequence[Arm], truth: Mapping[str, Truth], io: str) -> str:
+def _other_io(everything: Sequence[ClaimVerdict], truth: Mapping[str, Truth], io: str) -> str:
     """Whether the other ways of I/O say the same, of the arms that both have."""
-    main = {arm.variant: truth[arm.name] for arm in everything if arm.io == io}
+    main = {arm.variant: truth[named(arm)] for arm in everything if arm.io_mode == io}
     lines = []
     for way in ARMS:
-        others = [arm for arm in everything if arm.io == way != io and arm.variant in main]
-        different = [arm for arm in others if truth[arm.name] != main[arm.variant]]
-        told = "; ".join(f"{arm.label}: {truth[arm.name]}, it {leaves(arm)}" for arm in different)
+        others = [arm for arm in everything if arm.io_mode == way != io and arm.variant in main]
+        different = [arm for arm in others if truth[named(arm)] != main[arm.variant]]
+        told = "; ".join(f"{label(arm)}: {truth[named(arm)]}, it {leaves(arm)}" for arm in different)
         if others:
             lines.append(f"**With {ARMS[way]}** {f'it differs in: {told}' if told else 'it is the same in each of these arms'}.")
     return "\n\n".join(lines)
 
 
-def _reads(arm: Arm) -> str:
+def _reads(arm: ClaimVerdict) -> str:
     """Pages of the first state on each placement; where both read alike, the most that moving the index could save."""
     heap, index = (arm.through.heap_reads, arm.through.index_reads) if arm.through else ({}, {})
     state = next((state for state, of in heap.items() if of.keys() >= set(MOVED)), None)
@@ -187,16 +186,16 @@ def _reads(arm: Arm) -> str:
     return f"A count for {case_name(state)} reads {on_hdd}, and only the latter move.{_share(arm, state)}"
 
 
-def _share(arm: Arm, state: str) -> str:
+def _share(arm: ClaimVerdict, state: str) -> str:
     """The index's share of the storage's time, everything on hdd, where the times of the relations are known."""
     times = (arm.through.heap_io_s, arm.through.index_io_s, arm.through.other_io_s) if arm.through else ()
     taken = [of[state][MOVED[0]] for of in times if of is not None]
     return f" These take {percent(taken[1] / sum(taken))} of the storage's time on HDD." if sum(taken) else ""
 
 
-def _after_another_state(shown: Sequence[Arm], claim: ClaimVerdict) -> str:
+def _after_another_state(shown: Sequence[ClaimVerdict], claim: ClaimVerdict) -> str:
     """What the arms say of the cross test."""
-    word = {arm.label: arm.verdict for arm in shown}
+    word = {label(arm): arm.verdict for arm in shown}
     told = (f"{one} in {listed(f'*{label}*' for label, said in word.items() if said == one)}" for one in dict.fromkeys(word.values()))
     return f"**After another state** (published: {bounds(claim)}; {claim.id}): {'; '.join(told)}." if word else ""
 

@@ -8,10 +8,11 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
-from tierwise.report.arms import Arm, arms
+from tierwise.report.arms import arms
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import interval, number
@@ -50,7 +51,7 @@ def ratios_by_other_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | 
 
 def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sentence:
     claims = {claim.id: claim for claim in run.verdicts if claim.id in CLAIMS}
-    shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
+    shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io_mode == io) for name, claim in claims.items()}
     shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
     if not shown:
         return nothing(run, pair)
@@ -86,11 +87,11 @@ class _Look:
     width_px: int
 
 
-def _ratio_rows(shown: Iterable[Arm]) -> pl.DataFrame:
+def _ratio_rows(shown: Iterable[ClaimVerdict]) -> pl.DataFrame:
     return pl.DataFrame([_ratio_row(arm, case) for arm in shown for case in arm.cases if case.estimate is not None])
 
 
-def _ratio_row(arm: Arm, case: CaseVerdict) -> dict[str, Any]:
+def _ratio_row(arm: ClaimVerdict, case: CaseVerdict) -> dict[str, Any]:
     assert case.estimate is not None
     assert case.low is not None, "an estimate has an interval"
     assert case.high is not None, "an estimate has an interval"

@@ -54,7 +54,7 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
         return nothing(run, pair)
     io, state = found["arm"][0], found["state"][0]
     (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
-    order = [arm_label(arm.variant) for arm in arms(claim) if arm.io == io]
+    order = [arm_label(arm.variant) for arm in arms(claim) if arm.io_mode == io]
     rows = found.with_columns(
         pl.col("variant").map_elements(arm_label, return_dtype=pl.String).alias("arm"),
         ("index on " + pl.col("placement").str.split("/").list.last().str.to_uppercase()).alias("place"),

@@ -8,8 +8,8 @@ from typing import Final
 import duckdb
 
 from tierwise.analysis.claims import Case, Claim
+from tierwise.analysis.evidence import Rows
 from tierwise.analysis.heat import Record, record_of
-from tierwise.analysis.judging import Rows
 from tierwise.analysis.rules import Series, order_series
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.today import Shown

@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.words import Substrate
-from tierwise.report.arms import Arm, arms
+from tierwise.report.arms import arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
 from tierwise.report.run import Run
@@ -92,16 +92,16 @@ def remains_told(run: Run, pair: str) -> Sentence:
     )
 
 
-def _simulated(claim: Judgement | None) -> list[Arm]:
+def _simulated(claim: ClaimVerdict | None) -> list[ClaimVerdict]:
     """The arms whose windows were replayed."""
     return [arm for arm in arms(claim) if arm.cases and arm.cases[0].substrate is Substrate.SIMULATED] if claim else []
 
 
-def _confirmed(judged: dict[str, Arm]) -> str:
+def _confirmed(judged: dict[str, ClaimVerdict]) -> str:
     return listed(f"*{arm_label(variant)}*" for variant, arm in judged.items() if arm.verdict is Verdict.CONFIRMED)
 
 
-def _by_variant(claim: Judgement | None) -> dict[str, CaseVerdict]:
+def _by_variant(claim: ClaimVerdict | None) -> dict[str, CaseVerdict]:
     return {arm.variant: arm.cases[0] for arm in _simulated(claim)}
 
 

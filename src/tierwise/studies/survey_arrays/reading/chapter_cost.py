@@ -186,7 +186,7 @@ def verdict(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")
-    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm)}" for name, arm in claim.arms.items())
+    others = "; ".join(f"{one.variant}: {estimated(one)}, {marked(one)}" for one in claim.others)
     beside = f"\n\nBy other measures and at today's prices, the case that decides gives SSDs over disks as follows: {others}."
     return Sentence(claim_sentence(claim) + (beside if others else ""))
 

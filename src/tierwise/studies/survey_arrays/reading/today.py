@@ -7,7 +7,7 @@ from typing import Final
 from tierwise.advisor.holding import TIB
 from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import Rows
+from tierwise.analysis.evidence import Rows
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.errors import MissingError
