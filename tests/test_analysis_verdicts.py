@@ -9,14 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
 from tierwise.analysis.before import verdict_before
 from tierwise.analysis.claims import Claim, load_claims
-from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, as_json, as_text, tally_lines
+from tierwise.analysis.verdicts import DECIDED, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
@@ -83,12 +83,12 @@ def test_rows_without_a_gain_contradict(tmp_path: Path) -> None:
 def test_the_numbers_of_a_claim_are_those_of_its_deciding_case(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.deciding_case, verdict.deciding_arm) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
+    assert (verdict.verdict, verdict.deciding_case, verdict.io_mode) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
     assert verdict.estimate == pytest.approx(0.5, rel=0.05)
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
-    assert (verdict.pairs, verdict.flagged, verdict.rests_on) == (5, 0, (IoArm.DIRECT,))
+    assert (verdict.pairs, verdict.flagged, verdict.io_mode) == (5, 0, IoArm.DIRECT)
     assert [case.verdict for case in verdict.cases] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
 
 
@@ -202,15 +202,15 @@ def test_a_run_of_flagged_rows_alone_is_undecided_not_unmeasured(tmp_path: Path)
 def test_the_direct_arm_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.decided_by, verdict.rests_on) == (Verdict.CONFIRMED, "published", (IoArm.DIRECT,))
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published/buffered": Verdict.CONTRADICTED}
+    assert (verdict.verdict, verdict.variant, verdict.io_mode) == (Verdict.CONFIRMED, "published", IoArm.DIRECT)
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published (buffered)": Verdict.CONTRADICTED}
 
 
 def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]), decides="nearest")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict_text, verdict.decided_by, verdict.rests_on) == ("contradicted", "published/buffered", (IoArm.BUFFERED,))
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published": Verdict.CONFIRMED}
+    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == ("contradicted", "published", IoArm.BUFFERED)
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
 @pytest.mark.parametrize("decides", ["direct", "nearest"])
@@ -227,13 +227,13 @@ def test_the_nearest_arm_decides_nothing_of_which_a_case_lacks_and_the_verdict_s
     rows = [make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED, states=("FL", "PR"))]
     save_run(tmp_path, pl.concat(rows), decides="nearest")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert verdict.verdict_text == "confirmed (by published: published/buffered was not measured)"
+    assert verdict.verdict_text == "confirmed (by published: published (buffered) was not measured)"
 
 
 def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
     for decides, told in (
-        ("nearest", "confirmed (the reference run says contradicted by published/buffered, the arm nearest to the source)"),
+        ("nearest", "confirmed (the reference run says contradicted by published (buffered), the nearest to the source)"),
         ("direct", "confirmed"),  # it binds once the reference run is one that the nearest arms decide
     ):
         theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)])
@@ -247,7 +247,7 @@ def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so
 def test_of_the_reference_run_only_what_a_run_decides_is_judged(tmp_path: Path) -> None:
     asked: Counter[str] = Counter()
 
-    def counted(judge: Judge, claim: Claim, on: Grounds) -> Judgement:
+    def counted(judge: Judge, claim: Claim, on: Grounds) -> ClaimVerdict:
         asked[claim.id] += 1
         return judge(claim, on)
 
@@ -267,7 +267,7 @@ def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
     proof = pl.lit(json.dumps({"outstanding": {"hdd": outstanding, "ssd": 1.0}}))
     save_run(tmp_path, pl.concat([make_rows(), make_rows(arm=IoArm.ASYNCHRONOUS).with_columns(proof=proof)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    arm = verdict.arms["published/asynchronous"]
+    arm = others(verdict)["published (asynchronous)"]
     assert (arm.conditions, [case.outstanding for case in arm.cases]) == (conditions, [outstanding] * 3)
     assert verdict.conditions == (), "the direct arm asks for one thing at a time, and nobody says otherwise"
 
@@ -294,7 +294,7 @@ def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Pat
 def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
     make_run(tmp_path)
     verdict = by_id(judge(tmp_path))["M6"]
-    assert (verdict.verdict, verdict.evidence, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
+    assert (verdict.verdict, verdict.facts, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
 
 
 # what was measured
@@ -351,7 +351,7 @@ def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_pa
         if verdict.id in ARGUED:
             continue
         assert verdict.here.verdict is Verdict.MIXED
-        assert verdict.here.evidence is not None or verdict.here.high is not None
+        assert verdict.here.facts is not None or verdict.here.high is not None
 
 
 def test_a_ratio_within_one_tier_of_a_mixed_pair_has_no_verdict_here_either(tmp_path: Path) -> None:
@@ -397,11 +397,11 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     make_run(tmp_path, ratios=AS_PUBLISHED)
     told = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert told.keys() == {"version", "claims"}
-    assert told["version"] == 5
+    assert told["version"] == 6
     objects = told["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:
-        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
+        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "io_mode"} <= one.keys()
         assert {"quotation", "unjudged", "fitted", "flip"} <= one.keys()
         assert one["substrate"] == (None if one["id"] in ARGUED else "emulated")
         assert all(case["substrate"] == "emulated" for case in one["cases"])

@@ -12,6 +12,7 @@ from rows import make_rows, save_run
 from tierwise.advisor import seeks
 from tierwise.advisor.asked import Asked, asked
 from tierwise.analysis import heat
+from tierwise.analysis.judging import named
 from tierwise.analysis.rules import Verdict
 from tierwise.core.words import IoArm
 from tierwise.pipeline import runs_in
@@ -44,7 +45,7 @@ def bounds_of(run: Run, *, least: Mapping[tuple[str, str], float], most: Mapping
 
 
 def of(reach: Reach, claim: str, arm: str = "published") -> Held:
-    (found,) = (one for one in reach.held if (one.claim, one.arm) == (claim, arm))
+    (found,) = (one for one in reach.held if (one.claim, named(one.as_assumed)) == (claim, arm))
     return found
 
 
@@ -94,7 +95,7 @@ def test_a_verdict_on_times_that_stay_is_told_as_one_that_no_disk_decides(raw: P
 def test_an_arm_whose_requests_are_not_there_is_told_so_beside_the_one_that_has_them(raw: Path) -> None:
     run = made(raw, IoArm.DIRECT, IoArm.BUFFERED, decides="nearest")
     reach = ledger_reach.judged(run, bounds_of(run, least={("hdd", "ssd"): 4.0}, most={}))
-    unknown, beside = of(reach, "M1", "published/buffered"), of(reach, "M1")
+    unknown, beside = of(reach, "M1", "published (buffered)"), of(reach, "M1")
     assert (unknown.decides, unknown.ends) == (True, {})
     assert (beside.decides, beside.flips) == (False, (ledger_ahead.LEAST,))
     assert "M1" in reach.unknown

@@ -90,7 +90,7 @@ def test_the_arms_are_judged_beside_the_windows_and_the_chapter_says_what_remain
     latency_run(tmp_path, AS_PUBLISHED, arms=arms)
     judged = {claim.id: claim for claim in judge_all(tmp_path, RUN)}
     assert (judged["L2"].verdict, judged["L4"].verdict) == (Verdict.CONFIRMED, Verdict.CONFIRMED)
-    told = {name: {arm.partition("/")[0]: found for arm, found in judged[name].arms.items()} for name in ("L2", "L4")}
+    told = {name: {found.variant: found for found in judged[name].others} for name in ("L2", "L4")}
     assert {name: found.verdict for name, found in told["L2"].items()} == dict.fromkeys(arms, Verdict.CONTRADICTED)
     assert {found.substrate for found in told["L4"].values()} == {Substrate.SIMULATED}
     assert (told["L4"]["records"].verdict, told["L4"]["replayed"].verdict) == (Verdict.CONFIRMED, Verdict.CONTRADICTED)

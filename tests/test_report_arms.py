@@ -14,7 +14,7 @@ from report_run import FACTS, SAMPLES
 from rows import Ratios, make_manifest, make_rows, save_run
 from tierwise.core import paths
 from tierwise.core.words import IoArm, Substrate
-from tierwise.report.arms import Truth, arms
+from tierwise.report.arms import Truth, arms, saves
 from tierwise.report.chapters import ledger, summary
 from tierwise.report.display import Figure, Sentence, Table
 from tierwise.report.formats import DASH
@@ -130,7 +130,7 @@ def test_a_pair_without_rows_has_no_answer(opened: Opened) -> None:
 )
 def test_one_state_above_the_limit_is_enough_to_say_no(opened: Opened, ratios: Ratios, truth: Truth) -> None:
     (arm,) = arms(hunt.claim_of(opened(make_rows(ratios=ratios)), "M1"))
-    assert arm.saves(0.10) is truth
+    assert saves(arm, 0.10) is truth
 
 
 # what to do today
