@@ -12,11 +12,10 @@ from types import ModuleType
 import pytest
 
 from faults.campaign import Campaign, Fault, whole
-from faults.kinds import KINDS
 from faults.place import ANY, PHASES, commit, product
 from support import shared
 from tierwise.core import paths
-from tierwise.report.chapters import validation, validation_emulator, validation_faults
+from tierwise.report.chapters import validation, validation_emulator
 from tierwise.studies.read_latency.reading import chapter_drive
 
 
@@ -99,36 +98,10 @@ def result(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path / "campaign"
 
 
-def test_the_faults_of_an_unfinished_campaign_are_counted_by_kind_and_phase_and_losses_stand_out(result: Path) -> None:
+def test_a_campaign_counts_what_is_left(result: Path) -> None:
     faults = [("power cut", "renaming", True), ("SIGKILL", "merging", True), ("SIGKILL", "loading", True), ("SIGKILL", "merging", False)]
     campaign = saved(result, [(Fault(kind, phase, number), survived) for number, (kind, phase, survived) in enumerate(faults)])
-    assert validation_faults.outcomes().rows == [
-        ["SIGKILL", "3", "2", "**1**", "loading 1, merging 2 (**1** lost)"],
-        ["power cut", "1", "1", "0", "renaming 1"],
-        ["all", "4", "3", "**1**", "loading 1, merging 2 (**1** lost), renaming 1"],
-    ]
-    assert validation_faults.conditions().text == (
-        f"4 of {len(whole())} faults were tried so far, the last on 2026-12-25, at commit `c0ffee1`: 3 survived, 1 was lost, "
-        f"{len(whole()) - 4} are left to try."
-    )
     assert len(campaign.left()) == len(whole()) - 4
-
-
-def test_a_campaign_that_is_through_says_so(result: Path) -> None:
-    campaign = saved(result, [(fault, True) for fault in whole()])
-    assert not campaign.left()
-    *kinds, every = validation_faults.outcomes().rows
-    assert [row[0] for row in kinds] == list(KINDS)
-    assert every[:4] == ["all", str(len(whole())), str(len(whole())), "0"]
-    assert validation_faults.conditions().text == (
-        f"All {len(whole())} faults were tried, the last on 2026-12-25, at commit `c0ffee1`: {len(whole())} survived, none was lost."
-    )
-
-
-def test_a_campaign_that_was_not_begun_says_so(result: Path) -> None:
-    Campaign(result).save()
-    assert validation_faults.conditions().text == f"No fault of {len(whole())} was tried yet."
-    assert validation_faults.outcomes().rows == [["all", "0", "0", "0", ""]]
 
 
 def test_what_was_tried_stays_true_until_the_product_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,14 +41,13 @@ def brief(workloads: Iterable[str]) -> dict[str, str]:
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had; `stretch_how` says whether the run recorded it.
+    `stretch` is the factor on seek distances that the run's tiers had.
     """
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
     stretch: float
-    stretch_how: str
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
         """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
@@ -86,10 +85,7 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            recorded = kept["facts"].get("seek_stretch")
-            stretch = recorded or 1 / float(manifest["profile"].get("fraction") or 1.0)
-            how = "recorded" if recorded else "the inverse of the profile's fraction, since the run did not record it"
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], stretch, how)
+            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0))
     return None
 
 

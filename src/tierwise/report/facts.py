@@ -96,7 +96,10 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
     return {
         "code": {
             "report": code,
-            **_measuring(manifest),
+            **{
+                f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
+                for study, one in manifest.fingerprints.items()
+            },
             **{f"server of {record.name}": record.server_version for record in manifest.studies},
             **manifest.packages,
         },
@@ -109,16 +112,6 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
         "tiers": {pair: _digest([json.dumps(spec, sort_keys=True)]) for pair, spec in manifest.pairs.items()},
         "host": host,
         "claims": _files("published"),
-    }
-
-
-def _measuring(manifest: Manifest) -> dict[str, str]:
-    """The code that each study's numbers come from; of a run from before there were fingerprints, that of all of them."""
-    if not manifest.fingerprints:
-        return {"measuring code": manifest.method_sha256[:12]}
-    return {
-        f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
-        for study, one in manifest.fingerprints.items()
     }
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -21,12 +21,6 @@ from tierwise.report.words import found
 from tierwise.timings.manifest import Manifest
 from tierwise.timings.references import MANIFEST
 from tierwise.timings.store import manifests
-
-UNNOTED: Final = (
-    "The measuring code may have changed since the reference was made: one of the runs is from before it was noted by study. In 0.1.0 "
-    "emulated tiers were waited for, now they are counted, and each block has data of its own: CHANGELOG.md tells it under Method."
-)
-"""Caution where the versions of two runs cannot be told apart by study."""
 
 
 class Both(NamedTuple):
@@ -67,18 +61,15 @@ class Beside:
     @property
     def caution(self) -> str:
         """Return what is to be borne in mind when the two are compared."""
-        told = []
+        found = []
         if not self.same_size:
             here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
-            told.append(
+            found.append(
                 f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
             )
-        changed = recoded(self.run.manifest, self.reference.manifest)
-        if changed is None:
-            told.append(UNNOTED)
-        elif changed:
-            told.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
-        return " ".join(told) or "Both are of one profile and one measuring code."
+        if changed := recoded(self.run.manifest, self.reference.manifest):
+            found.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
+        return " ".join(found) or "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
         """Return the whole comparison as JSON takes it, for programs."""
@@ -106,12 +97,8 @@ class Beside:
         return "\n".join([*lines, f"together: {count(len(self.cells))} cells; {tally}"])
 
 
-def recoded(run: Manifest, other: Manifest) -> list[str] | None:
-    """Return the studies that both runs have and whose code is not the same in both; `None` where it cannot be told."""
-    if not run.fingerprints and not other.fingerprints:
-        return [] if run.method_sha256 == other.method_sha256 else None
-    if not run.fingerprints or not other.fingerprints:
-        return None
+def recoded(run: Manifest, other: Manifest) -> list[str]:
+    """Return the studies that both runs have and whose code is not the same in both."""
     both = sorted(run.fingerprints.keys() & other.fingerprints.keys())
     return [study for study in both if run.fingerprints[study].code != other.fingerprints[study].code]
 

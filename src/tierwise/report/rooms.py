@@ -1,4 +1,4 @@
-"""What the reading sides of the studies' rooms add to what is read of every study: found by file names, so that nothing here names one."""
+"""The registry of the studies' reading sides: found by file names, so that nothing here names a study."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -16,9 +16,14 @@ from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
 
 
+def reading(study: str, name: str) -> ModuleType:
+    """Return the module `name` of the reading side of `study`: for a notebook that shows several studies."""
+    return import_module(f"tierwise.studies.{study}.reading.{name}")
+
+
 def modules(name: str) -> Iterable[ModuleType]:
     """Return the module `name` of every reading side that has one, by study."""
-    return [import_module(f"tierwise.studies.{study}.reading.{name}") for study in studies.having(f"reading/{name}.py")]
+    return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
 
 
 def judges() -> Mapping[Kind, Judge]:

@@ -43,22 +43,13 @@ def run_table(run: Run) -> Table:
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
         "Seed": str(manifest.seed),
         "Code": f"`{manifest.code_version}`",
-        **_fingerprints(manifest),
+        "Fingerprints (SHA-256 of a study's inputs and code)": ", ".join(
+            f"{study} `{one.sha256[:12]}`" for study, one in manifest.fingerprints.items()
+        ),
         **_elsewhere(manifest),
         **{f"Sample of `{table}`": _sample(kept) for table, kept in manifest.samples.items()},
     }
     return _items(rows, f"The run. {run.stamp}, from its manifest.")
-
-
-def _fingerprints(manifest: Manifest) -> dict[str, str]:
-    """What each study's numbers come from, in one digest; of a run from before there were such, one of the code and one of all inputs."""
-    if not manifest.fingerprints:
-        return {
-            "Method (SHA-256 of the measuring code)": f"`{manifest.method_sha256[:16]}…`",
-            "Inputs (SHA-256)": f"`{manifest.inputs_sha256[:16]}…`",
-        }
-    each = ", ".join(f"{study} `{one.sha256[:12]}`" for study, one in manifest.fingerprints.items())
-    return {"Fingerprints (SHA-256 of a study's inputs and code)": each}
 
 
 def _elsewhere(manifest: Manifest) -> dict[str, str]:
