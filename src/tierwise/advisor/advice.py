@@ -219,7 +219,6 @@ def fixed(workload: Workload) -> dict[str, Placement]:
 
 
 def assumptions(workload: Workload) -> list[str]:
-    """Return what the predicted times take for granted."""
     told = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
         f"requests counted on the placement {workload.reference!r}, {workload.substrate}; the host's time of a job is as there",

@@ -203,7 +203,6 @@ def recorded_as(rows: pl.DataFrame) -> tuple[str, int]:
 
 
 def _others(rows: pl.DataFrame) -> list[str]:
-    """Placements of the study's own."""
     return sorted(set(rows["placement"].drop_nulls()) - CELLS.keys(), reverse=True)
 
 

@@ -46,7 +46,6 @@ class Bounds(Strict):
         return self
 
     def contain(self, low: float, high: float) -> bool:
-        """Return whether the whole interval from `low` to `high` lies inside the bounds."""
         low, high = low / self.apart, high * self.apart
         if self.strict:
             return (self.lower is None or low > self.lower) and (self.upper is None or high < self.upper)
@@ -157,7 +156,6 @@ class Claim(Strict):
 
     @property
     def source(self) -> str:
-        """Return the letter of the source."""
         return self.id[0]
 
     @model_validator(mode="after")

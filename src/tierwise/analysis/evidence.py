@@ -71,7 +71,6 @@ def reads_of(
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of every view and every table of `connection`."""
     return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
 
 
@@ -82,7 +81,6 @@ def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrat
 
 
 def facts_of(manifest: Manifest, facts: Facts, pair: str) -> Any | None:
-    """Return what the study found out once on `pair`, as the manifest keeps it."""
     records = (record for record in manifest.studies if (record.name, record.pair) == (facts.study, pair))
     return next((record.facts.get(facts.key) for record in records), None)
 

@@ -58,7 +58,6 @@ class Record:
 
 
 def placeable() -> list[str]:
-    """Return every study whose relations can be placed."""
     return studies.having(HEAT)
 
 
@@ -75,7 +74,6 @@ def every() -> str:
 
 
 def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
-    """Return the pairs on which the run of `connection` has rows of `study`."""
     return [pair for (pair,) in connection.execute("select distinct pair from timings where study = ? order by pair", [study]).fetchall()]
 
 

@@ -247,7 +247,6 @@ JUDGES: Final[Mapping[Kind, Judge]] = {
 
 
 def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
-    """What the run measured: the published protocol and its variants, by each I/O mode."""
     found = []
     for variant in (PUBLISHED, *variants_of(rows.connection, claim, on.pair)):
         series = series_of(rows.connection, claim, on.pair, variant)
@@ -257,7 +256,6 @@ def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
 
 
 def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence[Series]) -> ClaimVerdict:
-    """What `series`, all of one I/O mode, say of the claim together."""
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
     cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
@@ -281,7 +279,6 @@ def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence
 
 
 def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Verdict | None:
-    """What stands in a verdict's place where there may be none."""
     if claim.id in fitted_claims(rows.manifest.pairs.get(on.pair)):
         return Verdict.INPUT
     mixed = Substrate.MIXED in {substrate, on.substrate() if on.readers else substrate}
@@ -289,7 +286,6 @@ def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Ve
 
 
 def _through(claim: Claim, pair: str, rows: Rows, variant: str, mode: IoArm) -> Through | None:
-    """The reads of the cases that were measured; `None` for a study whose view has none."""
     found = reads_of(rows.connection, claim, pair, mode, variant)
     cases = {case: places for case, places in found.items() if places}
     if not cases:

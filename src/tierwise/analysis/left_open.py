@@ -58,7 +58,6 @@ class OpenMap(Strict):
         return said.count(Verdict.CONFIRMED), len(said) - said.count(Verdict.CONTRADICTED)
 
     def against(self, bounds: Bounds) -> "OpenMap":
-        """Return the same intervals, held against `bounds`."""
         points = [(point.setting, Estimate(point.estimate, point.low, point.high, point.pairs)) for point in self.points]
         return self.model_copy(update={"points": points_of(points, bounds)})
 

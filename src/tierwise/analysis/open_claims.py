@@ -1,11 +1,13 @@
 """Why a claim is open, in words that name what would close it: no reason sends a reader to a profile that does not mend it."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tierwise.core import paths, profiles
+from tierwise.core.errors import InputError
 from tierwise.core.profiles import Profile
 from tierwise.timings.manifest import Manifest
 
@@ -74,14 +76,21 @@ def _larger(manifest: Manifest | None, study: str) -> str:
     """``PROFILE=full``, where that measures more than the run's own profile did: more blocks, more rows, or a wider sweep."""
     if manifest is None:
         return f"PROFILE={LARGEST}"
+    own, largest = _known(manifest.profile), _largest(paths.data())
     if manifest.profile.get("name") == LARGEST:
         return ""
-    own, largest = Profile.model_validate(dict(manifest.profile)), _largest(paths.data())
-    more = not study or largest.blocks_of(study) > own.blocks_of(study) or largest.fraction > own.fraction
+    more = own is None or not study or largest.blocks_of(study) > own.blocks_of(study) or largest.fraction > own.fraction
     return f"PROFILE={LARGEST}" if more else ""
 
 
 @cache
 def _largest(data: Path) -> Profile:  # noqa: ARG001  the folder that the profile is read from
-    """The profile `LARGEST`, which every open claim is held against."""
     return profiles.load_profile(LARGEST)
+
+
+def _known(profile: Mapping[str, Any]) -> Profile | None:
+    """The profile as a run recorded it; `None` where it is not whole."""
+    try:
+        return Profile.model_validate(dict(profile))
+    except (InputError, ValueError):
+        return None

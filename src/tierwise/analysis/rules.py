@@ -90,12 +90,10 @@ class CaseVerdict(Strict):
 
     @property
     def flat(self) -> bool:
-        """Return whether the interval has no width."""
         return self.as_estimate.flat
 
     @property
     def as_estimate(self) -> Estimate:
-        """Return what was estimated, without what it is held against."""
         return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 
@@ -251,7 +249,6 @@ def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict
 
 
 def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
-    """Why none of the undecided cases is decided."""
     if all(case.low is None for case in crossing):
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):

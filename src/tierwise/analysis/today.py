@@ -111,7 +111,6 @@ def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
 
 
 def still(claim: Claim, estimate: Estimate) -> Still:
-    """Return what `estimate` says of the side of 1 on which `claim` has its ratios."""
     bounds = rules.needed_bounds(claim)
     assert bounds is not None, f"a claim of kind {claim.kind} has no side"
     if estimate.low is None or estimate.high is None:

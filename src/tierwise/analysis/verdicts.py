@@ -83,13 +83,11 @@ def judge_changed(
 
 
 def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
-    """What `claim` is found to be on its source's own pair."""
     source = published.sources[claim.source]
     return judges[claim.kind](claim, Grounds(source.pair, rows, nearest=source.nearest))
 
 
 def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
-    """What `claim` is found to be on the pair that the reader named."""
     pair, nearest = rows and rows.manifest.reader_pair, published.sources[claim.source].nearest
     return judges[claim.kind](claim, Grounds(pair, rows, readers=True, nearest=nearest)) if pair else None
 
@@ -191,7 +189,6 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
 
 
 def _finding(judgement: ClaimVerdict) -> str:
-    """The numbers behind a verdict, with their substrate."""
     if judgement.facts is not None:
         return f"found on {judgement.pair}, {judgement.substrate}: see the report, or --format json"
     if judgement.estimate is None:
@@ -221,13 +218,11 @@ def _cases(judgement: ClaimVerdict) -> list[str]:
 
 
 def _today(found: Today) -> str:
-    """What became of the rule on the pair of today, case by case."""
     cases = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.substrate})" if one.estimate else "") for one in found.cases)
     return f"{'; '.join(cases) or 'not measured'} on {found.pair}, reported"
 
 
 def _flip(found: Flip | None) -> str:
-    """Whether the verdict hangs on assumed bounds, with the moved ones on which it would be another."""
     if found is None:
         return ""
     moves = [f"{moved.verdict} by {moved.bounds_text}" for moved in (found.nearer, found.farther)]
@@ -235,7 +230,6 @@ def _flip(found: Flip | None) -> str:
 
 
 def _others(judgement: ClaimVerdict) -> list[str]:
-    """A line for each verdict, with the variants and I/O modes that have it and their estimates."""
     of: dict[Verdict, list[str]] = {}
     for one in judgement.others:
         of.setdefault(one.verdict, []).append(named(one) if one.estimate is None else f"{named(one)} {one.estimate:.3g}")

@@ -21,7 +21,6 @@ Band = tuple[float, float]
 
 
 def widest(bands: Collection[Band]) -> Band:
-    """Return the band from the least to the greatest of all `bands`."""
     return min(low for low, _ in bands), max(high for _, high in bands)
 
 
@@ -38,12 +37,10 @@ class Compared:
 
     @classmethod
     def alone(cls, substrate: Substrate, band: Band) -> Self:
-        """Return a ratio with one band."""
         return cls(substrate, {0: band})
 
     @property
     def whole(self) -> Band:
-        """Return the band over all that a server may hold."""
         return widest(self.bands.values())
 
     def break_even(self, bounds: Bounds) -> str:

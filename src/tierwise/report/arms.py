@@ -31,7 +31,6 @@ def label(one: ClaimVerdict) -> str:
 
 
 def differs(one: ClaimVerdict) -> str:
-    """Return what sets a variant apart from the published protocol."""
     return VARIANTS[one.variant][1] if one.variant in VARIANTS else DASH
 
 

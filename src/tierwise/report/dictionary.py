@@ -148,7 +148,6 @@ def _coordinates(timings: pl.DataFrame) -> str:
 
 
 def _figures(rows: Path) -> str:
-    """The columns of all figures' rows, each with the figures that have it."""
     having: dict[str, list[str]] = {}
     for path in sorted(rows.glob("*.csv")):
         for column in described(path):

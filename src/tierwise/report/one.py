@@ -69,7 +69,6 @@ def inlined(site: Path) -> str:
 
 
 def _style(path: Path) -> str:
-    """A style sheet with its fonts in it."""
     fonts = {name: _base64(path.parent / name) for name in FONT.findall(path.read_text(encoding="utf-8"))}
     return FONT.sub(lambda found: f'url("data:font/woff;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
 
@@ -79,5 +78,4 @@ def _base64(path: Path) -> str:
 
 
 def _script(path: Path) -> str:
-    """A script as HTML may hold it."""
     return path.read_text(encoding="utf-8").replace("</script", "<\\/script")

@@ -137,7 +137,6 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 
 
 def _copy(folder: Path) -> dict[str, Any]:
-    """Copy ``report/`` to `folder`, with its fonts as pages load them; what its ``_quarto.yml`` says."""
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
     write_woff(folder / "theme" / "fonts")
     told: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))

@@ -22,7 +22,6 @@ def reading(study: str, name: str) -> ModuleType:
 
 
 def modules(name: str) -> Iterable[ModuleType]:
-    """Return the module `name` of every reading side that has one, by study."""
     return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
 
 
@@ -55,5 +54,4 @@ def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnec
 def judge_changed(
     raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None]
 ) -> dict[str, ClaimVerdict]:
-    """Return `analysis.verdicts.judge_changed` with the judges of every room."""
     return changed(raw, run_id, claims, change, judges=judges())

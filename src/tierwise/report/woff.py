@@ -41,5 +41,4 @@ def compressed(font: bytes) -> bytes:
 
 
 def _padded(table: bytes) -> bytes:
-    """Return `table` as long as a multiple of four bytes, as WOFF has each."""
     return table + bytes(-len(table) % 4)

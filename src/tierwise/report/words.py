@@ -77,7 +77,6 @@ def spelled(text: str) -> str:
 
 
 def marked(said: Verdict | ClaimVerdict) -> str:
-    """Return a verdict in words, its own word in bold, which both engines colour."""
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
     return f"**{verdict.mark}**{spelled(text.removeprefix(verdict.mark))}"
 
@@ -121,7 +120,6 @@ def stamped(claim: ClaimVerdict) -> str:
 
 
 def bounds(claim: ClaimVerdict) -> str:
-    """Return the published bounds as Markdown, states by their names."""
     named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
 
@@ -145,12 +143,10 @@ def flipped(claim: ClaimVerdict) -> str:
 
 
 def unit_of(leaf: Mapping[str, Any]) -> str:
-    """Return the unit of a parameter as read from TOML, which is plain ASCII."""
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
 
 
 def claim_sentence(claim: ClaimVerdict) -> str:
-    """Return what was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
     fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
     if not claim.cases:

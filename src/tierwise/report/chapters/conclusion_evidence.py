@@ -52,7 +52,6 @@ class Found:
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
-        """Return the service times by the name of the workload."""
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
@@ -111,7 +110,6 @@ def time_by_tier(found: Found) -> str:
 
 
 def costs_of_strategies(found: Found) -> str:
-    """Return which placement is the cheapest by what it serves."""
     told = []
     for name, strategies in found.strategies.items():
         if len(strategies) < 2:  # one alone is no ranking

@@ -84,7 +84,6 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
 
 
 def _of_cases(number: int | None) -> str:
-    """Where the cases of a claim that has several stand, each with its interval."""
     return f"{count(number)} cases, see @tbl-ledger-cases" if number else ""
 
 
@@ -176,7 +175,6 @@ def fits(run: Run, ledger: pl.DataFrame) -> Table | Sentence:
 
 
 def reported(run: Run, ledger: pl.DataFrame) -> Table:
-    """Tabulate the claims that are reported alone, with why."""
     shown = ledger.filter(pl.col("unjudged").is_not_null())
     rows = [[row["claim"], row["quotation"], row["unjudged"]] for row in shown.rows(named=True)]
     caption = f"Statements that are reported (**published**) and not judged, n = {count(len(rows))}. {run.stamp}. {INPUT}"
@@ -206,7 +204,6 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 
 
 def _ways(claim: ClaimVerdict) -> str:
-    """The arm that decides, and whether the published protocol by another way of I/O says the same."""
     if claim.io_mode is None:
         return ""
     others = [one for one in arms(claim) if one.variant == PUBLISHED and one is not claim]
@@ -217,7 +214,6 @@ def _ways(claim: ClaimVerdict) -> str:
 
 
 def _variants(claim: ClaimVerdict) -> str:
-    """How many arms with a verdict of their own say the same."""
     others = [one.verdict for one in arms(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
     return (
         f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided arms say the same" if others else ""
@@ -225,7 +221,6 @@ def _variants(claim: ClaimVerdict) -> str:
 
 
 def _scales(run: Run, claim: ClaimVerdict, there: Verdict | None) -> str:
-    """The profiles, and so the scales, that were measured, and whether they agree."""
     here = str(run.manifest.profile.get("name"))
     if claim.verdict is Verdict.NOT_MEASURED:
         return ""

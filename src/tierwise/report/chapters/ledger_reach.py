@@ -44,12 +44,10 @@ class Held:
 
     @property
     def moves(self) -> bool:
-        """Return whether any estimate is another at either end."""
         return any(_numbers(end) != _numbers(self.as_assumed) for end in self.ends.values())
 
     @property
     def flips(self) -> tuple[str, ...]:
-        """Return the ends with another verdict, in words."""
         return tuple(ENDS[name] for name, end in self.ends.items() if end.verdict is not self.as_assumed.verdict)
 
 
@@ -62,17 +60,14 @@ class Reach:
 
     @property
     def moved(self) -> list[Held]:
-        """Return the arms whose estimate hangs on it, as far as that is known."""
         return [one for one in self.held if one.moves]
 
     @property
     def unknown(self) -> list[str]:
-        """Return the claims whose deciding arm is not known at the ends."""
         return [one.claim for one in self.held if one.decides and not one.ends]
 
     @property
     def unmoved(self) -> list[str]:
-        """Return the claims whose deciding arm stays as it is, to the last digit."""
         return [one.claim for one in self.held if one.decides and one.ends and not one.moves]
 
 
@@ -125,7 +120,6 @@ def _numbers(found: ClaimVerdict) -> list[tuple[float | None, ...]]:
 
 
 def answer(run: Run, reach: Reach) -> Sentence:
-    """Return how many verdicts flip and which, beside those of which it is not known."""
     if not reach.held:
         return Sentence("No statement was judged on requests that this run recorded, so that nothing tells whether a verdict hangs on it.")
     deciding, beside = ([one for one in reach.moved if one.decides is decides] for decides in (True, False))
@@ -145,7 +139,6 @@ def _verdicts(held: Sequence[Held]) -> str:
 
 
 def _flipped(held: Sequence[Held], *, by: bool = False) -> str:
-    """How many of `held` flip, each with what it was and becomes, and `by` which way of I/O."""
     flips = [
         f"{one.claim}{f' by {way_of(one.as_assumed)}' if by else ''} ({one.as_assumed.verdict.mark} as assumed, "
         + listed(f"{end.verdict.mark} with {ENDS[name]}" for name, end in one.ends.items() if ENDS[name] in one.flips)

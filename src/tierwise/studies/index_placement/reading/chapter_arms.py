@@ -48,7 +48,6 @@ def claim_of(run: Run, name: str) -> ClaimVerdict:
 
 
 def arm_list(run: Run, pair: str) -> Table | Sentence:
-    """Return what each arm that was measured differs in."""
     shown = arms(claim_of(run, COLD))
     told = {VARIANTS[variant][0]: VARIANTS[variant][1] for variant in VARIANTS if variant in {arm.variant for arm in shown}}
     if not told:
@@ -148,7 +147,6 @@ def _states(arm: ClaimVerdict) -> str:
 
 
 def _condition(arm: ClaimVerdict, shown: Sequence[ClaimVerdict], usual: str, claim: ClaimVerdict) -> str:
-    """One arm in which the sentence is true, and what made it so."""
     exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {arm.verdict}."
     line = f"- *{label(arm)}* ({differs(arm)}): it {leaves(arm, usual)}; {exactly} {_reads(arm)}"
     same = next((one for one in shown if one.variant == "heap-cached"), None)
@@ -194,7 +192,6 @@ def _share(arm: ClaimVerdict, state: str) -> str:
 
 
 def _after_another_state(shown: Sequence[ClaimVerdict], claim: ClaimVerdict) -> str:
-    """What the arms say of the cross test."""
     word = {label(arm): arm.verdict for arm in shown}
     told = (f"{one} in {listed(f'*{label}*' for label, said in word.items() if said == one)}" for one in dict.fromkeys(word.values()))
     return f"**After another state** (published: {bounds(claim)}; {claim.id}): {'; '.join(told)}." if word else ""
@@ -255,7 +252,6 @@ def _remedies(run: Run, pair: str) -> Iterator[tuple[str, list[float], list[floa
 
 
 def _by_state(rows: pl.DataFrame) -> list[float]:
-    """The estimate of each state's ``value``, of those that have one."""
     groups = rows.drop_nulls().group_by("state", maintain_order=True)
     return [value for _, group in groups if (value := geometric_estimate(group["value"].to_list()).value) is not None]
 

@@ -112,12 +112,10 @@ def _ticks(full: float) -> list[float]:
 
 
 def _as_shares(bars: pl.DataFrame) -> pl.DataFrame:
-    """The same bars, each as long as the others."""
     return bars.with_columns(value=pl.col("value") / pl.col("total"), total=pl.lit(1.0))
 
 
 def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], width_px: int) -> alt.LayerChart:
-    """Stacked bars, two lanes an arm, with what they add up to beside them."""
     full = max(bars["total"])
     scale = alt.Scale(domain=[0, full * ROOM], nice=False)
     axis = alt.Axis(values=[tick for tick in _ticks(full) if tick <= full], labelExpr=unit)

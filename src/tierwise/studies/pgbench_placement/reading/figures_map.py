@@ -44,7 +44,6 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return placement, gain and n of the rows of `LIVE`, those at `point`."""
     return live.filter(**{name: point[name] for name in COORDINATES}).rows(named=True)
 
 

@@ -93,7 +93,6 @@ def remains_told(run: Run, pair: str) -> Sentence:
 
 
 def _simulated(claim: ClaimVerdict | None) -> list[ClaimVerdict]:
-    """The arms whose windows were replayed."""
     return [arm for arm in arms(claim) if arm.cases and arm.cases[0].substrate is Substrate.SIMULATED] if claim else []
 
 

@@ -139,7 +139,6 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """Return the reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 
@@ -154,7 +153,6 @@ def mean_us(histogram: pl.DataFrame) -> float:
 
 
 def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
-    """Return the bucket in which that quantile lies."""
     ordered = histogram.sort("bucket")
     below = ordered["reads"].cum_sum() / ordered["reads"].sum()
     return int(ordered.filter(below >= share)["bucket"][0])

@@ -98,7 +98,6 @@ def held(run: Run) -> Table:
 
 
 def over_servers(run: Run) -> Table:
-    """Tabulate H13 by what a server may hold: the drives with their servers."""
     book = load_book(THEN)
     rows = []
     for size_tb in SIZES_TB:
@@ -192,7 +191,6 @@ def verdict(run: Run) -> Sentence:
 
 
 def prices(run: Run) -> Sentence:
-    """Return what must be known of the prices."""
     told = []
     for book, now in _days(run):
         bills = [priced(devices, book, now=now).bill for devices in SUBSYSTEMS.values()]

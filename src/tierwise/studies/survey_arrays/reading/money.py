@@ -153,7 +153,6 @@ def in_servers(book: Book) -> Counted:
 
 
 def _held(size_tb: float, book: Book, *, now: bool = False) -> tuple[Bill, Bill]:
-    """A year of the drives alone: SSDs, disks."""
     flash, disk = (holding(member, size_tb * TB, book, now=now) for member in FLASH_AND_DISK)
     return flash, disk
 
