@@ -163,7 +163,7 @@ def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
 def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     found = {
-        (row["arm"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-arms")["fig-arms"]) if "queried" in row
+        (row["label"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-arms")["fig-arms"]) if "queried" in row
     }
     cached = {("Nevada"), ("Florida after Nevada")}
     assert {queried for arm, queried in found if arm == "Table cached"} == cached
@@ -179,7 +179,7 @@ def test_the_reads_are_those_of_the_state_that_most_arms_have(opened: Opened) ->
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     assert reads.shown_state(run, PAIR) == "NV"
     bars = [row for row in points(reads_by_arm(run)) if row.get("part") == "table" and row["total"] > 1]
-    assert {(row["arm"], row["place"]): row["value"] for row in bars} == {
+    assert {(row["label"], row["place"]): row["value"] for row in bars} == {
         ("As published", "index on HDD"): 1800,
         ("As published", "index on SSD"): 1800,
         ("Cached for SSD only", "index on HDD"): 1800,
@@ -211,7 +211,7 @@ def test_the_summary_names_the_arms_that_save_and_those_that_confirm(opened: Ope
     run = opened(make_rows(), make_rows(variant="heap-cached", pace=0.06), make_rows(variant="grown"))
     assert "Of 3 other ways" in chapter_summary.hunt(run, PAIR).text
     assert "is there in *Cached for SSD only*" in chapter_summary.hunt(run, PAIR).text
-    assert summary.confirming(hunt.claim_of(run, "M1")) == "confirmed by the arm *Cached for SSD only*"
+    assert summary.confirming(hunt.claim_of(run, "M1")) == "confirmed by the variant *Cached for SSD only*"
 
 
 # how far apart

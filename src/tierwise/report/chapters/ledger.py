@@ -116,7 +116,7 @@ def cases(run: Run) -> Table | Sentence:
 
 
 def ways(run: Run) -> Table | Sentence:
-    """Tabulate what the ways of I/O, and the arm nearest to the source, say of the claims that have several of them."""
+    """Tabulate what the ways of I/O, and what is nearest to the source, say of the claims that have several of them."""
     known = load_claims().sources
     rows, substrates = [], set()
     for claim in run.verdicts:
@@ -136,11 +136,11 @@ def ways(run: Run) -> Table | Sentence:
         return Sentence("This run has one way of I/O alone.")
     why = "; ".join(f"{source.name}: {way_of(source.nearest)}, {source.nearest.why}" for source in known.values() if source.nearest)
     return Table(
-        ["Claim", "Arm", "Found (95 % interval)", "Requests at once", "Verdict"],
+        ["Claim", "Variant, way of I/O", "Found (95 % interval)", "Requests at once", "Verdict"],
         rows,
         "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
         "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
-        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} arms. {INPUT}",
+        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} verdicts. {INPUT}",
         align="lllrl",
     )
 
@@ -216,7 +216,9 @@ def _ways(claim: ClaimVerdict) -> str:
 def _variants(claim: ClaimVerdict) -> str:
     others = [one.verdict for one in arms(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
     return (
-        f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided arms say the same" if others else ""
+        f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided variants say the same"
+        if others
+        else ""
     )
 
 

@@ -1,8 +1,8 @@
 """Part of the chapter on what would change the verdicts: whether an assumed read-ahead of the disks decides any of them.
 
 The rows of the run are given the times that they would have where the disks read less or farther ahead, and every claim is judged on them
-again, by its own judge. An arm counts where all of its rows are still there: a row that waited for disks and whose requests nobody knows
-cannot be had.
+again, by its own judge. An I/O mode counts where all of its rows are still there: a row that waited for disks and whose requests were not
+recorded cannot be replayed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Reach:
-    """Every claim that is judged on a pair whose requests were recorded, arm by arm of the published protocol; `unrecorded`: the others."""
+    """Every claim on a pair whose requests were recorded, by each I/O mode of the published protocol; `unrecorded`: the others."""
 
     held: Sequence[Held]
     unrecorded: Sequence[str]
@@ -130,7 +130,7 @@ def answer(run: Run, reach: Reach) -> Sentence:
     if reach.unmoved:
         said += f" The estimates of {listed(reach.unmoved)} do not change at all."
     if reach.unknown:
-        said += f" Of {listed(reach.unknown)} this run has not all requests of the arm that decides: there it is not known."
+        said += f" Of {listed(reach.unknown)} this run has not all requests of the I/O mode that decides: there it is not known."
     return Sentence(f"{said} {run.stamp}.")
 
 
