@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a room can tell of a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
+    """What a study adds to a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
 
     `cases` gives it for a claim, a run and the pair.
     """
@@ -71,7 +71,7 @@ class Today(Strict):
 
 
 def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
-    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by what is its room's `own`;
+    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by its study's `own`;
     `None` where the run has no such pair, or no placement is in question."""
     pair = rows.manifest.todays_pair
     if pair is None or claim.placement is None:

@@ -37,7 +37,7 @@ def judges() -> Mapping[Kind, Judge]:
 
 
 def todays() -> Mapping[str, Own]:
-    """Return what rooms tell themselves of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
+    """Return what studies themselves report of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
     found = studies.having("reading/today.py")
     return {
         claim: Own(study, cases) for study, module in zip(found, modules("today"), strict=True) for claim, cases in module.TODAY.items()
@@ -45,7 +45,7 @@ def todays() -> Mapping[str, Own]:
 
 
 def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnection | None = None) -> list[ClaimVerdict]:
-    """Return `analysis.verdicts.judge` with the judges of every room, beside the reference run; without any run costs are judged from what
+    """Return `analysis.verdicts.judge` with the judges of every study, beside the reference run; without any run costs are judged from what
     was published."""
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
     return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None, views=views)

@@ -20,7 +20,7 @@ CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried be
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
-"""File of a study's room: its names for cases and for variants of its protocol."""
+"""File of a study: its names for cases and for variants of its protocol."""
 
 
 def _named(kind: str) -> dict[str, Any]:

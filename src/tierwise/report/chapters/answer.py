@@ -35,13 +35,13 @@ DISKS, INDEXES, TABLES, EVERYTHING = "all hdd", "indexes ssd", "tables ssd", "al
 NOTHING: Final = "nothing"
 """What is moved where no placement saves time."""
 HEAT: Final = "reading/heat.sql"
-"""The query of a room that says what is asked of each relation, and in what time."""
+"""The query of a study with the requests to each relation, and in what time."""
 APART: Final = ": "
 """What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
-"""The topic of a room's `answer` on where the log belongs."""
+"""The topic of a study's `answer` on where the log belongs."""
 
 
 @dataclass(frozen=True)

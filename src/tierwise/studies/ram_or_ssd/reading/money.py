@@ -33,7 +33,7 @@ BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
 STUDY: Final = "ram_or_ssd"
 PAIR: Final = "source-r"
 SERVED: Final = "reading/served.sql"
-"""The query of the room for what both machines deliver: means over the seeds, of the data sizes that need the device."""
+"""The query of the study for what both machines deliver: means over the seeds, of the data sizes that need the device."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ SPACES: Final = {
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
 HISTOGRAMS: Final = "reading/histograms.sql"
-"""The query of the room for the reads by tablespace and bucket."""
+"""The query of the study for the reads by tablespace and bucket."""
 CLEAN: Final = "from read_latency_clean where pair = $1"
 """SQL: by tablespace the windows whose reads are told."""
 SSD_BUCKET: Final = 18
