@@ -112,7 +112,7 @@ def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
 
 def test_figures_that_show_one_number_have_it_from_the_same_rows(built: Built) -> None:
     rows = {path.stem: pl.read_csv(path) for path in (built.site / "rows").glob("*.csv")}
-    for pair in (("times", "placements"), ("placements", "ratios"), ("ratios", "arms")):
+    for pair in (("times", "placements"), ("placements", "ratios"), ("ratios", "variants")):
         assert check_numbers({f"fig-{name}": rows[f"fig-{name}"] for name in pair}) >= 15, pair
     paper = [path for path in CHAPTERS if path.stem == PAPER_NOTEBOOK]
     assert compare_figures(built.executed / path.name for path in CHAPTERS) > compare_figures(built.executed / path.name for path in paper)

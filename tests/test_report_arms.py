@@ -163,7 +163,7 @@ def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
 def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     found = {
-        (row["label"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-arms")["fig-arms"]) if "queried" in row
+        (row["label"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-variants")["fig-variants"]) if "queried" in row
     }
     cached = {("Nevada"), ("Florida after Nevada")}
     assert {queried for arm, queried in found if arm == "Table cached"} == cached
@@ -172,7 +172,7 @@ def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
 
 
 def reads_by_arm(run: Run) -> Figure | Sentence:
-    return cells.drawn("index_placement", run, "fig-arm-reads")["fig-arm-reads"]
+    return cells.drawn("index_placement", run, "fig-variant-reads")["fig-variant-reads"]
 
 
 def test_the_reads_are_those_of_the_state_that_most_arms_have(opened: Opened) -> None:

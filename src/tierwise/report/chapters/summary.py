@@ -60,7 +60,7 @@ def claims(run: Run) -> Table:
         "Published statements with their bounds, and what this run says of them; @tbl-ledger and @tbl-ledger-reported have the quotations. "
         "Found: every case that the statement speaks of, with its 95 % interval, from n blocks, and the substrate "
         f"({', '.join(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing was measured'}). "
-        "Variants differ from the published protocol in one thing (@sec-arms). "
+        "Variants differ from the published protocol in one thing (@sec-variants). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
         + (f"{today.note(todays)} " if todays else "")
         + f"{run.stamp}"
