@@ -162,9 +162,8 @@ def test_a_grown_index_is_compared_with_one_built_anew(opened: Opened) -> None:
 
 def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
-    found = {
-        (row["label"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-variants")["fig-variants"]) if "queried" in row
-    }
+    drawn = cells.drawn("index_placement", run, "fig-variants")["fig-variants"]
+    found = {(row["label"], row["queried"]) for row in points(drawn) if "queried" in row}
     cached = {("Nevada"), ("Florida after Nevada")}
     assert {queried for arm, queried in found if arm == "Table cached"} == cached
     assert {queried for arm, queried in found if arm == "Cached for SSD only"} == cached
