@@ -102,5 +102,5 @@ def test_the_arms_are_judged_beside_the_windows_and_the_chapter_says_what_remain
     assert (rows["Published"][1], rows["Published"][5]) == ("77.6 %", "9.27")
     assert rows["Records of 128 KiB"][2] == "524 µs to 1.05 ms"
     said = chapter_arms.remains_told(run, "source-l").text
-    assert "No arm has most of the SSD's reads" in said
+    assert "No variant has most of the SSD's reads" in said
     assert "is there in the variants *Records of 128 KiB*" in said.replace(NBSP, " ")
