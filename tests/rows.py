@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from tierwise.analysis.judging import ClaimVerdict, named
 from tierwise.core.host import Host
 from tierwise.core.words import Cache, IoArm, Substrate
 from tierwise.timings.manifest import DatasetRecord, Manifest, StudyRecord
@@ -57,6 +58,11 @@ class Trial:
         """Return the trial's coordinates; rows older than the word have no variant."""
         named = {"index": self.index, "start": self.start, "table": self.table}
         return named if self.variant is None else {**named, "variant": self.variant}
+
+
+def others(verdict: ClaimVerdict) -> dict[str, ClaimVerdict]:
+    """Return what every other variant and I/O mode says, by name: ``grown (buffered)``."""
+    return {named(one): one for one in verdict.others}
 
 
 def make_run(

@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, save_run
+from rows import HEAP_READS, INDEX_READS, SERVICE_S, Ratios, make_rows, make_run, others, save_run
 from tierwise.analysis.claims import Claim
 from tierwise.analysis.evidence import selected
-from tierwise.analysis.judging import JUDGES, ArmVerdict
+from tierwise.analysis.judging import JUDGES, ClaimVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict, as_json, judge
+from tierwise.analysis.verdicts import as_json, judge
 from tierwise.analysis.views import open_views
 from tierwise.core.words import IoArm, Substrate
 
@@ -32,7 +32,7 @@ def saved(folder: Path, *parts: pl.DataFrame, **manifest: Any) -> dict[str, Clai
     return judged(folder)
 
 
-def estimate_of(arm: ArmVerdict, state: str) -> float:
+def estimate_of(arm: ClaimVerdict, state: str) -> float:
     (found,) = [one.estimate for one in arm.cases if one.case == state]
     assert found is not None
     return found
@@ -45,25 +45,25 @@ def test_a_verdict_comes_from_the_published_protocol_alone(tmp_path: Path) -> No
     verdict = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=everywhere(0.05), seed=1))["M1"]
     assert verdict.verdict is Verdict.CONTRADICTED
     assert verdict.estimate == pytest.approx(0.99, rel=0.03)
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"grown": Verdict.CONFIRMED}
-    assert estimate_of(verdict.arms["grown"], "PR") == pytest.approx(0.05, rel=0.03)
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"grown": Verdict.CONFIRMED}
+    assert estimate_of(others(verdict)["grown"], "PR") == pytest.approx(0.05, rel=0.03)
 
 
 def test_an_arm_is_named_by_its_variant_and_by_its_way_of_io(tmp_path: Path) -> None:
     parts = [make_rows(arm=arm, variant=variant) for arm in IoArm for variant in ("published", "grown")]
     verdict = saved(tmp_path, *parts)["M1"]
-    assert verdict.rests_on == (IoArm.DIRECT,)
-    ways = ("", "/asynchronous", "/buffered")
-    assert sorted(verdict.arms) == [f"{variant}{way}" for variant in ("grown", "published") for way in ways if variant + way != "published"]
-    assert all(case.arm is IoArm.BUFFERED for case in verdict.arms["grown/buffered"].cases)
+    assert verdict.io_mode is IoArm.DIRECT
+    measured = {(one.variant, one.io_mode) for one in verdict.others}
+    assert measured == {(variant, arm) for variant in ("grown", "published") for arm in IoArm} - {("published", IoArm.DIRECT)}
+    assert all(case.arm is IoArm.BUFFERED for case in others(verdict)["grown (buffered)"].cases)
 
 
 def test_io_arms_of_the_published_protocol_that_disagree_have_each_a_verdict_of_its_own(tmp_path: Path) -> None:
     as_published = make_rows(ratios=everywhere(0.05))
     verdict = saved(tmp_path, as_published, make_rows(arm=IoArm.BUFFERED), make_rows(variant="grown", arm=IoArm.BUFFERED))["M1"]
     assert verdict.verdict is Verdict.CONFIRMED
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == dict.fromkeys(
-        ["grown/buffered", "published/buffered"], Verdict.CONTRADICTED
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == dict.fromkeys(
+        ["grown (buffered)", "published (buffered)"], Verdict.CONTRADICTED
     )
 
 
@@ -73,9 +73,9 @@ def test_io_arms_of_the_published_protocol_that_disagree_have_each_a_verdict_of_
 def test_orders_and_hot_claims_are_judged_for_each_arm_and_shapes_for_none(tmp_path: Path) -> None:
     ratios = {**everywhere(0.04), ("cold", "FL"): 0.09, ("hot", "FL"): 0.77, ("hot", "PR"): 0.78, ("hot", "NV"): 0.025}
     found = saved(tmp_path, make_rows(), make_rows(variant="grown", ratios=ratios, seed=1))
-    assert [found[name].arms["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
-    assert [case.case for case in found["M2"].arms["grown"].cases] == ["FL/PR", "FL/NV"]
-    assert (found["M6"].verdict, found["M6"].arms) == (Verdict.REPORTED, {})
+    assert [others(found[name])["grown"].verdict for name in ("M1", "M2", "M3", "M4", "M5")] == [Verdict.CONFIRMED] * 5
+    assert [case.case for case in others(found["M2"])["grown"].cases] == ["FL/PR", "FL/NV"]
+    assert (found["M6"].verdict, others(found["M6"])) == (Verdict.REPORTED, {})
 
 
 def test_a_claim_on_a_study_without_variants_is_requested_of_its_view_as_it_stands() -> None:
@@ -118,14 +118,14 @@ def test_asymmetric_is_the_cached_ssd_time_over_the_cold_hdd_time_at_the_same_me
 def test_asymmetric_has_the_states_of_the_cached_arm_and_its_pace(tmp_path: Path) -> None:
     cached = make_rows(variant="heap-cached", states=("NV",), pace=0.05, ratios=everywhere(0.8))
     found = saved(tmp_path, make_rows(), cached)
-    arm = found["M1"].arms["asymmetric"]
+    arm = others(found["M1"])["asymmetric"]
     assert [case.case for case in arm.cases] == ["NV"]
     assert estimate_of(arm, "NV") == pytest.approx(0.05 * 0.8, rel=0.03)
-    assert found["M3"].arms["asymmetric"].deciding_case == "NV->FL"
+    assert others(found["M3"])["asymmetric"].deciding_case == "NV->FL"
 
 
 def test_there_is_no_asymmetric_arm_where_the_table_was_never_cached(tmp_path: Path) -> None:
-    assert "asymmetric" not in saved(tmp_path, make_rows(), make_rows(variant="memory-1.2"))["M1"].arms
+    assert "asymmetric" not in others(saved(tmp_path, make_rows(), make_rows(variant="memory-1.2"))["M1"])
 
 
 def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_pa
     beside = pl.col("trial").str.contains("index=hdd/start=NV/table=hdd/variant=heap-cached")
     flags = pl.when((cached | evicted | beside) & (pl.col("cache") == "cold")).then(pl.lit(["overshoot"])).otherwise(pl.col("flags"))
     save_run(tmp_path, rows.with_columns(flags=flags))
-    (case,) = judged(tmp_path)["M1"].arms["asymmetric"].cases
+    (case,) = others(judged(tmp_path)["M1"])["asymmetric"].cases
     assert (case.pairs, case.flagged) == (3, 2)
 
 
@@ -144,7 +144,7 @@ def test_a_flag_on_either_of_its_two_trials_leaves_an_asymmetric_pair_out(tmp_pa
 
 def test_reads_and_times_stand_by_state_and_placement_with_every_verdict(tmp_path: Path) -> None:
     verdict = saved(tmp_path, make_rows(), make_rows(variant="heap-cached", states=("NV",)))["M1"]
-    own, cached, asymmetric = verdict.through, verdict.arms["heap-cached"].through, verdict.arms["asymmetric"].through
+    own, cached, asymmetric = verdict.through, others(verdict)["heap-cached"].through, others(verdict)["asymmetric"].through
     assert own is not None
     assert own.heap_reads == {state: {"hdd/hdd": reads, "hdd/ssd": reads} for state, reads in HEAP_READS.items()}
     assert own.index_reads["NV"] == {"hdd/hdd": INDEX_READS["NV"], "hdd/ssd": INDEX_READS["NV"]}
@@ -172,12 +172,12 @@ def test_json_has_an_object_for_each_arm(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(), make_rows(variant="heap-cached")]))
     claims = json.loads(json.dumps(as_json([*judged(tmp_path).values()]), allow_nan=False))["claims"]
     for one in (claim for claim in claims if claim["source"] == "M"):
-        assert one["rests_on"] == ([] if one["unjudged"] else ["direct"])
-        assert one["arms"].keys() == (set() if one["unjudged"] else {"heap-cached", "asymmetric"})
-        for arm in one["arms"].values():
+        assert one["io_mode"] == (None if one["unjudged"] else "direct")
+        assert {other["variant"] for other in one["others"]} == (set() if one["unjudged"] else {"heap-cached", "asymmetric"})
+        for arm in one["others"]:
             assert {"verdict", "verdict_text", "reason", "cause", "cure", "conditions"} <= arm.keys()
-            assert {"cases", "estimate", "interval", "pairs", "substrate", "through"} <= arm.keys()
-            assert len(arm["interval"]) == 2
+            assert {"cases", "estimate", "low", "high", "pairs", "substrate", "through"} <= arm.keys()
+            assert arm.keys().isdisjoint({"id", "statement", "here"})
             assert {"heap_reads", "index_reads", "heap_io_s", "index_io_s", "reason"} <= arm["through"].keys()
 
 

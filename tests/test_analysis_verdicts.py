@@ -8,12 +8,12 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rows import FACTS, STARTED, make_manifest, make_rows, make_run, save_run
+from rows import FACTS, STARTED, make_manifest, make_rows, make_run, others, save_run
 from tierwise.analysis.judging import JUDGES
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.runs import newest_run
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict, as_json, as_text, tally_lines
+from tierwise.analysis.verdicts import DECIDED, as_json, as_text, tally_lines
 from tierwise.analysis.verdicts import judge as judged_by
 from tierwise.analysis.views import open_views
 from tierwise.core.errors import InputError
@@ -74,12 +74,12 @@ def test_rows_as_published_confirm_every_claim(tmp_path: Path) -> None:
 def test_the_numbers_of_a_claim_are_those_of_its_deciding_case(tmp_path: Path) -> None:
     make_run(tmp_path, ratios={**AS_PUBLISHED, ("cold", "PR"): 0.5})
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.deciding_case, verdict.deciding_arm) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
+    assert (verdict.verdict, verdict.deciding_case, verdict.io_mode) == (Verdict.CONTRADICTED, "PR", IoArm.DIRECT)
     assert verdict.estimate == pytest.approx(0.5, rel=0.05)
     assert verdict.low is not None
     assert verdict.high is not None
     assert verdict.low < 0.5 < verdict.high
-    assert (verdict.pairs, verdict.flagged, verdict.rests_on) == (5, 0, (IoArm.DIRECT,))
+    assert (verdict.pairs, verdict.flagged, verdict.io_mode) == (5, 0, IoArm.DIRECT)
     assert [case.verdict for case in verdict.cases] == [Verdict.CONFIRMED, Verdict.CONTRADICTED, Verdict.CONFIRMED]
 
 
@@ -138,21 +138,21 @@ def test_hot_counts_whose_processor_time_scatters_are_not_reported_to_be_mended_
 def test_the_direct_arm_decides_and_one_that_says_otherwise_is_shown(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict, verdict.decided_by, verdict.rests_on) == (Verdict.CONFIRMED, "published", (IoArm.DIRECT,))
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published/buffered": Verdict.CONTRADICTED}
+    assert (verdict.verdict, verdict.variant, verdict.io_mode) == (Verdict.CONFIRMED, "published", IoArm.DIRECT)
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published (buffered)": Verdict.CONTRADICTED}
 
 
 def test_the_arm_nearest_to_the_source_decides_where_the_profile_says_so(tmp_path: Path) -> None:
     save_run(tmp_path, pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)]), decides="nearest")
     verdict = by_id(judge(tmp_path))["M1"]
-    assert (verdict.verdict_text, verdict.decided_by, verdict.rests_on) == ("contradicted", "published/buffered", (IoArm.BUFFERED,))
-    assert {name: arm.verdict for name, arm in verdict.arms.items()} == {"published": Verdict.CONFIRMED}
+    assert (verdict.verdict_text, verdict.variant, verdict.io_mode) == ("contradicted", "published", IoArm.BUFFERED)
+    assert {name: arm.verdict for name, arm in others(verdict).items()} == {"published": Verdict.CONFIRMED}
 
 
 def test_a_verdict_that_the_nearest_arm_of_the_reference_run_contradicts_says_so(tmp_path: Path) -> None:
     save_run(tmp_path / "own", make_rows(ratios=AS_PUBLISHED))
     for decides, reported in (
-        ("nearest", "confirmed (the reference run says contradicted by published/buffered, the arm nearest to the source)"),
+        ("nearest", "confirmed (the reference run says contradicted by published (buffered), the nearest to the source)"),
         ("direct", "confirmed"),  # it binds once the reference run is one that the nearest arms decide
     ):
         theirs = pl.concat([make_rows(ratios=AS_PUBLISHED), make_rows(arm=IoArm.BUFFERED)])
@@ -170,7 +170,7 @@ def test_an_asynchronous_arm_with_fewer_than_two_requests_at_once_is_marked(
     proof = pl.lit(json.dumps({"outstanding": {"hdd": outstanding, "ssd": 1.0}}))
     save_run(tmp_path, pl.concat([make_rows(), make_rows(arm=IoArm.ASYNCHRONOUS).with_columns(proof=proof)]))
     verdict = by_id(judge(tmp_path))["M1"]
-    arm = verdict.arms["published/asynchronous"]
+    arm = others(verdict)["published (asynchronous)"]
     assert (arm.conditions, [case.outstanding for case in arm.cases]) == (conditions, [outstanding] * 3)
     assert verdict.conditions == (), "the direct arm asks for one thing at a time, and nobody says otherwise"
 
@@ -190,7 +190,7 @@ def test_a_claim_is_never_judged_on_a_device_that_was_fitted_on_it(tmp_path: Pat
 def test_a_shape_is_reported_with_its_evidence(tmp_path: Path) -> None:
     make_run(tmp_path)
     verdict = by_id(judge(tmp_path))["M6"]
-    assert (verdict.verdict, verdict.evidence, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
+    assert (verdict.verdict, verdict.facts, verdict.substrate) == (Verdict.REPORTED, FACTS["planner"], Substrate.EMULATED)
 
 
 # what was measured
@@ -227,7 +227,7 @@ def test_a_reader_s_pair_of_two_substrates_gets_numbers_without_a_verdict(tmp_pa
         if verdict.id in ARGUED:
             continue
         assert verdict.here.verdict is Verdict.MIXED
-        assert verdict.here.evidence is not None or verdict.here.high is not None
+        assert verdict.here.facts is not None or verdict.here.high is not None
 
 
 # which run
@@ -258,11 +258,11 @@ def test_json_has_a_version_and_an_object_for_each_claim_with_every_number_s_sub
     make_run(tmp_path, ratios=AS_PUBLISHED)
     reported = json.loads(json.dumps(as_json(of_m(judge(tmp_path))), allow_nan=False))
     assert reported.keys() == {"version", "claims"}
-    assert reported["version"] == 5
+    assert reported["version"] == 6
     objects = reported["claims"]
     assert [one["id"] for one in objects] == [f"M{number}" for number in range(1, 11)]
     for one in objects:
-        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "rests_on"} <= one.keys()
+        assert {"id", "bounds", "estimate", "low", "high", "substrate", "verdict", "here", "run_id", "profile", "io_mode"} <= one.keys()
         assert {"quotation", "unjudged", "fitted", "flip"} <= one.keys()
         assert one["substrate"] == (None if one["id"] in ARGUED else "emulated")
         assert all(case["substrate"] == "emulated" for case in one["cases"])

@@ -8,7 +8,8 @@ import pytest
 
 from rows import make_manifest, make_rows
 from tierwise.analysis.claims import Claim, Kind, load_claims
-from tierwise.analysis.judging import Grounds, Judgement, Rows
+from tierwise.analysis.evidence import Rows
+from tierwise.analysis.judging import ClaimVerdict, Grounds
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import MACRO
@@ -53,7 +54,7 @@ def claim_of(name: str) -> Claim:
     return next(claim for claim in load_claims().claims if claim.id == name)
 
 
-def verdict_of(name: str, connection: "Connection | None" = None) -> Judgement:
+def verdict_of(name: str, connection: "Connection | None" = None) -> ClaimVerdict:
     rows = None if connection is None else Rows(connection, make_manifest(make_rows(blocks=1)))
     return judges()[Kind.COST](claim_of(name), Grounds("source-r", rows))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rows import save_run
+from rows import others, save_run
 from survey_rows import ARRAYS_S, RUN_ID, array_rows
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.rules import Verdict
@@ -61,12 +61,13 @@ def test_h13_is_as_its_largest_doubt(tmp_path: Path) -> None:
     )
     assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
     assert found.substrate is Substrate.PUBLISHED
-    assert set(found.arms) == {"a terabyte with its servers"}
+    assert set(others(found)) == {"a terabyte with its servers"}
 
 
 def test_h13_with_servers_is_of_all_that_they_may_hold(tmp_path: Path) -> None:
     book = load_book(THEN)
-    found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13").arms["a terabyte with its servers"]
+    found = next(verdict for verdict in judge_all(tmp_path) if verdict.id == "H13")
+    found = others(found)["a terabyte with its servers"]
     assert [case.verdict for case in found.cases] == [Verdict.UNDECIDED, Verdict.CONFIRMED, Verdict.CONFIRMED]
     assert "server-microserver" in found.verdict_text
     (flash, disk), (alone, _) = housed(30, 4, book), housed(30, 60, book)
@@ -79,12 +80,12 @@ def test_h13_by_what_is_delivered_stands_beside(tmp_path: Path) -> None:
     save_run(tmp_path, array_rows())
     found = next(verdict for verdict in judge_all(tmp_path, RUN_ID) if verdict.id == "H13")
     delivered = {f"{what}{when}" for what in ("an IOPS", "a query an hour") for when in ("", ", today's prices")}
-    assert set(found.arms) == delivered | {"a terabyte, today's prices", "a terabyte with its servers"}
-    assert found.arms["an IOPS"].verdict is Verdict.CONTRADICTED
-    assert found.arms["an IOPS"].substrate is Substrate.SIMULATED
-    by_query = {case.case: case for case in found.arms["a query an hour"].cases}
+    assert set(others(found)) == delivered | {"a terabyte, today's prices", "a terabyte with its servers"}
+    assert others(found)["an IOPS"].verdict is Verdict.CONTRADICTED
+    assert others(found)["an IOPS"].substrate is Substrate.SIMULATED
+    by_query = {case.case: case for case in others(found)["a query an hour"].cases}
     assert len(by_query) == 3
-    assert found.arms["a query an hour"].substrate is Substrate.EMULATED
+    assert others(found)["a query an hour"].substrate is Substrate.EMULATED
     scan = by_query["SSDs over disks, non_indexed"]
     assert scan.low is not None
     assert scan.high is not None

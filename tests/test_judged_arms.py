@@ -15,9 +15,7 @@ from tierwise.report.rooms import judge_all
 
 CLAIMS = load_claims()
 NEAREST = {
-    letter: IoArm(source.nearest.arm.removeprefix("published/"))
-    for letter, source in CLAIMS.sources.items()
-    if source.nearest and source.nearest.arm.startswith("published/")
+    letter: source.nearest.io_mode for letter, source in CLAIMS.sources.items() if source.nearest and source.nearest.variant == "published"
 }
 """The way of I/O of each source whose nearest arm is one."""
 CASES = [(claim.source, case) for claim in CLAIMS.claims if claim.source in NEAREST for case in claim.cases]
@@ -57,7 +55,8 @@ def test_a_nearest_arm_that_is_no_way_of_io_is_one_that_a_run_has() -> None:
     judged = judge_all(kept_smoke.RAW, kept_smoke.FOLDER.name)
     for letter, source in CLAIMS.sources.items():
         if source.nearest and letter not in NEAREST:
-            assert any(source.nearest.arm in verdict.arms for verdict in judged if verdict.source == letter), source.nearest.arm
+            measured = {(one.variant, one.io_mode) for verdict in judged if verdict.source == letter for one in verdict.others}
+            assert (source.nearest.variant, source.nearest.io_mode) in measured
 
 
 def test_quick_has_one_cell_of_the_census_and_one_query_of_the_survey_on_the_other_arms() -> None:

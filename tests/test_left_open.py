@@ -10,7 +10,7 @@ from tierwise.advisor.seeks import reading_ahead, seek_bounds
 from tierwise.analysis.claims import Bounds
 from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Outcome, Verdict
+from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.units import MIB
 from tierwise.core.words import Substrate
@@ -46,10 +46,10 @@ def mapped(*values: float, at_one: Verdict = Verdict.CONFIRMED) -> OpenMap:
 def test_what_one_setting_says_stands_where_every_other_says_the_same(verdict: Verdict) -> None:
     inside, outside = (1.42, 1.45, 1.48), (1.1, 2.0)
     same, other = (inside, outside) if verdict is Verdict.CONFIRMED else (outside, inside)
-    assert mapped(*same).outcome(Outcome(verdict)) == Outcome(verdict)
+    assert mapped(*same).outcome((verdict, None, "")) == (verdict, None, "")
     for points in (other, (*same, other[0]), (*same, 1.4999)):
-        found = mapped(*points).outcome(Outcome(verdict))
-        assert (found.verdict, found.cause) == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
+        found = mapped(*points).outcome((verdict, None, ""))
+        assert found[:2] == (Verdict.UNDECIDED, Cause.LEFT_OPEN)
 
 
 def test_the_share_lies_between_what_agrees_for_certain_and_what_may() -> None:

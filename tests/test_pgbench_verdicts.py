@@ -9,9 +9,9 @@ import pytest
 
 from pgbench_rows import LARGE, SMALL, pgbench_rows
 from rows import save_run
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core.words import IoArm, Substrate
 from tierwise.report.rooms import judge_all

@@ -108,7 +108,7 @@ def test_every_claim_of_the_source_has_its_verdict(smoke: Manifest, verdicts: di
     assert list(verdicts) == [f"M{number}" for number in range(1, 11)]
     for claim in verdicts.values():
         assert claim["run_id"] == smoke.run_id
-        assert claim["substrate"] == (None if claim["unjudged"] and claim["evidence"] is None else "emulated")
+        assert claim["substrate"] == (None if claim["unjudged"] and claim["facts"] is None else "emulated")
         assert claim["here"] is None
     assert verdicts["M6"]["verdict"] == "reported"
     assert verdicts["M1"]["low"] < verdicts["M1"]["estimate"] < verdicts["M1"]["high"]

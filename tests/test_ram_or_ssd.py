@@ -100,7 +100,7 @@ def test_what_was_fitted_is_an_input_and_the_rest_is_judged(raw: Path) -> None:
     assert {name: verdict.verdict for name, verdict in verdicts.items() if name in {"R1", "R3", "R5"}} == dict.fromkeys(
         ("R1", "R3", "R5"), Verdict.INPUT
     )
-    assert {str(verdict.substrate) for verdict in verdicts.values() if verdict.estimate or verdict.evidence} == {"simulated"}
+    assert {str(verdict.substrate) for verdict in verdicts.values() if verdict.estimate or verdict.facts} == {"simulated"}
     assert verdicts["R7"].verdict is verdicts["R12"].verdict is Verdict.CONFIRMED
     assert verdicts["R1"].flip is None, "what is an input has no verdict to flip"
     assert verdicts["R12"].flip is not None

@@ -11,6 +11,7 @@ from report_run import pair_as_recorded
 from rows import make_rows, save_run
 from tierwise.advisor.asked import Asked, asked
 from tierwise.analysis import heat
+from tierwise.analysis.judging import named
 from tierwise.analysis.rules import Verdict
 from tierwise.core.words import IoArm
 from tierwise.pipeline import runs_in
@@ -43,7 +44,7 @@ def bounds_of(run: Run, *, least: Mapping[tuple[str, str], float], most: Mapping
 
 
 def of(reach: Reach, claim: str, arm: str = "published") -> Held:
-    (found,) = (one for one in reach.held if (one.claim, one.arm) == (claim, arm))
+    (found,) = (one for one in reach.held if (one.claim, named(one.as_assumed)) == (claim, arm))
     return found
 
 

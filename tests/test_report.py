@@ -111,7 +111,7 @@ def test_the_rows_that_n_counts_lie_beside_the_page(built: Built) -> None:
 
 def test_figures_that_show_one_number_have_it_from_the_same_rows(built: Built) -> None:
     rows = {path.stem: pl.read_csv(path) for path in (built.site / "rows").glob("*.csv")}
-    for pair in (("times", "placements"), ("placements", "ratios"), ("ratios", "arms")):
+    for pair in (("times", "placements"), ("placements", "ratios"), ("ratios", "variants")):
         assert check_numbers({f"fig-{name}": rows[f"fig-{name}"] for name in pair}) >= 15, pair
     paper = [path for path in CHAPTERS if path.stem == PAPER_NOTEBOOK]
     assert compare_figures(built.executed / path.name for path in CHAPTERS) > compare_figures(built.executed / path.name for path in paper)
@@ -148,7 +148,7 @@ def check_first_page(site: Path) -> None:
     """All that the first page loads, without the network's compression."""
     page = BeautifulSoup((site / "index.html").read_bytes(), "html.parser")
     sheets = {str(tag.get("src") or tag.get("href")) for tag in page.select("script[src], link[rel=stylesheet]")}
-    fonts = list(site.rglob("*.woff"))
+    fonts = list(site.rglob("*.otf"))
     assert fonts
     loaded = [site / "index.html", *(site / name for name in sheets), *fonts]
     assert sum(path.stat().st_size for path in loaded) < 3_000_000

@@ -86,7 +86,7 @@ def test_a_pair_without_rows_has_no_answer(opened: Opened) -> None:
 )
 def test_one_state_above_the_limit_is_enough_to_say_no(opened: Opened, ratios: Ratios, truth: Truth) -> None:
     (arm,) = arms(hunt.claim_of(opened(make_rows(ratios=ratios)), "M1"))
-    assert arm.saves(0.10) is truth
+    assert saves(arm, 0.10) is truth
 
 
 # what to do today
@@ -105,9 +105,8 @@ def test_the_index_is_moved_first_where_that_saves_more(opened: Opened) -> None:
 
 def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
-    found = {
-        (row["arm"], row["queried"]) for row in points(cells.drawn("index_placement", run, "fig-arms")["fig-arms"]) if "queried" in row
-    }
+    drawn = cells.drawn("index_placement", run, "fig-variants")["fig-variants"]
+    found = {(row["label"], row["queried"]) for row in points(drawn) if "queried" in row}
     cached = {("Nevada"), ("Florida after Nevada")}
     assert {queried for arm, queried in found if arm == "Table cached"} == cached
     assert {queried for arm, queried in found if arm == "Cached for SSD only"} == cached
@@ -115,14 +114,14 @@ def test_every_arm_has_a_point_for_each_state_and_panel(opened: Opened) -> None:
 
 
 def reads_by_arm(run: Run) -> Figure | Sentence:
-    return cells.drawn("index_placement", run, "fig-arm-reads")["fig-arm-reads"]
+    return cells.drawn("index_placement", run, "fig-variant-reads")["fig-variant-reads"]
 
 
 def test_the_reads_are_those_of_the_state_that_most_arms_have(opened: Opened) -> None:
     run = opened(make_rows(), make_rows(variant="heap-cached", states=("NV",), pace=0.05))
     assert reads.shown_state(run, PAIR) == "NV"
     bars = [row for row in points(reads_by_arm(run)) if row.get("part") == "table" and row["total"] > 1]
-    assert {(row["arm"], row["place"]): row["value"] for row in bars} == {
+    assert {(row["label"], row["place"]): row["value"] for row in bars} == {
         ("As published", "index on HDD"): 1800,
         ("As published", "index on SSD"): 1800,
         ("Cached for SSD only", "index on HDD"): 1800,

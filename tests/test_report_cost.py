@@ -19,7 +19,6 @@ from tierwise.report.notebooks import inert
 from tierwise.report.prices import answer_of, book_of
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
-from tierwise.report.woff import write_woff
 from tierwise.studies.ram_or_ssd.reading import chapter_cost as chapter
 from tierwise.studies.ram_or_ssd.reading import figures_cost as figures
 from tierwise.studies.ram_or_ssd.reading.money import BAYS_A_SERVER, DISK_NOW, FLASH_NOW, PUBLISHED, RAM_GIB_A_SERVER, per_million, ways
@@ -120,7 +119,6 @@ def test_in_the_page_a_price_moves_the_answer_offline(delivered: dict[str, Any],
     for name in ("report.css", "report.js"):
         shutil.copy(theme / name, tmp_path)
     shutil.copytree(theme / "fonts", tmp_path / "fonts")
-    write_woff(tmp_path / "fonts")
     bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version=VEGA_LITE)
     (tmp_path / "vega.js").write_text(bundle, encoding="utf-8")
     head = '<!DOCTYPE html><meta charset="utf-8"><link rel="icon" href="data:,"><link rel="stylesheet" href="report.css">'

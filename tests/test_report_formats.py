@@ -4,7 +4,7 @@ import duckdb
 import pytest
 
 from rows import make_manifest, make_rows
-from tierwise.analysis.judging import Ruling
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.report import formats
 from tierwise.report.chapters.provenance import settings
@@ -47,9 +47,10 @@ def test_a_number_keeps_its_unit_on_its_line() -> None:
 
 def test_only_the_word_of_a_verdict_is_marked() -> None:
     assert marked(Verdict.CONFIRMED) == "**confirmed**"
-    assert marked(Ruling(verdict=Verdict.UNDECIDED, reason="1 pair", cure="PROFILE=full")) == "**undecided** (1 pair; needs PROFILE=full)"
-    assert marked(Ruling(verdict=Verdict.CONFIRMED, conditions=("a", "b"))) == "**confirmed** (a, b)"
-    assert marked(Ruling(verdict=Verdict.INPUT)) == "**not testable**: it is an input"
+    undecided = ClaimVerdict(verdict=Verdict.UNDECIDED, reason="1 pair", cure="PROFILE=full")
+    assert marked(undecided) == "**undecided** (1 pair; needs PROFILE=full)"
+    assert marked(ClaimVerdict(verdict=Verdict.CONFIRMED, conditions=("a", "b"))) == "**confirmed** (a, b)"
+    assert marked(ClaimVerdict(verdict=Verdict.INPUT)) == "**not testable**: it is an input"
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from report_run import RUN_ID, rich_run
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.report.judged import judged_once
 from tierwise.report.rooms import judge_all

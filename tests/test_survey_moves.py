@@ -8,10 +8,10 @@ import pytest
 from survey_rows import MOVE_S, PLACEMENT_S, RUN_ID, SIZES, array_rows, move_rows, placement_rows, save_survey
 from tierwise.advisor.copying import copy_s
 from tierwise.advisor.moving import Times, plan_move
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.open_claims import Cause
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core.units import MIB
 from tierwise.core.words import Substrate, Way

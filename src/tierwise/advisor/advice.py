@@ -219,12 +219,11 @@ def fixed(workload: Workload) -> dict[str, Placement]:
 
 
 def assumptions(workload: Workload) -> list[str]:
-    """Return what the predicted times take for granted."""
     told = [
         "a job is one of each query, all equally often; requests of different relations do not delay each other",
         f"requests counted on the placement {workload.reference!r}, {workload.substrate}; the host's time of a job is as there",
         f"sizes and requests are the run's; seek distances are stretched {workload.stretch:g}-fold, as its data are smaller than the "
-        f"published ones ({workload.stretch_how})",
+        "published ones",
     ]
     if workload.slowdown != 1:
         told.append(f"the run's tiers were slowed {workload.slowdown:g}-fold; these times are of devices as they are")

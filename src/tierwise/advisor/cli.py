@@ -80,12 +80,10 @@ def move_plan(  # noqa: PLR0917  each is an option with a name
 
 
 def _named(*, hdd: str, ssd: str) -> dict[str, str]:
-    """The devices that are named, by tier; the others are the run's own."""
     return {tier: name for tier, name in (("hdd", hdd), ("ssd", ssd)) if name}
 
 
 def _job_s(before_s: float | None, after_s: float | None) -> tuple[float, float] | None:
-    """A job's seconds before and after the move, where the reader gives them."""
     given = None if before_s is None or after_s is None else (before_s, after_s)
     if given is None and (before_s, after_s) != (None, None):
         raise InputError("--before-s, --after-s", rule="go together: a job's seconds before and after the move")

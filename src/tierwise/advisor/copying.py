@@ -46,7 +46,6 @@ def _page_by_page(source: Build, target: Build, size_bytes: int) -> float:
 
 
 def _asked(device: DeviceModel, now_s: float, operation: Operation, address_bytes: int) -> float:
-    """When one request of a page, asked of a device at `now_s` alone, is through."""
     device.submit(now_s, 0, operation, address_bytes, 0 if operation is Operation.FLUSH else PAGE_BYTES)
     while (event_s := device.next_event_s()) < inf:
         for _, end_s in device.advance(event_s):

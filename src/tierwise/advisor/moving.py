@@ -52,11 +52,9 @@ class Times:
         return geometric_mean(self.by_block.values())
 
     def as_one(self) -> "Times":
-        """Return the mean in place of the repeats."""
         return Times({0: self.mean_s}, self.substrate)
 
     def at(self, block: int) -> float | None:
-        """Return the seconds of `block`, or the only ones that there are."""
         return self.by_block.get(block, next(iter(self.by_block.values())) if len(self.by_block) == 1 else None)
 
 
@@ -92,12 +90,10 @@ class MovePlan(Strict):
 
     @property
     def estimate(self) -> Estimate:
-        """Return the break-even with its interval."""
         return Estimate(self.break_even_jobs, self.low, self.high, self.pairs, self.runs, self.freedom)
 
     @property
     def whole_jobs(self) -> int | None:
-        """Return the first number of jobs after which the move has paid."""
         return None if self.break_even_jobs is None else ceil(self.break_even_jobs)
 
 
@@ -295,7 +291,6 @@ def _cell(workload: Workload, wanted: Placement) -> Measured | None:
 
 
 def _verdict(estimate: Estimate, saving: Sequence[float], substrate: Substrate, jobs: int) -> tuple[Verdict, str]:
-    """Whether the move pays within `jobs`: the interval of the break-even against them."""
     if substrate is Substrate.MIXED:
         return Verdict.MIXED, "the move and the job have different substrates"
     if estimate.interval is None and not enough(len(saving)):

@@ -26,5 +26,4 @@ def as_text(plan: MovePlan) -> str:
 
 
 def _jobs(number: float) -> str:
-    """Three significant digits, whole from a thousand on."""
     return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"

@@ -47,7 +47,6 @@ class Problem:
 
     @property
     def tiers(self) -> list[str]:
-        """Return the tiers, in the order of `devices_bytes`."""
         return list(self.devices_bytes)
 
     def time_s(self, placement: Placement) -> float:
@@ -73,7 +72,6 @@ class Problem:
         return all(self.used_bytes(placement, tier) <= room for tier, room in self.capacity_bytes.items())
 
     def affordable(self, placement: Placement) -> bool:
-        """Return whether the placement lies within the budget, if there is one."""
         cost = self.cost_a_year(placement)
         return self.budget is None or cost is None or cost <= self.budget * (1 + ALIKE)
 
@@ -104,11 +102,9 @@ def exhaustive(problem: Problem, goal: Goal) -> Placement | None:
 
 
 def every(problem: Problem) -> Iterator[Placement]:
-    """Yield each way to give every relation a tier."""
     for tiers in product(problem.tiers, repeat=len(problem.relations)):
         yield dict(zip(problem.relations, tiers, strict=True))
 
 
 def limited_bytes(problem: Problem, placement: Placement) -> int:
-    """Return bytes that lie on the tiers that have a limit."""
     return sum(problem.used_bytes(placement, tier) for tier in problem.capacity_bytes)

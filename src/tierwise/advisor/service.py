@@ -141,7 +141,6 @@ def pace_s(
 
 
 def _places(size_bytes: int, request_bytes: int, *, scattered: bool) -> Iterator[int]:
-    """Addresses within a relation of `size_bytes`."""
     slots = max(1, size_bytes // request_bytes)
     draw = random.Random(SEED)
     return (draw.randrange(slots) * request_bytes for _ in count()) if scattered else (number % slots * request_bytes for number in count())

@@ -107,7 +107,6 @@ class _Model:
         return {number: self._problem.sizes_bytes[name] for number, (name, tier) in enumerate(self._cells) if tier in limited}
 
     def _on(self, tier: str, amounts: Mapping[str, float]) -> Row:
-        """What each relation takes of `tier`, if it is there."""
         return {number: amounts[name] for number, (name, at) in enumerate(self._cells) if at == tier}
 
     def _at_most(self, row: Row, limit: float) -> None:

@@ -78,7 +78,6 @@ class Workload:
     measured: Mapping[str, Measured]
     tiers: Mapping[str, Mapping[str, Any]]
     stretch: float
-    stretch_how: str
     slowdown: float
     left_out: tuple[str, ...] = ()
 
@@ -161,7 +160,6 @@ def workload_of(
         measured=_measured(rows.filter(pl.col("query").is_in(list(by_query))), len(by_query)),
         tiers={**tiers, FAST: tiers[fast]} if (fast := rows["ssd"][0]) in tiers else tiers,
         stretch=record.stretch,
-        stretch_how=record.stretch_how,
         slowdown=float(rows["slowdown"][0]),
         left_out=tuple(sorted(sizes.keys() - classes.keys())),
     )
@@ -205,7 +203,6 @@ def recorded_as(rows: pl.DataFrame) -> tuple[str, int]:
 
 
 def _others(rows: pl.DataFrame) -> list[str]:
-    """Placements of the study's own."""
     return sorted(set(rows["placement"].drop_nulls()) - CELLS.keys(), reverse=True)
 
 

@@ -6,9 +6,10 @@ from typing import Final
 
 import duckdb
 
-from tierwise.analysis import evidence, rules
+from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import Judgement, arm_name
+from tierwise.analysis.evidence import PUBLISHED, series_of
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.words import IoArm
 
@@ -16,7 +17,7 @@ ARMS: Final = (IoArm.DIRECT, IoArm.BUFFERED)
 """The ways of I/O that there were."""
 
 
-def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: Judgement) -> Verdict | None:
+def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: ClaimVerdict) -> Verdict | None:
     """Return what the rules of before say of the rows on which `found` rests; `None` where these have no interval to be judged by."""
     if found.open_map is not None:
         return found.open_map.at_one
@@ -28,7 +29,7 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: J
     if before and before.value:
         then = claim.model_copy(update={"cases": tuple(case.model_copy(update={"value": before.value}) for case in claim.cases)})
         absolute = then.model_copy(update={"kind": Kind.ABSOLUTE if claim.kind is Kind.SHARE else claim.kind, "bounds": bounds})
-        measured = [series for series in evidence.series_of(connection, then, found.pair) if series.arm in ARMS]
+        measured = [series for series in series_of(connection, then, found.pair) if series.arm in ARMS]
         cases = [case for series in measured for case in rules.judge_series(absolute, [series])]
     if not cases or any(case.low is None for case in cases):
         return None
@@ -37,12 +38,11 @@ def verdict_before(connection: duckdb.DuckDBPyConnection, claim: Claim, found: J
     return outcomes.pop() if len(outcomes) == 1 else Verdict.UNDECIDED
 
 
-def _published(found: Judgement) -> Sequence[CaseVerdict]:
-    """The cases of the published protocol, whichever arm decides now; of a claim that has no such arms, its own."""
-    arms = {**found.arms, found.decided_by: found}
-    names = [arm_name(evidence.PUBLISHED, arm) for arm in ARMS]
-    return [case for name in names if name in arms for case in arms[name].cases]
+def _published(found: ClaimVerdict) -> Sequence[CaseVerdict]:
+    """The cases of the published protocol by both I/O modes, whichever decides now."""
+    every = {one.io_mode: one for one in (*found.others, found) if one.variant == PUBLISHED}
+    return [case for mode in ARMS if mode in every for case in every[mode].cases]
 
 
 def _combined(cases: Sequence[CaseVerdict], claim: Claim) -> Verdict:
-    return rules.combine(cases, len(claim.orders or claim.cases) or len(cases)).verdict
+    return rules.combine(cases, len(claim.orders or claim.cases) or len(cases))[0]

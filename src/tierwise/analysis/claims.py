@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
+from tierwise.core.words import IoArm
 
 CLAIM_ID: Final = "[A-Z][1-9][0-9]*"
 """The letter of a source and a number, as a regular expression."""
@@ -45,7 +46,6 @@ class Bounds(Strict):
         return self
 
     def contain(self, low: float, high: float) -> bool:
-        """Return whether the whole interval from `low` to `high` lies inside the bounds."""
         low, high = low / self.apart, high * self.apart
         if self.strict:
             return (self.lower is None or low > self.lower) and (self.upper is None or high < self.upper)
@@ -156,7 +156,6 @@ class Claim(Strict):
 
     @property
     def source(self) -> str:
-        """Return the letter of the source."""
         return self.id[0]
 
     @model_validator(mode="after")
@@ -184,9 +183,10 @@ class Claim(Strict):
 
 
 class Nearest(Strict):
-    """The arm nearest to what a source ran."""
+    """The variant and the I/O mode nearest to what a source ran."""
 
-    arm: str = Field(min_length=1, description="as judgements name it: a variant, a way of I/O behind it")
+    variant: str = Field(min_length=1)
+    io_mode: IoArm
     why: str = Field(min_length=1, description="what the source ran, and where the text says so; what it leaves out is assumed")
 
 
@@ -198,7 +198,7 @@ class Source(Strict):
     author: str
     system: str = Field(description="what it was measured on")
     pair: str = Field(description="name of the file in data/tiers that stands for it")
-    nearest: Nearest | None = Field(default=None, description="absent: the study has one arm")
+    nearest: Nearest | None = Field(default=None, description="absent: the study has one variant and one I/O mode")
 
 
 class Claims(Strict):

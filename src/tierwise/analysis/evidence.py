@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Final
 
@@ -24,6 +25,14 @@ READS: Final = ("heap_reads", "index_reads", "other_reads", "heap_io_s", "index_
 """Columns of such a view."""
 
 _CLAIM_ID: Final = re.compile(rf"\b{CLAIM_ID}\b")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of one run."""
+
+    connection: duckdb.DuckDBPyConnection
+    manifest: Manifest
 
 
 def series_of(connection: duckdb.DuckDBPyConnection, claim: Claim, pair: str, variant: str | None = None) -> list[Series]:
@@ -62,7 +71,6 @@ def reads_of(
 
 
 def relations(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of every view and every table of `connection`."""
     return {name for (name,) in connection.execute("select table_name from information_schema.tables").fetchall()}
 
 
@@ -73,7 +81,6 @@ def pair_substrate(connection: duckdb.DuckDBPyConnection, pair: str) -> Substrat
 
 
 def facts_of(manifest: Manifest, facts: Facts, pair: str) -> Any | None:
-    """Return what the study found out once on `pair`, as the manifest keeps it."""
     records = (record for record in manifest.studies if (record.name, record.pair) == (facts.study, pair))
     return next((record.facts.get(facts.key) for record in records), None)
 
@@ -98,7 +105,7 @@ def _case_reads(connection: duckdb.DuckDBPyConnection, case: Case, pair: str, ar
 
 
 def selected(case: Case, variant: str | None) -> dict[str, str]:
-    """Return column -> word, by which the rows of `case` are chosen, those of `variant` in its study's view if one is asked for."""
+    """Return column -> word, by which the rows of `case` are chosen, those of `variant` where one is given and the study has variants."""
     return {**case.select, VARIANT: variant} if variant is not None and VARIANT in case.select else case.select
 
 
@@ -136,5 +143,5 @@ def _one_series(case: Case, select: Mapping[str, str], arm: IoArm, rows: list[tu
         flagged=frozenset(block for block, _, flagged, *_ in rows if flagged),
         conditions=frozenset(note for _, _, flagged, _, note, _ in rows if note and not flagged),
         obstacles=frozenset(note for _, _, flagged, _, note, _ in rows if note and flagged),
-        outstanding=fmean(known) if (known := [told for *_, told in rows if told is not None]) else None,
+        outstanding=fmean(known) if (known := [depth for *_, depth in rows if depth is not None]) else None,
     )

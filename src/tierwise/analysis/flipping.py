@@ -1,12 +1,13 @@
 """Whether a verdict hangs on a bound that is ours: the same intervals, held against the bound moved by half of its distance from 1,
 or from the text's own figure where the bound stands around one."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from tierwise.analysis import rules
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.judging import Judgement
-from tierwise.analysis.rules import Verdict
+from tierwise.analysis.left_open import OpenMap
+from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.toml import Strict
 
 NEARER: Final = 0.5
@@ -31,8 +32,8 @@ class Flip(Strict):
     farther: Moved
 
 
-def flip(claim: Claim, found: Judgement) -> Flip | None:
-    """Judge the intervals of `found` by the moved bounds of `claim`.
+def flip(claim: Claim, verdict: Verdict, cases: Sequence[CaseVerdict], open_map: OpenMap | None) -> Flip | None:
+    """Judge the intervals of `cases` by the moved bounds of `claim`, on which the `verdict` is known.
 
     `None` where the bounds are the text's own, lie at 1 (a direction, which has no distance to move by), or there is no interval to hold
     against them.
@@ -40,19 +41,19 @@ def flip(claim: Claim, found: Judgement) -> Flip | None:
     bounds = claim.bounds
     if claim.bounds_how != "assumed" or bounds is None or {bounds.lower, bounds.upper} <= {None, bounds.around}:
         return None
-    if found.verdict not in BY_INTERVAL or any(case.low is None for case in found.cases) or not found.cases:
+    if verdict not in BY_INTERVAL or any(case.low is None for case in cases) or not cases:
         return None
-    nearer, farther = (_moved(claim, found, bounds.moved(exponent)) for exponent in (NEARER, FARTHER))
-    return Flip(flips=bool({nearer.verdict, farther.verdict} - {found.verdict}), nearer=nearer, farther=farther)
+    nearer, farther = (_moved(claim, cases, open_map, bounds.moved(exponent)) for exponent in (NEARER, FARTHER))
+    return Flip(flips=bool({nearer.verdict, farther.verdict} - {verdict}), nearer=nearer, farther=farther)
 
 
-def _moved(claim: Claim, found: Judgement, bounds: Bounds) -> Moved:
-    alone = [(rules.p_beyond(bounds, case.as_estimate), rules.within(bounds, case.as_estimate)) for case in found.cases]
-    tested = zip(found.cases, alone, rules.after_holm(alone, Verdict.CONTRADICTED), strict=True)
-    cases = [
+def _moved(claim: Claim, cases: Sequence[CaseVerdict], open_map: OpenMap | None, bounds: Bounds) -> Moved:
+    alone = [(rules.p_beyond(bounds, case.as_estimate), rules.within(bounds, case.as_estimate)) for case in cases]
+    tested = zip(cases, alone, rules.after_holm(alone, Verdict.CONTRADICTED), strict=True)
+    moved = [
         case.model_copy(update={"p_value": p_value, "p_holm": p_holm, "verdict": verdict})
         for case, (p_value, _), (p_holm, verdict) in tested
     ]
-    outcome = rules.combine(cases, len(claim.orders or claim.cases))
-    outcome = found.open_map.against(bounds).outcome(outcome) if found.open_map else outcome
-    return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=outcome.verdict)
+    outcome = rules.combine(moved, len(claim.orders or claim.cases))
+    verdict, _, _ = open_map.against(bounds).outcome(outcome) if open_map else outcome
+    return Moved(bounds=(bounds.lower, bounds.upper), bounds_text=str(bounds), verdict=verdict)

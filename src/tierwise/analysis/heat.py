@@ -1,6 +1,6 @@
 """How much each relation is asked for: the views ``<study>_heat``, the recorded requests behind them, and what the manifest knows of sizes.
 
-A study whose relations can be placed has a file `HEAT` in its room, which reads the view `timings`.
+A study whose relations can be placed has a file `HEAT` in its package, which reads the view `timings`.
 """
 
 import json
@@ -41,14 +41,13 @@ def brief(workloads: Iterable[str]) -> dict[str, str]:
 class Record:
     """What the manifest of a run keeps of one study on one pair, as far as a placement needs it.
 
-    `stretch` is the factor on seek distances that the run's tiers had; `stretch_how` says whether the run recorded it.
+    `stretch` is the factor on seek distances that the run's tiers had.
     """
 
     pair: dict[str, Any]
     facts: dict[str, Any]
     settings: dict[str, str]
     stretch: float
-    stretch_how: str
 
     def sizes_bytes(self, data_set: str | None) -> dict[str, int]:
         """Return relation -> bytes in one of the study's data sets (`None`: it has one); the log by the room that the server leaves it."""
@@ -59,7 +58,6 @@ class Record:
 
 
 def placeable() -> list[str]:
-    """Return every study whose relations can be placed."""
     return studies.having(HEAT)
 
 
@@ -76,7 +74,6 @@ def every() -> str:
 
 
 def pairs_of(connection: duckdb.DuckDBPyConnection, study: str) -> list[str]:
-    """Return the pairs on which the run of `connection` has rows of `study`."""
     return [pair for (pair,) in connection.execute("select distinct pair from timings where study = ? order by pair", [study]).fetchall()]
 
 
@@ -86,10 +83,7 @@ def record_of(connection: duckdb.DuckDBPyConnection, study: str, pair: str) -> R
     manifest = json.loads(text)
     for kept in manifest["studies"]:
         if (kept["name"], kept["pair"]) == (study, pair):
-            recorded = kept["facts"].get("seek_stretch")
-            stretch = recorded or 1 / float(manifest["profile"].get("fraction") or 1.0)
-            how = "recorded" if recorded else "the inverse of the profile's fraction, since the run did not record it"
-            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], stretch, how)
+            return Record(manifest["pairs"].get(pair) or {}, kept["facts"], kept["settings"], kept["facts"].get("seek_stretch", 1.0))
     return None
 
 

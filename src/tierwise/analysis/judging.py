@@ -1,30 +1,31 @@
-"""One claim on one pair of tiers: the verdict on the published protocol, and beside it the verdict of every other arm.
+"""One claim on one pair of tiers: the verdict by the variant and I/O mode that decide, and beside it the verdicts of every other.
 
 Who judges is found by the claim's kind in `JUDGES`; those of costs, which rows do not decide alone, are the studies' own and handed in.
 
-An *arm* is one way of running the study: a variant of the published protocol, with one way of doing I/O. Its name is the
-variant's, with ``/buffered`` or ``/asynchronous`` behind it where I/O is not direct. Which one decides stands in the profile: the published
-protocol by direct I/O, or the arm that is named beside the source as the nearest to what it ran.
+A study is run in variants of the published protocol, each by one or several I/O modes. Which of them decides stands in the profile: the
+published protocol by direct I/O, or what is named beside the source as the nearest to what it ran.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import duckdb
-from pydantic import Field, computed_field
+from pydantic import Field, SerializerFunctionWrapHandler, computed_field, model_serializer
 
-from tierwise.analysis import evidence, rules
-from tierwise.analysis.claims import Claim, Kind
+from tierwise.analysis import rules
+from tierwise.analysis.claims import Claim, Fitted, Kind, Nearest
+from tierwise.analysis.evidence import PUBLISHED, READS, Rows, facts_of, fitted_claims, pair_substrate, reads_of, series_of, variants_of
+from tierwise.analysis.flipping import Flip
 from tierwise.analysis.left_open import OpenMap, map_of
 from tierwise.analysis.open_claims import Cause, cure
-from tierwise.analysis.rules import CaseVerdict, Outcome, Series, Verdict
+from tierwise.analysis.rules import CaseVerdict, Series, Verdict
+from tierwise.analysis.today import Today
 from tierwise.core.toml import Strict
 from tierwise.core.words import IoArm, Substrate
 from tierwise.timings.manifest import Manifest
 
-WITHHELD: Final = {Verdict.INPUT: Outcome(Verdict.INPUT, Cause.INPUT), Verdict.MIXED: Outcome(Verdict.MIXED, Cause.MIXED)}
-"""What stands in a verdict's place, with its cause."""
+WITHHELD: Final = {Verdict.INPUT: Cause.INPUT, Verdict.MIXED: Cause.MIXED}
+"""What stands in a verdict's place -> its cause."""
 TIMES: Final = ("heap_io_s", "index_io_s", "other_io_s")
 
 ByPlacement = dict[str, dict[str, float]]
@@ -32,7 +33,7 @@ ByPlacement = dict[str, dict[str, float]]
 
 
 class Through(Strict):
-    """What comes between a placement and its ratio: pages that a query asks of the storage, and the storage's time for them.
+    """Pages that a query reads from the storage by placement, and the storage's time for them.
 
     There are those of the table, of the index in question, and of the table's other indexes, whose first pages planning reads.
 
@@ -49,14 +50,57 @@ class Through(Strict):
     reason: str | None
 
 
-class Ruling(Strict):
-    """A verdict, the `conditions` that it was found under, and where the claim is open its `cause`, the `reason`, the `cure`."""
+class ClaimVerdict(Strict):
+    """What one variant in one I/O mode says of a claim on one pair of tiers, and in `others` what every other says.
+
+    A verdict has the `conditions` that it was found under; where the claim is open, it has a `cause`, a `reason` and the `cure` that would
+    decide it. `estimate`, `low`, `high` and `pairs` (the number of repeats) are those of `deciding_case`, the case furthest outside the
+    bounds, else the one with the widest interval; `cases` has them all, and `substrate` is that of all cases together. `io_mode` is `None`
+    where nothing decides. `open_map` is over what the text leaves open, where that was simulated or follows from the rows.
+
+    From `id` on the fields describe the claim, and are empty in `others` and `here`. `here` is the verdict on the reader's own pair, if
+    one was named, and `today` what the pair of today shows, on which no verdict rests. `flip` says whether the verdict hangs on bounds
+    that are assumed.
+    """
 
     verdict: Verdict
     reason: str = ""
     cause: Cause | None = None
     cure: str = ""
     conditions: tuple[str, ...] = ()
+    pair: str = ""
+    variant: str = PUBLISHED
+    io_mode: IoArm | None = None
+    cases: tuple[CaseVerdict, ...] = ()
+    deciding_case: str | None = None
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    pairs: int = 0
+    flagged: int = 0
+    substrate: Substrate | None = None
+    through: Through | None = None
+    others: "tuple[ClaimVerdict, ...]" = ()
+    open_map: OpenMap | None = None
+    facts: Any = Field(default=None, description="of a claim that is reported: what the manifest keeps as its evidence")
+
+    id: str = ""
+    source: str = ""
+    statement: str = ""
+    kind: Kind | None = None
+    how: str = ""
+    where: str = ""
+    quotation: str = ""
+    unjudged: str | None = None
+    fitted: Fitted | None = None
+    bounds: tuple[float | None, float | None] | None = None
+    bounds_how: str | None = None
+    bounds_text: str = ""
+    flip: Flip | None = None
+    run_id: str | None = None
+    profile: str | None = None
+    here: "ClaimVerdict | None" = None
+    today: Today | None = None
 
     @computed_field  # type: ignore[prop-decorator]  # mypy knows no decorator above a property
     @property
@@ -65,60 +109,15 @@ class Ruling(Strict):
         aside = f"{self.reason}; needs {self.cure}" if self.verdict is Verdict.UNDECIDED else ", ".join(self.conditions)
         return f"{self.verdict} ({aside})" if aside else str(self.verdict)
 
-
-class Finding(Ruling):
-    """A ruling with what it rests on: `estimate` and `pairs`, the number of its repeats, are of `deciding_case`, `substrate` is of all
-    cases together."""
-
-    cases: tuple[CaseVerdict, ...] = ()
-    deciding_case: str | None = None
-    estimate: float | None = None
-    pairs: int = 0
-    flagged: int = 0
-    substrate: Substrate | None = None
-    through: Through | None = None
+    @model_serializer(mode="wrap")
+    def _serialized(self, as_fields: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the fields that describe a claim where they describe none."""
+        fields: dict[str, Any] = as_fields(self)
+        return fields if self.id else {name: value for name, value in fields.items() if name not in OF_A_CLAIM}
 
 
-class ArmVerdict(Finding):
-    """What another arm than the published protocol says of the claim, by the same rules."""
-
-    interval: tuple[float, float] | None
-
-    @property
-    def low(self) -> float | None:
-        return self.interval and self.interval[0]
-
-    @property
-    def high(self) -> float | None:
-        return self.interval and self.interval[1]
-
-
-class Judgement(Finding):
-    """What one pair of tiers says of one claim, by the published protocol, and in `arms` by every other arm.
-
-    `estimate`, `low` and `high` are those of `deciding_case` in `deciding_arm`, the case furthest outside the bounds,
-    else the one with the widest interval; `cases` has them all. The verdict is that of the arm `decided_by`, whose way of I/O is
-    `rests_on`; `arms` has every other. What is open has a `cause`, and a `cure` that would decide it. `open_map` is over what the text
-    leaves open, where that was simulated or follows from the rows.
-    """
-
-    pair: str
-    low: float | None = None
-    high: float | None = None
-    decided_by: str = evidence.PUBLISHED
-    deciding_arm: IoArm | None = None
-    rests_on: tuple[IoArm, ...] = ()
-    arms: dict[str, ArmVerdict] = Field(default_factory=dict)
-    open_map: OpenMap | None = None
-    evidence: Any = None
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of one run."""
-
-    connection: duckdb.DuckDBPyConnection
-    manifest: Manifest
+OF_A_CLAIM: Final = frozenset([*ClaimVerdict.model_fields][[*ClaimVerdict.model_fields].index("id") :])
+"""The fields of a verdict that describe its claim."""
 
 
 @dataclass(frozen=True)
@@ -126,204 +125,173 @@ class Grounds:
     """What a claim is judged on: a pair of tiers, and the rows of one run, if there is one.
 
     `readers`: the pair is the one that the reader named; all its tiers must share a substrate, not only those that a claim touches.
-    `nearest`: the arm nearest to what the claim's source ran, if one is named.
+    `nearest`: the variant and I/O mode nearest to what the claim's source ran, if they are named.
     """
 
     pair: str
     rows: Rows | None
     readers: bool = False
-    nearest: str | None = None
+    nearest: Nearest | None = None
 
     def absent(
-        self, reason: str = "no row of this run is about it", study: str = "", arms: Mapping[str, ArmVerdict] | None = None
-    ) -> Judgement:
-        """Judge that nothing was measured, for `reason` or because there is no run; `arms` are what other arms say all the same."""
+        self, reason: str = "no row of this run is about it", study: str = "", others: tuple[ClaimVerdict, ...] = ()
+    ) -> ClaimVerdict:
+        """Return that nothing was measured, for `reason` or because there is no run; `others` may say something all the same."""
         cause = Cause.MISSING if self.rows else Cause.NO_RUN
-        return Judgement(
+        return ClaimVerdict(
             pair=self.pair,
             verdict=Verdict.NOT_MEASURED,
             reason=reason if self.rows else "there is no complete run",
             cause=cause,
             cure=cure(cause, self.rows.manifest if self.rows else None, study),
-            arms=dict(arms or {}),
+            others=others,
         )
 
     def substrate(self) -> Substrate | None:
         """Return the one substrate of all rows on the pair, else mixed; `None` where there is no row."""
-        return evidence.pair_substrate(self.rows.connection, self.pair) if self.rows else None
+        return pair_substrate(self.rows.connection, self.pair) if self.rows else None
 
 
-Judge = Callable[[Claim, Grounds], Judgement]
-"""A judge says what the grounds say of a claim."""
+Judge = Callable[[Claim, Grounds], ClaimVerdict]
 
 
 def ruled(
-    outcome: Outcome,
+    outcome: tuple[Verdict, Cause | None, str],
     manifest: Manifest | None = None,
     study: str = "",
     cases: Sequence[CaseVerdict] = (),
     aside: Sequence[str] = (),
-) -> Ruling:
-    """Return `outcome` with the conditions of `cases` and those `aside`, and what would decide it in the run of `manifest`, by `study`."""
-    return Ruling(
-        verdict=outcome.verdict,
-        reason=outcome.reason,
-        cause=outcome.cause,
-        cure="" if outcome.cause is None else cure(outcome.cause, manifest, study),
-        conditions=(*sorted({condition for case in cases for condition in case.conditions}), *aside),
-    )
+) -> dict[str, Any]:
+    """Return the fields of a verdict with this `outcome` (verdict, cause, reason): they add the conditions of `cases` and those `aside`,
+    and what would decide it in the run of `manifest`, by `study`."""
+    verdict, cause, reason = outcome
+    return {
+        "verdict": verdict,
+        "reason": reason,
+        "cause": cause,
+        "cure": "" if cause is None else cure(cause, manifest, study),
+        "conditions": (*sorted({condition for case in cases for condition in case.conditions}), *aside),
+    }
 
 
-def as_judgement(
-    found: ArmVerdict,
-    *,
-    pair: str,
-    decided_by: str,
-    deciding_arm: IoArm,
-    arms: Mapping[str, ArmVerdict],
-    ruling: Ruling | None = None,
-    open_map: OpenMap | None = None,
-) -> Judgement:
-    """Return what an arm says as what the pair says, which `arms` say otherwise; a `ruling` takes the place of its verdict."""
-    shared = {name: getattr(found, name) for name in Finding.model_fields}
-    return Judgement(
-        **shared | dict(ruling or {}),
-        pair=pair,
-        low=found.low,
-        high=found.high,
-        decided_by=decided_by,
-        deciding_arm=deciding_arm,
-        rests_on=(deciding_arm,),
-        arms=dict(arms),
-        open_map=open_map,
-    )
-
-
-def judge_cases(claim: Claim, on: Grounds) -> Judgement:
-    """Return the verdict on a claim with cases, by the arm that decides, with those of the other arms."""
+def judge_cases(claim: Claim, on: Grounds) -> ClaimVerdict:
+    """Return the verdict on a claim with cases, by the variant and I/O mode that decide, with those of the others."""
     if on.rows is None:
         return on.absent()
-    arms = _arms(claim, on, on.rows)
-    name = _decider(claim, on, on.rows, arms)
-    if name is None:
-        return on.absent(study=claim.cases[0].study, arms=arms)
-    found, manifest = arms.pop(name), on.rows.manifest
+    every, manifest, study = _every(claim, on, on.rows), on.rows.manifest, claim.cases[0].study
+    found = _decider(claim, on, manifest, every)
+    if found is None:
+        return on.absent(study=study, others=every)
     mapped = map_of(claim, manifest, on.pair, found.verdict) if claim.left_open else None
-    own = Outcome(found.verdict, found.cause, found.reason)
-    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, claim.cases[0].study, found.cases, _aside(claim, on, name, mapped))
-    arm = rules.deciding(found.cases, rules.needed_bounds(claim)).arm
-    return as_judgement(found, pair=on.pair, decided_by=name, deciding_arm=arm, arms=arms, ruling=ruling, open_map=mapped)
+    own = (found.verdict, found.cause, found.reason)
+    ruling = ruled(mapped.outcome(own) if mapped else own, manifest, study, found.cases, _aside(claim, on, manifest, found, mapped))
+    others = tuple(one for one in every if one is not found)
+    return found.model_copy(update={**ruling, "others": others, "open_map": mapped})
 
 
-def _aside(claim: Claim, on: Grounds, decider: str, mapped: OpenMap | None) -> list[str]:
-    """What else a verdict by the arm `decider` was found under, beside the conditions of its cases."""
-    assert on.rows is not None, "an arm was measured"
-    told = []
-    if decides_nearest(on.rows.manifest) and on.nearest not in {None, decider}:
-        told.append(f"by {decider}: {on.nearest} was not measured")
+def _aside(claim: Claim, on: Grounds, manifest: Manifest, decider: ClaimVerdict, mapped: OpenMap | None) -> list[str]:
+    """What else a verdict by the `decider` was found under, beside the conditions of its cases."""
+    found = []
+    if decides_nearest(manifest) and on.nearest and not _same(decider, on.nearest):
+        found.append(f"by {named(decider)}: {named(on.nearest)} was not measured")
     if claim.left_open and mapped is None:
-        told.append(f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open")
-    return told
+        found.append(f"at one setting of {' and '.join(claim.left_open.axes)} alone, which the text leaves open")
+    return found
 
 
 def decides_nearest(manifest: Manifest) -> bool:
-    """Return whether the run of `manifest` is judged by the arms nearest to the sources."""
+    """Return whether in the run of `manifest` the variants and I/O modes nearest to the sources decide."""
     return manifest.profile.get("decides") == "nearest"
 
 
-def _decider(claim: Claim, on: Grounds, rows: Rows, arms: Mapping[str, ArmVerdict]) -> str | None:
-    """The name of the arm that decides; the nearest one only where it was measured in every case that it speaks of."""
-    nearest = arms.get(on.nearest or "") if decides_nearest(rows.manifest) else None
-    if nearest is not None and len(nearest.cases) == len(claim.orders or claim.cases):
-        return on.nearest
-    published = (arm_name(evidence.PUBLISHED, arm) for arm in IoArm)
-    return next((name for name in published if name in arms), None)
+def named(one: ClaimVerdict | Nearest) -> str:
+    """Return ``published``, and the I/O mode behind it where that is not direct: ``published (buffered)``."""
+    return one.variant if one.io_mode in {None, IoArm.DIRECT} else f"{one.variant} ({one.io_mode})"
 
 
-def report_facts(claim: Claim, on: Grounds) -> Judgement:
+def _same(one: ClaimVerdict, other: ClaimVerdict | Nearest) -> bool:
+    return (one.variant, one.io_mode) == (other.variant, other.io_mode)
+
+
+def _decider(claim: Claim, on: Grounds, manifest: Manifest, every: Sequence[ClaimVerdict]) -> ClaimVerdict | None:
+    """Which of `every` decides; the nearest one only where it was measured in each case that it speaks of."""
+    if on.nearest and decides_nearest(manifest):
+        nearest = next((one for one in every if _same(one, on.nearest)), None)
+        if nearest is not None and len(nearest.cases) == len(claim.orders or claim.cases):
+            return nearest
+    published = {one.io_mode: one for one in every if one.variant == PUBLISHED}
+    return next((published[mode] for mode in IoArm if mode in published), None)
+
+
+def report_facts(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Report what the manifest keeps as evidence of a claim that is shown and not judged; one without facts rests on the Method's
     argument."""
     if on.rows is not None and claim.facts is None:
-        return Judgement(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
+        return ClaimVerdict(pair=on.pair, verdict=Verdict.REPORTED, reason=claim.unjudged or "")
     if claim.facts is None:
         return on.absent()
-    found = evidence.facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
+    found = facts_of(on.rows.manifest, claim.facts, on.pair) if on.rows else None
     if found is None:
         return on.absent(f"the run has no {claim.facts.key} of {claim.facts.study}", claim.facts.study)
     substrate = on.substrate()
     verdict = Verdict.MIXED if on.readers and substrate is Substrate.MIXED else Verdict.REPORTED
-    return Judgement(pair=on.pair, substrate=substrate, verdict=verdict, evidence=found)
-
-
-def leave_open(claim: Claim, on: Grounds) -> Judgement:  # noqa: ARG001  a judge
-    """Leave `claim` open, because nothing here judges a claim of its kind."""
-    return on.absent()
+    return ClaimVerdict(pair=on.pair, substrate=substrate, verdict=verdict, facts=found)
 
 
 JUDGES: Final[Mapping[Kind, Judge]] = {
-    Kind.RATIO: judge_cases,
-    Kind.ABSOLUTE: judge_cases,
-    Kind.SHARE: judge_cases,
-    Kind.ORDER: judge_cases,
-    Kind.PRESENCE: judge_cases,
-    Kind.COST: leave_open,
+    **dict.fromkeys((Kind.RATIO, Kind.ABSOLUTE, Kind.SHARE, Kind.ORDER, Kind.PRESENCE), judge_cases),
+    Kind.COST: lambda claim, on: on.absent(),  # noqa: ARG005  a judge
     Kind.SHAPE: report_facts,
 }
-"""Who judges a claim of which kind from rows alone; ``report.rooms`` puts the studies' judges in the place of `leave_open`."""
+"""Who judges a claim of which kind from rows alone; ``report.rooms`` puts in the studies' judges of costs."""
 
 
-def arm_name(variant: str, arm: IoArm) -> str:
-    """Return the key of an arm in `Judgement.arms`."""
-    return variant if arm is IoArm.DIRECT else f"{variant}/{arm}"
+def _every(claim: Claim, on: Grounds, rows: Rows) -> tuple[ClaimVerdict, ...]:
+    found = []
+    for variant in (PUBLISHED, *variants_of(rows.connection, claim, on.pair)):
+        series = series_of(rows.connection, claim, on.pair, variant)
+        for mode in sorted({one.arm for one in series}, key=list(IoArm).index):
+            found.append(_found(claim, on, rows, variant, [one for one in series if one.arm is mode]))
+    return tuple(found)
 
 
-def _arms(claim: Claim, on: Grounds, rows: Rows) -> dict[str, ArmVerdict]:
-    """Every arm that the run measured, by name: the published protocol and its variants, by each way of I/O."""
-    arms = {}
-    for variant in (evidence.PUBLISHED, *evidence.variants_of(rows.connection, claim, on.pair)):
-        series = evidence.series_of(rows.connection, claim, on.pair, variant)
-        for arm in sorted({one.arm for one in series}, key=list(IoArm).index):
-            through = _through(claim, on.pair, rows, arm, variant)
-            arms[arm_name(variant, arm)] = _found(claim, on, rows, [one for one in series if one.arm is arm], through)
-    return arms
-
-
-def _found(claim: Claim, on: Grounds, rows: Rows, series: Sequence[Series], through: Through | None) -> ArmVerdict:
-    """What `series` say of the claim together."""
+def _found(claim: Claim, on: Grounds, rows: Rows, variant: str, series: Sequence[Series]) -> ClaimVerdict:
     substrate = Substrate.of({part for one in series for part in one.substrates})
     withheld = _withheld(claim, on, rows, substrate)
     cases, bounds = rules.judge_series(claim, series, withheld), rules.needed_bounds(claim)
-    outcome = WITHHELD[withheld] if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
+    outcome = (withheld, WITHHELD[withheld], "") if withheld else rules.combine(cases, len(claim.orders or claim.cases), bounds)
     decider = rules.deciding(cases, bounds)
-    return ArmVerdict(
-        **dict(ruled(outcome, rows.manifest, claim.cases[0].study, cases)),
+    return ClaimVerdict(
+        **ruled(outcome, rows.manifest, claim.cases[0].study, cases),
+        pair=on.pair,
+        variant=variant,
+        io_mode=series[0].arm,
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
-        interval=None if decider.low is None or decider.high is None else (decider.low, decider.high),
+        low=decider.low,
+        high=decider.high,
         pairs=decider.pairs,
         flagged=sum(case.flagged for case in cases),
         substrate=substrate,
-        through=through,
+        through=_through(claim, on.pair, rows, variant, series[0].arm),
     )
 
 
 def _withheld(claim: Claim, on: Grounds, rows: Rows, substrate: Substrate) -> Verdict | None:
-    """What stands in a verdict's place where there may be none."""
-    if claim.id in evidence.fitted_claims(rows.manifest.pairs.get(on.pair)):
+    if claim.id in fitted_claims(rows.manifest.pairs.get(on.pair)):
         return Verdict.INPUT
     mixed = Substrate.MIXED in {substrate, on.substrate() if on.readers else substrate}
     return Verdict.MIXED if mixed else None
 
 
-def _through(claim: Claim, pair: str, rows: Rows, arm: IoArm, variant: str | None = None) -> Through | None:
-    """The reads of the cases that were measured; `None` for a study whose view tells no reads."""
-    found = evidence.reads_of(rows.connection, claim, pair, arm, variant)
+def _through(claim: Claim, pair: str, rows: Rows, variant: str, mode: IoArm) -> Through | None:
+    found = reads_of(rows.connection, claim, pair, mode, variant)
     cases = {case: places for case, places in found.items() if places}
     if not cases:
         return None
-    table = {name: {case: {at: reads[name] for at, reads in of.items()} for case, of in cases.items()} for name in evidence.READS}
+    table = {name: {case: {at: reads[name] for at, reads in of.items()} for case, of in cases.items()} for name in READS}
     known = all(value is not None for name in TIMES for of in table[name].values() for value in of.values())
-    basis = "; ".join(sorted({basis for of in table["io_basis"].values() for told in of.values() for basis in told}))
+    basis = "; ".join(sorted({basis for of in table["io_basis"].values() for each in of.values() for basis in each}))
     times = {} if known else dict.fromkeys(TIMES)
     return Through.model_validate({**table, **times, "io_basis": basis, "reason": None if known else basis})

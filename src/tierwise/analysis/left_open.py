@@ -11,7 +11,7 @@ from pydantic import computed_field
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import Outcome, Verdict, within
+from tierwise.analysis.rules import Verdict, within
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.words import Substrate
@@ -58,15 +58,14 @@ class OpenMap(Strict):
         return said.count(Verdict.CONFIRMED), len(said) - said.count(Verdict.CONTRADICTED)
 
     def against(self, bounds: Bounds) -> "OpenMap":
-        """Return the same intervals, held against `bounds`."""
         points = [(point.setting, Estimate(point.estimate, point.low, point.high, point.pairs)) for point in self.points]
         return self.model_copy(update={"points": points_of(points, bounds)})
 
-    def outcome(self, at_one: Outcome) -> Outcome:
-        """Return `at_one`, what one setting says; undecided where some point of the map does not say the same."""
-        if at_one.verdict not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one.verdict}:
+    def outcome(self, at_one: tuple[Verdict, Cause | None, str]) -> tuple[Verdict, Cause | None, str]:
+        """Return `at_one`: verdict, cause and reason at one setting; undecided where some point of the map does not say the same."""
+        if at_one[0] not in {Verdict.CONFIRMED, Verdict.CONTRADICTED} or {point.verdict for point in self.points} == {at_one[0]}:
             return at_one
-        return Outcome(Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.told}")
+        return Verdict.UNDECIDED, Cause.LEFT_OPEN, f"{Cause.LEFT_OPEN}: {self.told}"
 
 
 def points_of(found: Sequence[tuple[Mapping[str, str], Estimate]], bounds: Bounds) -> tuple[Point, ...]:

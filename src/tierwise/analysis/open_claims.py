@@ -85,12 +85,11 @@ def _larger(manifest: Manifest | None, study: str) -> str:
 
 @cache
 def _largest(data: Path) -> Profile:  # noqa: ARG001  the folder that the profile is read from
-    """The profile `LARGEST`, which every open claim is held against."""
     return profiles.load_profile(LARGEST)
 
 
 def _known(profile: Mapping[str, Any]) -> Profile | None:
-    """The profile as a run recorded it; `None` for one of an older form."""
+    """The profile as a run recorded it; `None` where it is not whole."""
     try:
         return Profile.model_validate(dict(profile))
     except (InputError, ValueError):

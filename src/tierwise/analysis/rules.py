@@ -90,12 +90,10 @@ class CaseVerdict(Strict):
 
     @property
     def flat(self) -> bool:
-        """Return whether the interval has no width."""
         return self.as_estimate.flat
 
     @property
     def as_estimate(self) -> Estimate:
-        """Return what was estimated, without what it is held against."""
         return Estimate(self.estimate, self.low, self.high, self.pairs, self.runs, self.freedom)
 
 
@@ -220,31 +218,23 @@ def after_holm(tests: Sequence[tuple[float | None, Verdict]], chance: Verdict) -
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """A verdict; where it is undecided, its cause and the reason in words."""
-
-    verdict: Verdict
-    cause: Cause | None = None
-    reason: str = ""
-
-
-def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> Outcome:
-    """Return the verdict of a claim that speaks of `expected` cases, of which `cases` of one arm were held against `bounds`."""
+def combine(cases: Sequence[CaseVerdict], expected: int, bounds: Bounds | None = None) -> tuple[Verdict, Cause | None, str]:
+    """Return the verdict on a claim with `expected` cases, of which `cases` of one arm were held against `bounds`; where it is undecided,
+    its cause and the reason in words."""
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
-        return Outcome(Verdict.CONTRADICTED)
+        return Verdict.CONTRADICTED, None, ""
     if len(cases) == expected and len(verdicts) == 1 and Verdict.UNDECIDED not in verdicts:
-        return Outcome(verdicts.pop())
+        return verdicts.pop(), None, ""
     few = [case for case in cases if not enough(case.pairs)]
     if few:
         return _of_few(min(few, key=lambda case: case.pairs))
     crossing = [case for case in cases if case.verdict is Verdict.UNDECIDED]
     if not crossing:
-        return Outcome(Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured")
+        return Verdict.UNDECIDED, Cause.MISSING, f"{len(cases)} of {expected} cases were measured"
     cause = _why(crossing, bounds)
     named = ", ".join(case.case for case in crossing)
-    return Outcome(Verdict.UNDECIDED, cause, f"{cause}: {named}")
+    return Verdict.UNDECIDED, cause, f"{cause}: {named}"
 
 
 def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict:
@@ -259,7 +249,6 @@ def deciding(cases: Sequence[CaseVerdict], bounds: Bounds | None) -> CaseVerdict
 
 
 def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
-    """Why none of the undecided cases is decided."""
     if all(case.low is None for case in crossing):
         return Cause.SOMETIMES
     if any(case.flat for case in crossing):
@@ -271,19 +260,19 @@ def _why(crossing: Sequence[CaseVerdict], bounds: Bounds | None) -> Cause:
 
 
 def _is_small(case: CaseVerdict, bounds: Bounds) -> bool:
-    """Whether an undecided case is in or out of `bounds`, told as they are."""
+    """Whether an undecided case is in or out of `bounds` as they are."""
     return within(bounds, case.as_estimate) is not Verdict.UNDECIDED
 
 
-def _of_few(case: CaseVerdict) -> Outcome:
-    """The reason why a case has too few repeats: were they rejected, or did the profile ask for no more?"""
+def _of_few(case: CaseVerdict) -> tuple[Verdict, Cause, str]:
+    """Why a case has too few repeats: were they rejected, or did the profile ask for no more?"""
     if case.flagged:
         why = f" for {', '.join(case.obstacles)}" if case.obstacles else ""
-        told = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
+        reason = f"{case.flagged} of {case.pairs + case.flagged} repeats rejected{why} in {case.case}"
         alone = case.obstacles[0] if len(case.obstacles) == 1 else ""
         rejected = {SCATTER: Cause.UNSTEADY, JUMPS: Cause.JUMPED}.get(alone, Cause.REJECTED)
-        return Outcome(Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_BLOCKS, told)
-    return Outcome(Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}")
+        return Verdict.UNDECIDED, rejected if enough(case.pairs + case.flagged) else Cause.FEW_BLOCKS, reason
+    return Verdict.UNDECIDED, Cause.FEW_BLOCKS, f"clean repeats in {case.case}: {case.pairs}, an answer needs {MINIMUM_REPEATS}"
 
 
 def within(bounds: Bounds, estimate: Estimate) -> Verdict:

@@ -65,7 +65,6 @@ class Estimate:
 
     @property
     def scope(self) -> Scope:
-        """Return what the interval speaks of."""
         return scope_of(self.runs)
 
     @property
@@ -137,5 +136,4 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def paired_ratios(numerator: Mapping[int, float], denominator: Mapping[int, float]) -> dict[int, float]:
-    """Return the ratio of the two by block, of the blocks that both have."""
     return {block: numerator[block] / denominator[block] for block in sorted(numerator.keys() & denominator.keys())}

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from tierwise.analysis import evidence, rules
+from tierwise.analysis import rules
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import Rows
+from tierwise.analysis.evidence import Rows, series_of
 from tierwise.analysis.statistics import Estimate, geometric_estimate
 from tierwise.core.toml import Strict
 from tierwise.core.words import Substrate
@@ -47,7 +47,7 @@ class Shown(NamedTuple):
 
 
 class Own(NamedTuple):
-    """What a room can tell of a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
+    """What a study adds to a claim on the pair of today beside the rows that its cases select: models, prices, or break-evens of rows.
 
     `cases` gives it for a claim, a run and the pair.
     """
@@ -71,7 +71,7 @@ class Today(Strict):
 
 
 def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
-    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by what is its room's `own`;
+    """Return what the run's pair of today says of `claim`, by its rows and, where these have no such case, by its study's `own`;
     `None` where the run has no such pair, or no placement is in question."""
     pair = rows.manifest.todays_pair
     if pair is None or claim.placement is None:
@@ -103,7 +103,7 @@ def today(claim: Claim, rows: Rows, own: Mapping[str, Own]) -> Today | None:
 
 def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
     """The cases, or ratios that an order needs, of which the run has rows on `pair`."""
-    series = evidence.series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
+    series = series_of(rows.connection, claim, pair) if claim.kind in {Kind.RATIO, Kind.ORDER} else []
     return [
         Shown(one.case, geometric_estimate(list(one.values.values())), Substrate.of(set(one.substrates)), len(one.flagged))
         for one in series
@@ -111,7 +111,6 @@ def _measured(claim: Claim, rows: Rows, pair: str) -> list[Shown]:
 
 
 def still(claim: Claim, estimate: Estimate) -> Still:
-    """Return what `estimate` says of the side of 1 on which `claim` has its ratios."""
     bounds = rules.needed_bounds(claim)
     assert bounds is not None, f"a claim of kind {claim.kind} has no side"
     if estimate.low is None or estimate.high is None:

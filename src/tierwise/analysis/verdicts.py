@@ -11,10 +11,10 @@ from typing import Any, Final
 import duckdb
 
 from tierwise.analysis import rules
-from tierwise.analysis.claims import Claim, Claims, Fitted, Kind, load_claims
-from tierwise.analysis.evidence import THROUGH, relations
+from tierwise.analysis.claims import Claim, Claims, Kind, load_claims
+from tierwise.analysis.evidence import THROUGH, Rows, relations
 from tierwise.analysis.flipping import Flip, flip
-from tierwise.analysis.judging import Grounds, Judge, Judgement, Rows, decides_nearest
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, decides_nearest, named
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
 from tierwise.analysis.statistics import scope_of
@@ -26,41 +26,13 @@ from tierwise.timings.manifest import load_manifest
 from tierwise.timings.references import MANIFEST
 
 DECIDED: Final = (Verdict.CONFIRMED, Verdict.CONTRADICTED)
-JSON_VERSION: Final = 5
-"""The version of the JSON form, one higher with every field that is renamed, dropped or means something else; version 1 was the list of
-claims alone, what 3 calls `verdict_text` was `verdict` until 2, and what 4 calls `cases`, `case` and
-`deciding_case` were `states`, `state` and `deciding_state` until 3. Since 5 a case contradicts by its `p_holm`."""
+JSON_VERSION: Final = 6
+"""The version of the JSON form, one higher with every field that is renamed, dropped or means something else."""
 FEW_ORDERS: Final = 3
 """The largest number of orders that are spelled out as bounds; where there are more the ratios name them."""
 NONE_OWN: Final[Mapping[str, Own]] = MappingProxyType({})
 UNBOUNDED: Final = "no bounds"
 """Stands for the published bounds of a claim that has none."""
-
-
-class ClaimVerdict(Judgement):
-    """A claim, the judgement on its source's own pair, and in `here` the one on the reader's pair, if one was named; in `today` what the
-    pair of today shows of it, which no verdict rests on.
-
-    `flip` says whether the former hangs on bounds that are assumed.
-    """
-
-    id: str
-    source: str
-    statement: str
-    kind: Kind
-    how: str
-    where: str
-    quotation: str
-    unjudged: str | None
-    fitted: Fitted | None
-    bounds: tuple[float | None, float | None] | None
-    bounds_how: str | None
-    bounds_text: str
-    flip: Flip | None
-    run_id: str | None
-    profile: str | None
-    here: Judgement | None = None
-    today: Today | None = None
 
 
 def judge(
@@ -73,9 +45,9 @@ def judge(
     views: duckdb.DuckDBPyConnection | None = None,
 ) -> list[ClaimVerdict]:
     """Return one verdict for each claim of ``claims.toml``, in its order, by the judge of its kind, on run `run_id` (or the newest one);
-    `todays`: what rooms tell of the pair of today themselves, by claim.
+    `todays`: what studies themselves report of the pair of today, by claim.
 
-    Where the run in the folder `reference` is judged by the arms nearest to the sources, and this one is not, a verdict that it contradicts
+    Where the run in the folder `reference` is judged by what is nearest to the sources, and this one is not, a verdict that it contradicts
     says so. `views`: what `open_views` gave for this run, where it is open already; views that claims are judged on are tables then.
 
     Raises `InputError` where `run_id` is unknown or its files break the schema. Without any run nothing is measured.
@@ -100,7 +72,7 @@ def judge(
 
 def judge_changed(
     raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None], *, judges: Mapping[Kind, Judge]
-) -> dict[str, Judgement]:
+) -> dict[str, ClaimVerdict]:
     """Return what each of `claims` (ids) is found to be on its source's own pair, once `change` has altered the rows of the run `run_id`.
 
     `change` is as of `views.open_views`; nothing of the run itself changes.
@@ -110,51 +82,46 @@ def judge_changed(
         return {claim.id: _own(published, claim, rows, judges) for claim in published.claims if claim.id in wanted}
 
 
-def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement:
-    """What `claim` is found to be on its source's own pair."""
-    return judges[claim.kind](claim, Grounds(published.sources[claim.source].pair, rows, nearest=_nearest(published, claim)))
+def _own(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict:
+    source = published.sources[claim.source]
+    return judges[claim.kind](claim, Grounds(source.pair, rows, nearest=source.nearest))
 
 
-def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> Judgement | None:
-    """What `claim` is found to be on the pair that the reader named."""
-    if rows is None or not rows.manifest.reader_pair:
-        return None
-    return judges[claim.kind](claim, Grounds(rows.manifest.reader_pair, rows, readers=True, nearest=_nearest(published, claim)))
+def _here(published: Claims, claim: Claim, rows: Rows | None, judges: Mapping[Kind, Judge]) -> ClaimVerdict | None:
+    pair, nearest = rows and rows.manifest.reader_pair, published.sources[claim.source].nearest
+    return judges[claim.kind](claim, Grounds(pair, rows, readers=True, nearest=nearest)) if pair else None
 
 
-def _nearest(published: Claims, claim: Claim) -> str | None:
-    nearest = published.sources[claim.source].nearest
-    return nearest.arm if nearest else None
-
-
-def _nearest_of(published: Claims, own: Mapping[str, Judgement], reference: Path, judges: Mapping[Kind, Judge]) -> dict[str, Judgement]:
-    """What the run in the folder `reference`, if it is judged by the arms nearest to the sources, says of what `own` decides: only that can
-    be contradicted, and not by money, which has no arm."""
-    asked = [
+def _nearest_of(
+    published: Claims, own: Mapping[str, ClaimVerdict], reference: Path, judges: Mapping[Kind, Judge]
+) -> dict[str, ClaimVerdict]:
+    """What the run in the folder `reference`, if it is judged by what is nearest to the sources, says of what `own` decides: only that can
+    be contradicted, and not by money, which no I/O mode decides."""
+    decided = [
         claim
         for claim in published.claims
         if own[claim.id].verdict in DECIDED and claim.kind is not Kind.COST and published.sources[claim.source].nearest
     ]
-    if not asked or not decides_nearest(load_manifest(reference)):
+    if not decided or not decides_nearest(load_manifest(reference)):
         return {}
     known = _known_of(reference, (reference / MANIFEST).stat().st_mtime_ns, published.model_dump_json())
-    if unknown := [claim for claim in asked if claim.id not in known]:
+    if unknown := [claim for claim in decided if claim.id not in known]:
         with _rows(reference.parent, reference.name) as rows:
             known.update({claim.id: _own(published, claim, rows, judges) for claim in unknown})
-    return {claim.id: known[claim.id] for claim in asked}
+    return {claim.id: known[claim.id] for claim in decided}
 
 
 @lru_cache(maxsize=1)
-def _known_of(reference: Path, written_ns: int, claims: str) -> dict[str, Judgement]:  # noqa: ARG001 - each of them is what is known of
+def _known_of(reference: Path, written_ns: int, claims: str) -> dict[str, ClaimVerdict]:  # noqa: ARG001 - each of them is what is known of
     """What this process has found of the run in the folder `reference`, as it was `written_ns`, on these `claims`; to be added to."""
     return {}
 
 
-def _contradiction(own: Judgement, theirs: Judgement | None) -> tuple[str, ...]:
-    """The condition that `theirs`, of the reference run, is the opposite by another arm, where that is so."""
-    if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or own.decided_by == theirs.decided_by:
+def _contradiction(own: ClaimVerdict, theirs: ClaimVerdict | None) -> tuple[str, ...]:
+    """The condition that `theirs`, of the reference run, is the opposite by what is nearest to the source, where that is so."""
+    if theirs is None or theirs.verdict not in DECIDED or own.verdict is theirs.verdict or named(own) == named(theirs):
         return ()
-    return (f"the reference run says {theirs.verdict} by {theirs.decided_by}, the arm nearest to the source",)
+    return (f"the reference run says {theirs.verdict} by {named(theirs)}, the nearest to the source",)
 
 
 @contextmanager
@@ -191,7 +158,7 @@ def as_text(verdicts: Sequence[ClaimVerdict]) -> str:
         lines += _cases(verdict)
         if verdict.fitted:
             lines.append(f"    fitted {verdict.fitted.parameter}, on {verdict.fitted.on}; left to be wrong: {verdict.fitted.left}")
-        lines += [f"    arms {told}" for told in _arms(verdict)]
+        lines += [f"    {line}" for line in _others(verdict)]
         if verdict.here is not None:
             lines.append(f"    here: {verdict.here.verdict_text}; {_finding(verdict.here)}")
             lines += _cases(verdict.here)
@@ -208,10 +175,10 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     decided = [claim for claim in verdicts if claim.verdict in DECIDED]
     words = Counter(claim.verdict for claim in decided)
     simulated = Counter(claim.verdict for claim in decided if claim.substrate is Substrate.SIMULATED)
-    told = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
+    by_word = ", ".join(f"{words[word]} {word} ({simulated[word]} of them simulated)" for word in DECIDED if words[word])
     others = Counter(claim.verdict.mark for claim in verdicts if claim.verdict not in DECIDED)
     rest = ", ".join(f"{times} {word}" for word, times in others.most_common())
-    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {told}" if told else "") + (f"; {rest}" if rest else "")]
+    lines = [f"claims: {len(decided)} of {len(verdicts)} decided" + (f": {by_word}" if by_word else "") + (f"; {rest}" if rest else "")]
     still: dict[tuple[str, str], list[str]] = {}
     for claim in verdicts:
         if claim.cause is not None:
@@ -221,16 +188,15 @@ def tally_lines(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     return [*lines, *([f"shown:  {', '.join(reported)}: not judged; the Method says why"] if reported else [])]
 
 
-def _finding(judgement: Judgement) -> str:
-    """The numbers behind a verdict, with their substrate."""
-    if judgement.evidence is not None:
+def _finding(judgement: ClaimVerdict) -> str:
+    if judgement.facts is not None:
         return f"found on {judgement.pair}, {judgement.substrate}: see the report, or --format json"
     if judgement.estimate is None:
         return judgement.reason
     flagged = f", {judgement.flagged} flagged" if judgement.flagged else ""
     if len(judgement.cases) > 1:
         return f"found on {judgement.pair}, {judgement.substrate}, in {len(judgement.cases)} cases{flagged}"
-    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.deciding_arm}, {judgement.substrate}"
+    where = f"{judgement.deciding_case} on {judgement.pair}, {judgement.io_mode}, {judgement.substrate}"
     return f"found {judgement.estimate:.3g} ({_interval(judgement.low, judgement.high)}; {where}; {judgement.pairs} repeats{flagged})"
 
 
@@ -238,7 +204,7 @@ def _interval(low: float | None, high: float | None) -> str:
     return "no interval" if low is None or high is None else f"{low:.3g} to {high:.3g}"
 
 
-def _cases(judgement: Judgement) -> list[str]:
+def _cases(judgement: ClaimVerdict) -> list[str]:
     """A line for each case of several, so that none hides another."""
     if len(judgement.cases) < 2:
         return []
@@ -252,43 +218,41 @@ def _cases(judgement: Judgement) -> list[str]:
 
 
 def _today(found: Today) -> str:
-    """What became of the rule on the pair of today, case by case."""
-    told = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.substrate})" if one.estimate else "") for one in found.cases)
-    return f"{'; '.join(told) or 'not measured'} on {found.pair}, reported"
+    cases = (f"{one.case} {one.still}" + (f", {one.estimate:.3g} ({one.substrate})" if one.estimate else "") for one in found.cases)
+    return f"{'; '.join(cases) or 'not measured'} on {found.pair}, reported"
 
 
 def _flip(found: Flip | None) -> str:
-    """Whether the verdict hangs on assumed bounds, with the moved ones on which it would be another."""
     if found is None:
         return ""
-    told = [f"{moved.verdict} by {moved.bounds_text}" for moved in (found.nearer, found.farther)]
-    return f"; bounds moved by half: {'flips' if found.flips else 'stays'} ({', '.join(told)})"
+    moves = [f"{moved.verdict} by {moved.bounds_text}" for moved in (found.nearer, found.farther)]
+    return f"; bounds moved by half: {'flips' if found.flips else 'stays'} ({', '.join(moves)})"
 
 
-def _arms(judgement: Judgement) -> list[str]:
-    """A line for each outcome, with the arms that had it and their estimates."""
+def _others(judgement: ClaimVerdict) -> list[str]:
     of: dict[Verdict, list[str]] = {}
-    for name, arm in judgement.arms.items():
-        of.setdefault(arm.verdict, []).append(name if arm.estimate is None else f"{name} {arm.estimate:.3g}")
-    return [f"{outcome}: {', '.join(told)}" for outcome, told in of.items()]
+    for one in judgement.others:
+        of.setdefault(one.verdict, []).append(named(one) if one.estimate is None else f"{named(one)} {one.estimate:.3g}")
+    return [f"others {verdict}: {', '.join(found)}" for verdict, found in of.items()]
 
 
 def _verdict(
-    claim: Claim, rows: Rows | None, own: Judgement, *, aside: tuple[str, ...], here: Judgement | None, now: Today | None
+    claim: Claim, rows: Rows | None, own: ClaimVerdict, *, aside: tuple[str, ...], here: ClaimVerdict | None, now: Today | None
 ) -> ClaimVerdict:
     bounds = rules.needed_bounds(claim)
-    return ClaimVerdict(
-        **dict(own) | {"conditions": (*own.conditions, *aside)},
-        **claim.model_dump(include={"id", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how"}),
-        source=claim.source,
-        bounds=None if bounds is None else (bounds.lower, bounds.upper),
-        bounds_text=_bounds_text(claim),
-        fitted=claim.fitted,
-        flip=flip(claim, own),
-        today=now,
-        run_id=rows.manifest.run_id if rows else None,
-        profile=rows.manifest.profile.get("name") if rows else None,
-        here=here,
+    of_the_claim = ("id", "source", "statement", "kind", "how", "where", "quotation", "unjudged", "bounds_how", "fitted")
+    return own.model_copy(
+        update={
+            **{name: getattr(claim, name) for name in of_the_claim},
+            "conditions": (*own.conditions, *aside),
+            "bounds": None if bounds is None else (bounds.lower, bounds.upper),
+            "bounds_text": _bounds_text(claim),
+            "flip": flip(claim, own.verdict, own.cases, own.open_map),
+            "today": now,
+            "run_id": rows.manifest.run_id if rows else None,
+            "profile": rows.manifest.profile.get("name") if rows else None,
+            "here": here,
+        }
     )
 
 

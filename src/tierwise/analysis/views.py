@@ -12,7 +12,7 @@ from tierwise.core import studies
 from tierwise.timings.store import connect
 
 ROWS: Final = "reading/rows.sql"
-"""The query of a study's room over the raw rows."""
+"""The query of a study over the raw rows."""
 
 
 def open_views(

@@ -15,7 +15,7 @@ from tierwise.core.units import GB, GIB
 from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book
-from tierwise.costs.break_even import device_over, memory_over
+from tierwise.costs.break_even import BreakEven, device_over, memory_over
 from tierwise.costs.delivered import Load, Plan, plans, published_load, without_flash
 from tierwise.costs.hardware import ELECTRICITY, capacity_bytes, device_bill, load_hardware, medium, members, purchase, rented
 from tierwise.costs.iops import LATENCY_MS, Iops, device_iops
@@ -78,17 +78,6 @@ class Without(Strict):
     replaces: str
 
 
-class Interval(Strict):
-    """A break-even: a page of `lower` that is asked for more often than every so many seconds belongs on `upper`."""
-
-    upper: str
-    lower: str
-    page_bytes: int
-    by_purchase_s: float | None
-    by_year_s: float
-    iops_substrate: Substrate
-
-
 class Edge(Strict):
     """The prices between which the ranking of the ways to serve the load stays; `None`: at every price on that side."""
 
@@ -139,7 +128,7 @@ class Answer(Strict):
     left_out: tuple[LeftOut, ...]
     delivered: tuple[Delivered, ...]
     without_flash: Without | None
-    break_evens: tuple[Interval, ...]
+    break_evens: tuple[BreakEven, ...]
     sensitivity: tuple[Edge, ...]
     prices: tuple[Used, ...]
     warnings: tuple[str, ...]
@@ -293,7 +282,7 @@ def load_substrate(load: Load) -> Substrate | None:
     return Substrate.PUBLISHED if load == published_load().load else None
 
 
-def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> list[Interval]:
+def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> list[BreakEven]:
     """Memory over every drive that is owned, and over each disk the flash whose bytes are the cheapest; an array is as its drives."""
     owned = {name: iops for name, iops in offered.items() if not rented(name) and members(name)[1] == 1}
     found = [memory_over(name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in owned.items()]
@@ -304,17 +293,7 @@ def _intervals(offered: Mapping[str, Iops], book: Book, life_years: float) -> li
     if flash:
         disks = ((name, iops) for name, iops in owned.items() if medium(name) == "hdd")
         found += [device_over(flash, name, PAGE_BYTES, iops, book, life_years=life_years) for name, iops in disks]
-    return [
-        Interval(
-            upper=each.upper,
-            lower=each.lower,
-            page_bytes=each.page_bytes,
-            by_purchase_s=each.by_purchase_s,
-            by_year_s=each.by_year_s,
-            iops_substrate=each.iops.substrate,
-        )
-        for each in found
-    ]
+    return found
 
 
 def _edge(limit: Limits) -> Edge:

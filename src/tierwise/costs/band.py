@@ -8,9 +8,9 @@ from typing import Final, Self
 
 from tierwise.analysis.claims import Bounds, Claim
 from tierwise.analysis.evidence import PUBLISHED
-from tierwise.analysis.judging import ArmVerdict, Judgement, arm_name, as_judgement, ruled
+from tierwise.analysis.judging import ClaimVerdict, ruled
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict
+from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.core.words import IoArm, Substrate
 
 EXACT: Final = "one figure: no price is in it, and nothing that is repeated"
@@ -21,7 +21,6 @@ Band = tuple[float, float]
 
 
 def widest(bands: Collection[Band]) -> Band:
-    """Return the band from the least to the greatest of all `bands`."""
     return min(low for low, _ in bands), max(high for _, high in bands)
 
 
@@ -38,12 +37,10 @@ class Compared:
 
     @classmethod
     def alone(cls, substrate: Substrate, band: Band) -> Self:
-        """Return a ratio with one band."""
         return cls(substrate, {0: band})
 
     @property
     def whole(self) -> Band:
-        """Return the band over all that a server may hold."""
         return widest(self.bands.values())
 
     def break_even(self, bounds: Bounds) -> str:
@@ -65,27 +62,28 @@ class Counted:
     read_once: str = ""
 
 
-def judge_band(claim: Claim, pair: str, counted: Counted, *, arm: IoArm, others: Mapping[str, Counted] | None = None) -> Judgement:
+def judge_band(claim: Claim, pair: str, counted: Counted, *, arm: IoArm, others: Mapping[str, Counted] | None = None) -> ClaimVerdict:
     """Judge `claim` on `pair` by what was `counted`, ratios which rest on reads by `arm`; beside it stands what `others` say, other ways to
     count. Every verdict says what is assumed of its prices, and one that hangs on what a server holds where it changes."""
-    arms = {name: _found(claim, other, arm) for name, other in (others or {}).items()}
-    return as_judgement(_found(claim, counted, arm), pair=pair, decided_by=arm_name(PUBLISHED, arm), deciding_arm=arm, arms=arms)
+    beside = tuple(_found(claim, pair, name, other, arm) for name, other in (others or {}).items())
+    return _found(claim, pair, PUBLISHED, counted, arm).model_copy(update={"others": beside})
 
 
-def _found(claim: Claim, counted: Counted, arm: IoArm) -> ArmVerdict:
-    """The verdict by the ratios in `counted`."""
+def _found(claim: Claim, pair: str, variant: str, counted: Counted, arm: IoArm) -> ClaimVerdict:
     assert claim.bounds is not None, "a claim of kind cost that is judged has bounds"
     bounds = claim.bounds
     cases = tuple(_case(name, arm, compared, bounds, counted.read_once) for name, compared in counted.cases.items())
-    decider = min(cases, key=lambda case: _room(case, bounds))
-    assert decider.low is not None, "a band has two ends"
-    assert decider.high is not None, "a band has two ends"
-    return ArmVerdict(
-        **dict(ruled(_combined(cases, counted, bounds), cases=cases)),
+    decider = min(cases, key=lambda case: _margin(case, bounds))
+    return ClaimVerdict(
+        **ruled(_combined(cases, counted, bounds), cases=cases),
+        pair=pair,
+        variant=variant,
+        io_mode=arm,
         cases=cases,
         deciding_case=decider.case,
         estimate=decider.estimate,
-        interval=(decider.low, decider.high),
+        low=decider.low,
+        high=decider.high,
         substrate=Substrate.of({case.substrate for case in cases}),
     )
 
@@ -108,7 +106,7 @@ def _case(name: str, arm: IoArm, compared: Compared, bounds: Bounds, read_once: 
     )
 
 
-def _room(case: CaseVerdict, bounds: Bounds) -> float:
+def _margin(case: CaseVerdict, bounds: Bounds) -> float:
     """How far the band lies inside the bounds, on the log scale; below zero outside."""
     assert case.low is not None, "a band has two ends"
     assert case.high is not None, "a band has two ends"
@@ -117,12 +115,12 @@ def _room(case: CaseVerdict, bounds: Bounds) -> float:
     return min(lower, upper)
 
 
-def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) -> Outcome:
+def _combined(cases: Sequence[CaseVerdict], counted: Counted, bounds: Bounds) -> tuple[Verdict, Cause | None, str]:
     verdicts = {case.verdict for case in cases}
     if Verdict.CONTRADICTED in verdicts:
-        return Outcome(Verdict.CONTRADICTED)
+        return Verdict.CONTRADICTED, None, ""
     if verdicts == {Verdict.CONFIRMED}:
-        return Outcome(Verdict.CONFIRMED)
+        return Verdict.CONFIRMED, None, ""
     turning = {name: turns for name, compared in counted.cases.items() if (turns := compared.break_even(bounds))}
-    told = [f"{name}: {turns}" for name, turns in turning.items()] or [CROSSES]
-    return Outcome(Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*told, counted.read_once])))
+    why = [f"{name}: {turns}" for name, turns in turning.items()] or [CROSSES]
+    return Verdict.UNDECIDED, Cause.SERVERS if turning else Cause.PRICES, "; ".join(filter(None, [*why, counted.read_once]))

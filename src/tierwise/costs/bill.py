@@ -28,7 +28,6 @@ class Bill:
         return {item: amount * book.quote(item).each for item, amount in self.a_year.items() if amount}
 
     def quotes(self, book: Book) -> dict[str, Quote]:
-        """Return the prices that the cost rests on."""
         return {item: book.quote(item) for item, amount in self.a_year.items() if amount}
 
 
@@ -36,7 +35,6 @@ NOTHING = Bill({})
 
 
 def total(bills: Iterable[Bill]) -> Bill:
-    """Return all `bills` as one."""
     return sum(bills, NOTHING)
 
 

@@ -124,7 +124,6 @@ class Book:
         return {}
 
     def price(self, item: str) -> Price:
-        """Return the row that `quote` goes by."""
         if item in self.given:
             return self.given[item]
         rows = [price for price in self.prices if price.item == item]

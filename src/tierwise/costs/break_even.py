@@ -4,7 +4,6 @@ Jim Gray and Franco Putzolu, The 5 minute rule for trading memory for disc acces
 and Appuswamy and others (2017).
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from tierwise.core import paths
 from tierwise.core.errors import InputError
 from tierwise.core.texts import read_csv
 from tierwise.core.toml import Strict, validate
+from tierwise.core.words import Substrate
 from tierwise.costs.bill import Bill
 from tierwise.costs.book import Book
 from tierwise.costs.hardware import RAM, capacity_bytes, device_bill, purchase, ram_bill
@@ -38,24 +38,28 @@ def break_even_s(*, page_bytes: float, accesses_per_s: float, device_cost: float
     return device_cost / (accesses_per_s * page_bytes * memory_cost_per_byte)
 
 
-@dataclass(frozen=True)
-class BreakEven:
-    """`by_purchase_s` counts what is paid once, as the papers do (`None` for what is rented); `by_year_s` a year with its power."""
+class BreakEven(Strict):
+    """A page of `lower` that is read more often than once in this time belongs on `upper`.
+
+    `by_purchase_s` counts what is paid once, as the papers do (`None` for what is rented); `by_year_s` a year with its power.
+    """
 
     upper: str
     lower: str
     page_bytes: int
     by_purchase_s: float | None
     by_year_s: float
-    iops: Iops
+    iops_substrate: Substrate
 
 
 def memory_over(name: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
-    """Reckon the break-even of memory as a cache of the device `name`."""
     bought = purchase(name, book)
     once = None if bought is None else _interval_s(bought, rate, Bill({RAM: 1.0}), page_bytes, book)
     a_year, byte = device_bill(name, book, life_years=life_years), ram_bill(1.0, life_years=life_years)
-    return BreakEven("memory", name, page_bytes, once, _interval_s(a_year, rate, byte, page_bytes, book), rate)
+    by_year_s = _interval_s(a_year, rate, byte, page_bytes, book)
+    return BreakEven(
+        upper="memory", lower=name, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_substrate=rate.substrate
+    )
 
 
 def device_over(upper: str, lower: str, page_bytes: int, rate: Iops, book: Book, *, life_years: float | None = None) -> BreakEven:
@@ -63,7 +67,10 @@ def device_over(upper: str, lower: str, page_bytes: int, rate: Iops, book: Book,
     bought, cache, share = purchase(lower, book), purchase(upper, book), 1 / capacity_bytes(upper)
     once = None if bought is None or cache is None else _interval_s(bought, rate, cache * share, page_bytes, book)
     a_year, byte = device_bill(lower, book, life_years=life_years), device_bill(upper, book, life_years=life_years) * share
-    return BreakEven(upper, lower, page_bytes, once, _interval_s(a_year, rate, byte, page_bytes, book), rate)
+    by_year_s = _interval_s(a_year, rate, byte, page_bytes, book)
+    return BreakEven(
+        upper=upper, lower=lower, page_bytes=page_bytes, by_purchase_s=once, by_year_s=by_year_s, iops_substrate=rate.substrate
+    )
 
 
 def _interval_s(device: Bill, rate: Iops, memory_byte: Bill, page_bytes: int, book: Book) -> float:

@@ -87,7 +87,6 @@ def volumes(  # noqa: PLR0917  each is an option with a name
 
 
 def _with_given(book: "Book", given: str) -> "Book":
-    """`book` with ``ITEM=VALUE``."""
     item, equals, text = given.partition("=")
     try:
         value = float(text)
@@ -99,7 +98,6 @@ def _with_given(book: "Book", given: str) -> "Book":
 
 
 def _asked_load(options: Mapping[str, float | None]) -> "Load":
-    """The published load with what `options` (by name, in GiB) say instead."""
     from tierwise.costs.delivered import published_load  # noqa: PLC0415
 
     given = {name: value for name, value in options.items() if value is not None}

@@ -68,7 +68,6 @@ class PublishedLoad(Strict):
 
     @property
     def load(self) -> Load:
-        """Return the published load as the cost model takes it, sizes in bytes."""
         return Load(
             data_bytes=self.data_gib * GIB,
             ram_bytes=self.ram_gib * GIB,

@@ -40,12 +40,10 @@ class Fit:
 
     @property
     def binds(self) -> Limit:
-        """Return the limit that is used most."""
         return tightest(self.limits)[0]
 
 
 def fit(name: str, spec: CloudSpec | SsdSpec, load: VolumeLoad, book: Book) -> Fit:
-    """Return the fit of the device `name`, as `spec` describes it."""
     if isinstance(spec, SsdSpec):
         return _pieces(name, spec, load, book)
     count, each = fewest(spec, load.size_bytes, load.iops, load.rate, load.read_bytes)
@@ -72,7 +70,6 @@ def _volumes(name: str, count: int, each: CloudSpec, load: VolumeLoad, book: Boo
 
 
 def _pieces(name: str, spec: SsdSpec, load: VolumeLoad, book: Book) -> Fit:
-    """Whole disks."""
     size, rate = spec.capacity.base, spec.read_rate.base
     iops = spec.max_read_iops.base if spec.max_read_iops else inf
     count = max(1, ceil(load.size_bytes / size), ceil(load.iops / iops), ceil(load.needed_rate / rate))

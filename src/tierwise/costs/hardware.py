@@ -102,7 +102,6 @@ class Hardware(Strict):
 
 @cache
 def load_hardware() -> Hardware:
-    """Read the file of hardware, validated."""
     return read_toml(paths.home() / PLACE, Hardware)
 
 
@@ -201,7 +200,6 @@ def server_bill(server: Server, *, life_years: float | None = None) -> Bill:
 
 
 def medium(name: str) -> Medium:
-    """Return what the device `name` keeps data on."""
     member, _ = members(name)
     spec = _piece(name)
     return load_hardware().volumes[member].medium if isinstance(spec, CloudSpec) else "ssd" if isinstance(spec, SsdSpec) else "hdd"
@@ -214,13 +212,11 @@ def rented(name: str) -> bool:
 
 @cache
 def _piece(name: str) -> HddSpec | SsdSpec | CloudSpec:
-    """The device `name`, or one of its drives."""
     spec = load_device(name)
     return spec.member if isinstance(spec, ArraySpec) else spec
 
 
 def _above(steps: Sequence[Step], amount: float) -> Bill:
-    """How much of `amount` each step bills."""
     if not steps:
         return Bill({})
     ends = [*(step.above for step in steps[1:]), inf]

@@ -78,7 +78,6 @@ def simulated_iops(name: str, size_bytes: int = READ_BYTES, *, seed: int = SEED,
 
 
 def _within(latency_ms: float, name: str, size_bytes: int, seed: int) -> float:
-    """The rate at which as many reads wait as `latency_ms` allows."""
 
     @cache
     def rate(outstanding: int) -> float:
@@ -118,7 +117,6 @@ def simulated_rate(name: str) -> float:
 
 
 def _in_order(name: str) -> float:
-    """The same, simulated now."""
     device = build(load_device(name), seed=SEED)
     spent_s = 0.0
     for stretch in range(STRETCHES):

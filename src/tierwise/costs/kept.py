@@ -32,7 +32,6 @@ def kept(what: str, simulate: Callable[[], float]) -> float:
 
 @cache
 def _code() -> str:
-    """A digest of the modules that a simulated rate comes from."""
     package = Path(str(files("tierwise")))
     modules = [*sorted((package / "core").glob("*.py")), *sorted((package / "devices").glob("*.py")), package / "costs" / "iops.py"]
     return hashlib.sha256(b"\0".join(path.name.encode() + b"\0" + path.read_bytes() for path in modules)).hexdigest()

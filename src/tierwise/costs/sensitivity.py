@@ -32,7 +32,6 @@ def limits(bills: Mapping[str, Bill], book: Book) -> list[Limits]:
 
 
 def rank(bills: Mapping[str, Bill], book: Book) -> list[str]:
-    """Return names by cost, the cheapest first."""
     return sorted(bills, key=lambda name: bills[name].cost(book))
 
 

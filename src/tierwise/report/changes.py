@@ -34,11 +34,9 @@ class Changes:
     effects: Mapping[str, Sequence[Change]]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the changes as JSON takes them, for programs."""
         return {**asdict(self), "caused_by": self.cause()}
 
     def as_text(self) -> str:
-        """Return the changes as text for a terminal: causes, then what differs."""
         lines = [f"before: {self.before}", f"after:  {self.after}", self.cause()]
         for title, found in [*self.causes.items(), *((KINDS[kind], found) for kind, found in self.effects.items())]:
             lines += [f"{title}:"] if found else []
@@ -48,7 +46,6 @@ class Changes:
         return "\n".join([*lines, f"differing: {listed(differing)}" if differing else "Nothing that the report says differs."])
 
     def cause(self) -> str:
-        """Return which input caused the differences, as far as that can be told."""
         kinds = [kind for kind, changes in self.causes.items() if changes]
         if len(kinds) == 1:
             scatter = "" if self.same_run else ", or the scatter of measuring anew did"
@@ -61,7 +58,6 @@ class Changes:
 
 
 def compare(before: Facts, after: Facts) -> Changes:
-    """Return what differs from `before` to `after`."""
     kinds = dict.fromkeys([*before.inputs, *after.inputs])
     return Changes(
         before=before.version,
@@ -111,7 +107,6 @@ def _drawn(before: Facts, after: Facts) -> list[Change]:
 
 
 def _tables(before: Mapping[str, Sequence[str]], after: Mapping[str, Sequence[str]]) -> Iterator[Change]:
-    """How many lines of each table a version has that the other has not."""
     for label in dict.fromkeys([*before, *after]):
         one, other = ({line for line in lines if not RULE.fullmatch(line)} for lines in (before.get(label, ()), after.get(label, ())))
         if one != other:
@@ -124,7 +119,6 @@ def _own(lines: int) -> str:
 
 
 def _named(kind: str, change: Change) -> str:
-    """A figure or table of this version by its number, all else by its name."""
     if kind in ("figures", "tables") and change.after != NONE:
         return f"@{change.name}"
     return "" if kind == "answers" else f"`{change.name}`"

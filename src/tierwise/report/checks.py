@@ -106,7 +106,6 @@ def check_numbers(rows: Mapping[str, pl.DataFrame]) -> int:
 
 
 def _agreeing(one: str, rows: pl.DataFrame, other: str, others: pl.DataFrame) -> int:
-    """How many numbers `one` and `other` both have."""
     shared = [name for name in rows.columns if name in others.columns]
     values = [name for name in shared if rows[name].dtype.is_float() and others[name].dtype.is_float()]
     at = [name for name in shared if name not in values and rows[name].dtype == others[name].dtype]
@@ -124,7 +123,6 @@ def _agreeing(one: str, rows: pl.DataFrame, other: str, others: pl.DataFrame) ->
 
 
 def _texts(part: Any) -> Iterator[str]:
-    """Every text of a specification."""
     match part:
         case str():
             yield part
@@ -137,7 +135,6 @@ def _texts(part: Any) -> Iterator[str]:
 
 
 def _marks(part: Any) -> Iterator[str]:
-    """The kind of every mark of a specification."""
     if isinstance(part, list):
         for inner in part:
             yield from _marks(inner)

@@ -35,7 +35,6 @@ class Stamp:
     date: str
 
     def citation(self, what: str) -> str:
-        """Return a line of text that cites `what`, a figure or the report."""
         told = software()
         return (
             f"{told['author']} ({self.date[:4]}). {told['title']} Version {told['version']}, commit {self.commit}. "
@@ -43,11 +42,9 @@ class Stamp:
         )
 
     def bibtex(self) -> str:
-        """Return the entry for BibTeX that cites the report."""
         return ENTRY.format(**software(), run_id=self.run_id, year=self.date[:4], commit=self.commit, date=self.date)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the same for the file beside a figure."""
         run = {"id": self.run_id, "started_at": self.run_started, "code_version": self.run_code}
         return {"run": run, "host": dict(self.host), "report": {"version": self.version, "commit": self.commit, "date": self.date}}
 

@@ -1,6 +1,6 @@
 """What every column of a published folder means: for the file beside a figure, and for the data dictionary.
 
-The meanings stand in ``columns.toml``, those of a study's figures in its room's; all else comes from the files themselves.
+The meanings stand in ``columns.toml``, those of a study's figures in its own; all else comes from the files themselves.
 """
 
 import json
@@ -54,7 +54,7 @@ class Table(Strict):
 
 
 def tables() -> dict[str, Table]:
-    """Return every table by its name, the figures' with the columns that the studies' rooms add."""
+    """Return every table by its name, the figures' with the columns that the studies add."""
     told = tomllib.loads((files("tierwise.report") / COLUMNS).read_text(encoding="utf-8"))
     known = {name: validate(table, Table, where=f"{COLUMNS}: {name}") for name, table in told["tables"].items()}
     added = {
@@ -120,7 +120,7 @@ def _type(kind: Any) -> str:
 
 def _of(known: Mapping[str, Column], name: str, where: str) -> Column:
     if name not in known:
-        remedy = f"give it one in src/tierwise/report/{COLUMNS}, or for a study's figure in its room's {OF_A_ROOM}"
+        remedy = f"give it one in src/tierwise/report/{COLUMNS}, or for a study's figure in its {OF_A_ROOM}"
         raise InputError(where, field="column", value=name, rule="has no meaning in the data dictionary", remedy=remedy)
     return known[name]
 
@@ -148,7 +148,6 @@ def _coordinates(timings: pl.DataFrame) -> str:
 
 
 def _figures(rows: Path) -> str:
-    """The columns of all figures' rows, each with the figures that have it."""
     having: dict[str, list[str]] = {}
     for path in sorted(rows.glob("*.csv")):
         for column in described(path):

@@ -39,7 +39,6 @@ _display: Callable[..., None] = display
 
 
 def show(bundle: dict[str, Any]) -> None:
-    """Show one output of a cell, by mime type."""
     _display(bundle, raw=True)
 
 
@@ -67,11 +66,9 @@ class Figure:
     rows: pl.DataFrame
 
     def spec(self) -> dict[str, Any]:
-        """Return the chart in Vega-Lite, as JupyterLab and the web page draw it."""
         return {**selectable(self.chart.to_dict()), "usermeta": {"chrome_px": self.chrome_px}}
 
     def csv(self) -> str:
-        """Return its rows as a reader downloads them."""
         return self.rows.select(~cs.nested()).write_csv()
 
     def bundle(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.texts import read_json
@@ -51,7 +51,6 @@ class Facts(Strict):
     answers: dict[str, str]  # by cell of the answer: text without marks
 
     def save(self, folder: Path) -> None:
-        """Write to `folder`, whole or not at all."""
         write_whole(folder / FACTS, self.model_dump_json(indent=1) + "\n")
 
 
@@ -76,7 +75,6 @@ def gather(run: Run, executed: Iterable[Path], version: str, code: str) -> Facts
 
 
 def plain(markdown: str) -> str:
-    """Return the text of a sentence, on one line, without marks."""
     lines = (line.lstrip("#- ") for line in markdown.splitlines() if not line.startswith(":::"))
     return " ".join(MARKUP.sub("", " ".join(lines)).split())
 
@@ -91,12 +89,14 @@ def _figure(body: Mapping[str, Any]) -> FigureFact:
 
 
 def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
-    """Everything that can change what a report says, short enough to be shown."""
     host = {name: str(value) for name, value in manifest.host.model_dump().items()}
     return {
         "code": {
             "report": code,
-            **_measuring(manifest),
+            **{
+                f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
+                for study, one in manifest.fingerprints.items()
+            },
             **{f"server of {record.name}": record.server_version for record in manifest.studies},
             **manifest.packages,
         },
@@ -112,16 +112,7 @@ def _inputs(manifest: Manifest, code: str) -> dict[str, dict[str, str]]:
     }
 
 
-def _measuring(manifest: Manifest) -> dict[str, str]:
-    """The code that each study's numbers come from."""
-    return {
-        f"measuring code of {study}": _digest(f"{name} {digest}" for name, digest in sorted(one.code.items()))
-        for study, one in manifest.fingerprints.items()
-    }
-
-
 def _data(manifest: Manifest) -> dict[str, list[str]]:
-    """Source, rows and digest of each data set by its name; studies may use different parts of one."""
     told: dict[str, list[str]] = {}
     for record in manifest.datasets:
         digest = [] if record.sha256 is None else [record.sha256[:12]]
@@ -130,7 +121,6 @@ def _data(manifest: Manifest) -> dict[str, list[str]]:
 
 
 def _files(folder: str) -> dict[str, str]:
-    """A digest for each file of ``data/<folder>``, as they are now."""
     found = sorted(path for path in (paths.data() / folder).glob("**/*") if path.is_file())
     return {str(path.relative_to(paths.data())): _digest([path.read_text(encoding="utf-8")]) for path in found}
 

@@ -64,7 +64,6 @@ def tied(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return `text` as it stands, whatever Markdown would make of it."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|@~^$\"'" else letter for letter in text)
 
 

@@ -45,7 +45,6 @@ def built(run: Path, engine: str) -> Path | None:
 
 
 def keep_built(made: Path, run: Path, engine: str) -> None:
-    """Keep in mind that `made` was built with the inputs of now."""
     _keep(paths.site(), made.name, _version_digest(run, engine, made.name))
 
 
@@ -81,7 +80,6 @@ def _of_a_check(path: Path) -> bool:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Every file below `folder` that is no output, in order."""
     for path in sorted(folder.iterdir()):
         if path.is_dir() and path.name not in OUTPUTS and not path.name.startswith("."):
             yield from _files(path)

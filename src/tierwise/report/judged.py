@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 from pydantic import ValidationError
 
-from tierwise.analysis.verdicts import ClaimVerdict
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.files import write_whole
 from tierwise.core.toml import Strict

@@ -67,10 +67,18 @@ def _names(cell: NotebookNode, context: type[ast.Load | ast.Store]) -> set[str]:
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """The names that a cell imports from modules, with what they stand for."""
+    """The names that a cell imports from modules, or takes from the registry of studies, with what they stand for."""
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom):
-            yield from ((name.asname or name.name, f"{node.module}.{name.name}") for name in node.names)
+        match node:
+            case ast.ImportFrom(module=module, names=names):
+                yield from ((name.asname or name.name, f"{module}.{name.name}") for name in names)
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Call(
+                    func=ast.Attribute(attr="reading"), args=[ast.Constant(value=str() as study), ast.Constant(value=str() as module)]
+                ),
+            ):
+                yield name, f"tierwise.studies.{study}.reading.{module}"
 
 
 def _calls(node: ast.AST, imports: Mapping[str, str]) -> Iterator[str]:

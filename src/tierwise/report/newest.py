@@ -74,7 +74,6 @@ def answer_lines(folder: Path) -> tuple[str, ...]:
 
 
 def ship_answer(folder: Path) -> None:
-    """Keep the lines on the reference run in `folder` with it."""
     _keep(folder / SHIPPED, fresh.given(folder), _lines(folder))
 
 

@@ -100,7 +100,6 @@ def give_away(executed: Path, target: Path) -> None:
 
 
 def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Shown:
-    """What a code cell shows: nothing, a sentence, or under its label a figure or a table with its caption."""
     found = LABEL.search(cell.source)
     label = found[1] if found else ""
     if label and not label.startswith(LABELLED):
@@ -120,7 +119,6 @@ def _shown(cell: NotebookNode, code: Sequence[NotebookNode], where: str) -> Show
 
 
 def _check(part: Shown, where: str) -> None:
-    """Refuse what a chapter may not say of its rows (`checks`); what was typed by hand stands."""
     if part.from_rows:
         check_text(part.text, where)
     for line in str(part.body.get("text/markdown", "")).splitlines():
@@ -144,7 +142,6 @@ def _markdown(part: Shown, folder: Path, stamp: Stamp) -> str:
 
 
 def _data(output: NotebookNode, where: str) -> dict[str, Any]:
-    """The output by mime type."""
     if output.output_type == "error":
         raise InputError(where, rule=f"a cell failed: {output.evalue}")
     data = dict(output.data)

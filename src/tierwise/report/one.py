@@ -15,7 +15,7 @@ from tierwise.report.site import LATEST
 STYLE: Final = re.compile(r'<link rel="stylesheet" href="([^"]+)">')
 SCRIPT: Final = re.compile(r'<script src="([^"]+)"></script>')
 PICTURE: Final = re.compile(r'<img src="([^":]+\.svg)"')
-FONT: Final = re.compile(r'url\("?([^")]+\.woff)"?\)')
+FONT: Final = re.compile(r'url\("?([^")]+\.otf)"?\)')
 STILL: Final = re.compile(r"<noscript>.*?</noscript>", re.DOTALL)
 LINK: Final = re.compile(r'<a href="([^":#]+)"')
 PDF: Final = re.compile(r'<p><a href="[^"]+\.pdf">.*?</a></p>\n')
@@ -69,9 +69,8 @@ def inlined(site: Path) -> str:
 
 
 def _style(path: Path) -> str:
-    """A style sheet with its fonts in it."""
     fonts = {name: _base64(path.parent / name) for name in FONT.findall(path.read_text(encoding="utf-8"))}
-    return FONT.sub(lambda found: f'url("data:font/woff;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
+    return FONT.sub(lambda found: f'url("data:font/otf;base64,{fonts[found[1]]}")', path.read_text(encoding="utf-8"))
 
 
 def _base64(path: Path) -> str:
@@ -79,5 +78,4 @@ def _base64(path: Path) -> str:
 
 
 def _script(path: Path) -> str:
-    """A script as HTML may hold it."""
     return path.read_text(encoding="utf-8").replace("</script", "<\\/script")

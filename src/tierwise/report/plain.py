@@ -37,15 +37,13 @@ class PlainEngine:
         _typeset(book, site / f"{ANNEX}.pdf")
 
     def typeset(self, paper: Book, site: Path) -> None:
-        """Write the PDF of the `paper` into `site`."""
         _typeset(paper, site / f"{PAPER}.pdf")
 
     def page(self, book: Book, site: Path) -> None:
-        """Write the page with its assets alone into `site`."""
         (site / "assets").mkdir(parents=True)
         for asset in ASSETS:
             shutil.copy(book.folder / asset, site / "assets")
-        shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts", ignore=shutil.ignore_patterns("*.otf"))
+        shutil.copytree(book.folder / "theme" / "fonts", site / "assets" / "fonts", ignore=shutil.ignore_patterns("*-Italic.otf"))
         for folder in BESIDE:
             shutil.copytree(book.folder / folder, site / folder)
         shutil.copy(book.folder / BIBTEX, site)

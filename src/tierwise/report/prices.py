@@ -21,7 +21,6 @@ def answer_of(run: Run) -> Answer:
 
 
 def run_note(run: Run, substrate: Substrate, n: int, what: str) -> str:
-    """Return the end of a caption: run, substrate, how many of what."""
     return f"{run.stamp}, **{substrate}**, n = {count(n)} {what}."
 
 

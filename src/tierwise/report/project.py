@@ -17,7 +17,6 @@ from tierwise.report import notebooks
 from tierwise.report.cite import Stamp
 from tierwise.report.site import BIBTEX, FIGURES, PAPER, QUERIES, ROWS, SQL
 from tierwise.report.theme import VEGA_LITE
-from tierwise.report.woff import write_woff
 
 VARIABLE: Final = re.compile(r"\{\{<\s*var\s+([\w-]+)\s*>\}\}")
 PAPER_NOTEBOOK: Final = "show-paper"
@@ -137,9 +136,7 @@ def expand(text: str, variables: Mapping[str, str], where: str) -> str:
 
 
 def _copy(folder: Path) -> dict[str, Any]:
-    """Copy ``report/`` to `folder`, with its fonts as pages load them; what its ``_quarto.yml`` says."""
     shutil.copytree(paths.home() / "report", folder, ignore=shutil.ignore_patterns(*OUTPUTS))
-    write_woff(folder / "theme" / "fonts")
     told: dict[str, Any] = yaml.safe_load((folder / "_quarto.yml").read_text(encoding="utf-8"))
     return told
 

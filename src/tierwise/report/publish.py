@@ -96,13 +96,11 @@ def publish(target: Path, version: str = LATEST) -> Published:
 
 
 def _citation(facts: Facts) -> str:
-    """``CITATION.cff`` with the date and the commit that the report was built by."""
     told = f"date-released: {site.date_of(facts.version)}\ncommit: {commit_of(facts.version, facts.run_id)}"
     return re.sub(r"^date-released: .*$", told, (paths.home() / CITATION).read_text(encoding="utf-8"), flags=re.MULTILINE)
 
 
 def _checked(run: Path) -> Manifest:
-    """The manifest of a run that may be published."""
     if not (run / MANIFEST).is_file():
         raise MissingError(f"run {run.name}", why="its rows are published with the report", remedy="make report, and publish that")
     manifest = load_manifest(run)
@@ -112,7 +110,6 @@ def _checked(run: Path) -> Manifest:
 
 
 def _copy_run(run: Path, target: Path) -> None:
-    """Manifest, raw rows and the tables beside them, whole; the executed notebooks lie beside the report."""
     target.mkdir()
     if taken(run):
         read_rows(run).write_parquet(target / TIMINGS)

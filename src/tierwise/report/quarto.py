@@ -50,7 +50,6 @@ def version() -> str | None:
 
 
 def usable() -> bool:
-    """Return whether a Quarto is there, and new enough."""
     found = version()
     return found is not None and tuple(int(part) for part in re.findall(r"\d+", found)[:3]) >= OLDEST
 
@@ -79,7 +78,6 @@ class QuartoEngine:
 
 
 def _made(book: Book, pdf: str) -> Path:
-    """The folder of what Quarto renders of `book`, with its `pdf`."""
     said = _rendered(book)
     made = book.folder / "_book"
     if "Unable to resolve crossref" in said or not (made / pdf).is_file():

@@ -69,7 +69,6 @@ def note(run: Path, sql: str, parameters: Sequence[Any]) -> None:
 
 
 def show_asked(*_: object) -> None:
-    """Show what was asked since the cell before ended, if anything was, and forget it."""
     having = {run: bool(sources(run)) for run in {run for run, _ in _ASKED}}
     asked = [Query(run_id=run.name, has_reads=having[run], sql=sql) for run, sql in _ASKED]
     _ASKED.clear()
@@ -95,7 +94,6 @@ def bound(sql: str, parameters: Sequence[Any]) -> str:
 
 
 def literal(value: object) -> str:
-    """Return `value` as SQL writes it."""
     match value:
         case None:
             return "null"
@@ -135,7 +133,6 @@ def script(asked: Sequence[Query]) -> str:
 
 
 def _rooms(query: str) -> Iterator[str]:
-    """What the studies' rooms say of the views that `query` names."""
     for file in (ROWS, HEAT):
         for study in studies.having(file):
             text = studies.text(study, file)

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from tierwise.analysis.comparison import beside, medians
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import find_run, newest_run
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core import paths
 from tierwise.core.errors import InputError, MissingError
 from tierwise.report import versions
@@ -31,11 +31,9 @@ class Both(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Return whether the two verdicts differ, whatever their reasons and conditions."""
         return self.ours.verdict is not self.theirs.verdict
 
     def as_json(self) -> dict[str, Any]:
-        """Return both verdicts as JSON takes them, for programs."""
         return {"id": self.ours.id, **_as_json(self.ours), **{f"reference_{name}": told for name, told in _as_json(self.theirs).items()}}
 
 
@@ -55,25 +53,21 @@ class Beside:
 
     @property
     def differing(self) -> Sequence[Both]:
-        """Return the claims on which the two runs have other verdicts."""
         return [claim for claim in self.claims if claim.differs]
 
     @property
     def caution(self) -> str:
-        """Return what is to be borne in mind when the two are compared."""
-        told = []
+        found = []
         if not self.same_size:
             here, there = (run.manifest.profile.get("name") for run in (self.run, self.reference))
-            told.append(
+            found.append(
                 f"The profiles differ ({here} here, {there} there): times are of other amounts of data; ratios and verdicts compare."
             )
-        changed = recoded(self.run.manifest, self.reference.manifest)
-        if changed:
-            told.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
-        return " ".join(told) or "Both are of one profile and one measuring code."
+        if changed := recoded(self.run.manifest, self.reference.manifest):
+            found.append(f"The measuring code of {listed(f'`{study}`' for study in changed)} has changed since the reference was made.")
+        return " ".join(found) or "Both are of one profile and one measuring code."
 
     def as_json(self) -> dict[str, Any]:
-        """Return the whole comparison as JSON takes it, for programs."""
         return {
             "run": self.run.run_id,
             "reference": self.reference.run_id,
@@ -99,7 +93,6 @@ class Beside:
 
 
 def recoded(run: Manifest, other: Manifest) -> list[str]:
-    """Return the studies that both runs have and whose code is not the same in both."""
     both = sorted(run.fingerprints.keys() & other.fingerprints.keys())
     return [study for study in both if run.fingerprints[study].code != other.fingerprints[study].code]
 
@@ -177,7 +170,6 @@ def compare(name: str) -> Beside:
 
 
 def _run_of(name: str) -> str:
-    """The id of the run `name`; where no run is called so, of the run that the version `name` shows."""
     try:
         return find_run(name).name
     except InputError:
@@ -190,7 +182,6 @@ def valued(value: float, unit: str) -> str:
 
 
 def stamped(claim: ClaimVerdict) -> str:
-    """Return what was found, with its substrate."""
     return found(claim) if claim.estimate is None else f"{found(claim)}, {claim.substrate}"
 
 

@@ -50,7 +50,6 @@ def plain_page(facts: Facts, built: Path, scratch: Path) -> Path:
 
 
 def _book(folder: Path, run: Run, executed: Path, facts: Facts, engine: Engine) -> Book:
-    """The report's source in `folder`, of the notebooks `executed` for `run`, as the version that `facts` are of."""
     earlier = versions.before(facts.version)
     made = {"changes.qmd": as_chapter(compare(earlier, facts) if earlier else None)}
     stamp = stamp_of(run, facts.version)

@@ -1,4 +1,4 @@
-"""What the reading sides of the studies' rooms add to what is read of every study: found by file names, so that nothing here names one."""
+"""The registry of the studies' reading sides: found by file names, so that nothing here names a study."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -8,24 +8,28 @@ from types import ModuleType
 import duckdb
 
 from tierwise.analysis.claims import Claim, Kind
-from tierwise.analysis.judging import JUDGES, Grounds, Judge, Judgement
+from tierwise.analysis.judging import JUDGES, ClaimVerdict, Grounds, Judge
 from tierwise.analysis.today import Own
-from tierwise.analysis.verdicts import ClaimVerdict, judge
+from tierwise.analysis.verdicts import judge
 from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
 from tierwise.timings.references import MANIFEST
 
 
+def reading(study: str, name: str) -> ModuleType:
+    """Return the module `name` of the reading side of `study`: for a notebook that shows several studies."""
+    return import_module(f"tierwise.studies.{study}.reading.{name}")
+
+
 def modules(name: str) -> Iterable[ModuleType]:
-    """Return the module `name` of every reading side that has one, by study."""
-    return [import_module(f"tierwise.studies.{study}.reading.{name}") for study in studies.having(f"reading/{name}.py")]
+    return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
 
 
 def judges() -> Mapping[Kind, Judge]:
     """Return who judges a claim of which kind: of kind ``cost`` the studies' own judges (``MONEY`` of their ``judges.py``), by claim."""
     of_cost: dict[str, Judge] = {claim: own for module in modules("judges") for claim, own in module.MONEY.items()}
 
-    def cost(claim: Claim, on: Grounds) -> Judgement:
+    def cost(claim: Claim, on: Grounds) -> ClaimVerdict:
         """A cost is its source's: the reader's own pair has no price that it could be judged by."""
         return on.absent() if on.readers or claim.id not in of_cost else of_cost[claim.id](claim, on)
 
@@ -33,7 +37,7 @@ def judges() -> Mapping[Kind, Judge]:
 
 
 def todays() -> Mapping[str, Own]:
-    """Return what rooms tell themselves of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
+    """Return what studies themselves report of a claim on the pair of today (``TODAY`` of their ``today.py``), by claim."""
     found = studies.having("reading/today.py")
     return {
         claim: Own(study, cases) for study, module in zip(found, modules("today"), strict=True) for claim, cases in module.TODAY.items()
@@ -41,7 +45,7 @@ def todays() -> Mapping[str, Own]:
 
 
 def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnection | None = None) -> list[ClaimVerdict]:
-    """Return `analysis.verdicts.judge` with the judges of every room, beside the reference run; without any run costs are judged from what
+    """Return `analysis.verdicts.judge` with the judges of every study, beside the reference run; without any run costs are judged from what
     was published."""
     shipped = sorted(paths.reference().glob(f"*/{MANIFEST}"))
     return judge(raw, run_id, judges=judges(), todays=todays(), reference=shipped[0].parent if shipped else None, views=views)
@@ -49,6 +53,5 @@ def judge_all(raw: Path, run_id: str | None = None, views: duckdb.DuckDBPyConnec
 
 def judge_changed(
     raw: Path, run_id: str, claims: Iterable[str], change: Callable[[duckdb.DuckDBPyConnection], None]
-) -> dict[str, Judgement]:
-    """Return `analysis.verdicts.judge_changed` with the judges of every room."""
+) -> dict[str, ClaimVerdict]:
     return changed(raw, run_id, claims, change, judges=judges())

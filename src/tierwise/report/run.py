@@ -11,8 +11,8 @@ import polars as pl
 from tierwise.advisor.other_devices import retime
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.evidence import pair_substrate
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.runs import find_run, newest_run
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.analysis.views import open_views
 from tierwise.core import paths
 from tierwise.core.data_sets import published_rows
@@ -46,7 +46,6 @@ class Run:
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
-        """Return the store, by which whatever is asked is noted (`report.queries`)."""
         return cast("duckdb.DuckDBPyConnection", queries.Noting(self.store, self._note))
 
     @property
@@ -55,7 +54,6 @@ class Run:
 
     @property
     def is_reference(self) -> bool:
-        """Return whether it is the run that ships with the checkout."""
         return (paths.reference() / self.run_id).is_dir()
 
     @property
@@ -96,15 +94,12 @@ class Run:
         return next((verdict for verdict in self.verdicts if verdict.id == claim), None)
 
     def record(self, study: str, pair: str) -> StudyRecord | None:
-        """Return what the manifest keeps of `study` on `pair`."""
         return next((record for record in self.manifest.studies if (record.name, record.pair) == (study, pair)), None)
 
     def note(self, pair: str, n: int, what: str, sql: str) -> str:
-        """Return the end of a caption: run, substrate, number of observations, query."""
         return f"{self._counted(pair, n, what)}. Query: `{sql}`."
 
     def facts_note(self, pair: str, n: int, what: str) -> str:
-        """Return the same of what the manifest keeps."""
         return f"{self._counted(pair, n, what)}; from the run's manifest."
 
     def _counted(self, pair: str, n: int, what: str) -> str:
@@ -113,7 +108,6 @@ class Run:
         return f"{self.stamp}, pair `{pair}`{f' with {others}' if others else ''}, {substrate}, n = {count(n)} {what}"
 
     def facts(self) -> dict[str, str]:
-        """Return what the front page says of the run."""
         of: dict[str, list[str]] = {}
         for pair in self.manifest.pairs:
             of.setdefault(str(self.substrate(pair) or ""), []).append(pair)
@@ -140,7 +134,6 @@ class Run:
 
 
 def _drawn(name: str, source: str, rows: Sequence[int]) -> str:
-    """A data set with the rows of its draws: each block has one of its own."""
     least, most = min(rows), max(rows)
     told = f"{count(most)} rows" if least == most else f"{count(least)} to {count(most)} rows"
     share = f" ({percent(most / whole)} of the published)" if (whole := published_rows(name)) else ""
@@ -185,5 +178,4 @@ def with_devices(run: Run, pair: str, devices: Mapping[str, str]) -> Run:
 
 
 def source_pair(source: str) -> str:
-    """Return the pair of tiers that stands for the hardware of `source` (a letter)."""
     return load_claims().sources[source].pair

@@ -42,7 +42,6 @@ def _on_fields(param: dict[str, Any]) -> bool:
 
 
 def _views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every plot: a single chart or a stack of layers."""
     for part in (name for name in PARTS[1:] if name in spec):
         for view in spec[part]:
             yield from _views(view)
@@ -53,7 +52,6 @@ def _views(spec: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _units(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every mark of a plot."""
     if "layer" not in view:
         yield view
     for layer in view.get("layer", ()):

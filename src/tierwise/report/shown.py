@@ -25,10 +25,8 @@ class Shown:
 
     @property
     def query(self) -> str:
-        """Return the path of the study's SQL in the package."""
         return studies.path(self.study, ROWS)
 
     def published_seconds(self) -> dict[tuple[str, str], float]:
-        """Return seconds that the source's chart is taken to show, by (query, place)."""
         rows = published_series(self.published).filter(study=self.study)
         return {(query, place): float(seconds) for query, place, seconds in rows.select("query", "place", "seconds").rows()}

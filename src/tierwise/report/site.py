@@ -33,7 +33,6 @@ QUARTO: Final = "-quarto"
 
 
 def names() -> list[str]:
-    """Return every version that is there, in the order in which they were first built."""
     try:
         order: list[str] = json.loads((paths.site() / ORDER).read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -49,7 +48,6 @@ def before(version: str) -> str | None:
 
 
 def today() -> str:
-    """Return the date that a version of now bears."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
@@ -59,7 +57,6 @@ def version_of(run_id: str, suffix: str = "") -> str:
 
 
 def date_of(version: str) -> str:
-    """Return the date with which the name of `version` begins."""
     return version[: len("2026-01-01")]
 
 

@@ -40,7 +40,6 @@ class Sizes:
 
     @property
     def largest(self) -> float:
-        """Return the largest size."""
         return max(max(line) for line in self.lines.values())
 
     @property
@@ -49,7 +48,6 @@ class Sizes:
         return self.largest >= self.published
 
     def carried(self, case: str) -> Extrapolated:
-        """Return what the line makes of `case`."""
         return extrapolate(self.lines[case], self.published)
 
 
@@ -129,5 +127,4 @@ def told(found: Estimate) -> str:
 
 
 def observations(entries: list[dict[str, Any]]) -> int:
-    """Return how many repeats the `entries` of all sizes have."""
     return sum(len(one[BLOCKS]) for one in entries)

@@ -20,7 +20,6 @@ BLUE: Final = "#0072b2"
 GREEN: Final = "#009e73"
 ORANGE: Final = "#e69f00"
 
-VERDICT_COLOURS: Final = {"confirmed": GREEN, "contradicted": VERMILLION, "undecided": ORANGE}
 VEGA_LITE: Final = "6.4"
 """Version that vl-convert carries for static charts and for the page: Altair's own."""
 

@@ -81,7 +81,6 @@ def find(name: str) -> Facts:
 
 
 def differing(one: str, other: str) -> Changes:
-    """Return what differs between two versions, named as `find` takes it."""
     return compare(find(one), find(other))
 
 

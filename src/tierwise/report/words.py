@@ -6,19 +6,21 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tierwise.analysis.claims import Nearest
 from tierwise.analysis.evidence import PUBLISHED
-from tierwise.analysis.judging import ArmVerdict, Judgement, Ruling
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.today import CaseToday
-from tierwise.analysis.verdicts import UNBOUNDED, ClaimVerdict
+from tierwise.analysis.verdicts import UNBOUNDED
 from tierwise.core import studies
+from tierwise.core.words import IoArm
 from tierwise.report.formats import DASH, NBSP, count, escaped, interval, number, percent, tied
 
 CACHES: Final = {"cold": "Cold cache", "cross": "Cross (another state queried before)", "hot": "Hot cache"}
 ARMS: Final = {"direct": "direct I/O", "buffered": "buffered I/O", "asynchronous": "asynchronous I/O"}
 
 WORDS: Final = "reading/words.toml"
-"""File of a study's room: its names for cases and for variants of its protocol."""
+"""File of a study: its names for cases and for variants of its protocol."""
 
 
 def _named(kind: str) -> dict[str, Any]:
@@ -37,16 +39,14 @@ NOTHING: Final = "not measured"
 """What is said of a topic that this run has no rows of."""
 
 
-def arm_label(arm: str) -> str:
-    """Return ``heap-cached/buffered`` -> ``Table cached, buffered``."""
-    variant, _, io = arm.partition("/")
-    return ", ".join([VARIANTS.get(variant, (variant, ""))[0], *filter(None, [io])])
+def arm_label(variant: str, io_mode: IoArm | None = None) -> str:
+    name = VARIANTS.get(variant, (variant, ""))[0]
+    return name if io_mode in {None, IoArm.DIRECT} else f"{name}, {io_mode}"
 
 
-def way_of(arm: str) -> str:
-    """Return ``published/buffered`` -> ``buffered I/O``, and an arm that changes something else by its label."""
-    variant, _, io = arm.partition("/")
-    return ARMS[io or "direct"] if variant == PUBLISHED else arm_label(arm)
+def way_of(one: ClaimVerdict | Nearest) -> str:
+    """Return the I/O mode of the published protocol in words (``buffered I/O``), and any other variant by its label."""
+    return ARMS[one.io_mode or IoArm.DIRECT] if one.variant == PUBLISHED else arm_label(one.variant, one.io_mode)
 
 
 def cell_words(cell: str) -> str:
@@ -76,13 +76,12 @@ def spelled(text: str) -> str:
     return CODE.sub(lambda found: case_name(found[0]), text)
 
 
-def marked(said: Verdict | Ruling) -> str:
-    """Return a verdict in words, its own word in bold, which both engines colour."""
+def marked(said: Verdict | ClaimVerdict) -> str:
     verdict, text = (said, str(said)) if isinstance(said, Verdict) else (said.verdict, said.verdict_text)
     return f"**{verdict.mark}**{spelled(text.removeprefix(verdict.mark))}"
 
 
-def estimated(what: Judgement | ArmVerdict | CaseVerdict | CaseToday) -> str:
+def estimated(what: ClaimVerdict | CaseVerdict | CaseToday) -> str:
     """Return ``0.981 (0.979 to 0.983)``; where nothing was estimated, why."""
     if what.estimate is None:
         if what.flagged and not what.pairs:
@@ -101,7 +100,7 @@ def tested(case: CaseVerdict) -> str:
     return own if own == holm else f"{own}; {holm}"
 
 
-def found(judgement: Judgement | ArmVerdict) -> str:
+def found(judgement: ClaimVerdict) -> str:
     """Return what was found in each case that is judged, none hidden by another, with its repeats: once where all have as many."""
     if not judgement.cases:
         return estimated(judgement)
@@ -121,7 +120,6 @@ def stamped(claim: ClaimVerdict) -> str:
 
 
 def bounds(claim: ClaimVerdict) -> str:
-    """Return the published bounds as Markdown, states by their names."""
     named = re.sub(r"\b[A-Z]{2}\b", lambda code: CASES.get(code[0], code[0]), claim.bounds_text)
     return named.replace("*", "\\*").replace(">", "\\>")
 
@@ -145,12 +143,10 @@ def flipped(claim: ClaimVerdict) -> str:
 
 
 def unit_of(leaf: Mapping[str, Any]) -> str:
-    """Return the unit of a parameter as read from TOML, which is plain ASCII."""
     return "µs" if leaf.get("unit") == "us" else str(leaf.get("unit", ""))
 
 
 def claim_sentence(claim: ClaimVerdict) -> str:
-    """Return what was published, and what came out here."""
     head = f"**{claim.id}.** {tied(claim.statement)}"
     fitted = f" Fitted: {claim.fitted.parameter}, on {claim.fitted.on}. Left to be wrong: {claim.fitted.left}." if claim.fitted else ""
     if not claim.cases:

@@ -70,7 +70,6 @@ class Advised:
         return self.workload.host_s + self.workload.slowdown * storage_s
 
     def note(self, n: int, what: str) -> str:
-        """Return the end of a caption."""
         assert self.workload is not None, "there are rows"
         known = self.workload
         return (
@@ -154,7 +153,6 @@ def _advice_row(advice: Advice) -> list[str]:
 
 
 def relations(found: Advised) -> Table | Sentence:
-    """Tabulate size, heat, and time on either tier of each relation."""
     if not found.advice:
         return found.sentence
     rows = [
@@ -200,7 +198,6 @@ def check(found: Advised) -> Table | Sentence:
 
 
 def check_words(found: Advised) -> str:
-    """Return how many predictions are as near as they should be, and the median error."""
     errors = list(check_errors(found).values())
     if not errors:
         return "Nothing was measured but the placement that the requests are from."

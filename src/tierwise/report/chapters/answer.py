@@ -35,13 +35,13 @@ DISKS, INDEXES, TABLES, EVERYTHING = "all hdd", "indexes ssd", "tables ssd", "al
 NOTHING: Final = "nothing"
 """What is moved where no placement saves time."""
 HEAT: Final = "reading/heat.sql"
-"""The query of a room that says what is asked of each relation, and in what time."""
+"""The query of a study with the requests to each relation, and in what time."""
 APART: Final = ": "
 """What stands between workload and placement in a row's name."""
 DIGITS: Final = 12
 """Digits of a share that are kept: threads add in any order, and the last ones differ from run to run."""
 WAL: Final = "WAL"
-"""The topic of a room's `answer` on where the log belongs."""
+"""The topic of a study's `answer` on where the log belongs."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ class Compared:
 
     @property
     def table(self) -> Gain | None:
-        """Return the better of the placements that have tables on the SSD and no index."""
         tables = [gain for gain in self.gains if gain.placement not in {INDEXES, EVERYTHING}]
         return min(tables, key=lambda gain: gain.estimate.value or 1.0, default=None)
 
@@ -104,7 +103,6 @@ def compared(found: Found) -> list[Compared]:
 
 
 def finding(every: Sequence[Compared]) -> str:
-    """Return the first answer in a line, which is the chart's title too."""
     words = Counter(one.tables_first for one in every)
     outcomes = {Verdict.CONFIRMED: ("tables", "come"), Verdict.CONTRADICTED: ("indexes", "come"), Verdict.UNDECIDED: ("neither", "comes")}
     there = [(*outcome, words[word]) for word, outcome in outcomes.items() if words[word]]
@@ -121,7 +119,6 @@ def _workloads(asked: int) -> str:
 
 
 def answer(run: Run) -> Sentence:
-    """Give the whole answer, a paragraph for each head of `told`."""
     return Sentence("\n\n".join(f"**{head}.** {' '.join(filter(None, sentences))}" for head, sentences in told(run).items()))
 
 
@@ -204,13 +201,11 @@ def gains(run: Run, rows: pl.DataFrame) -> Figure | Sentence:
 
 
 def _others(run: Run) -> str:
-    """The devices that took others' place, where any did."""
     others = [f"`{device}` as {tier} of `{pair}`" for pair, tiers in run.devices.items() for tier, device in tiers.items()]
     return f" with {listed(others)}" if others else ""
 
 
 def _first(run: Run, every: Sequence[Compared]) -> str:
-    """Tables or indexes, and how much each leaves of the time."""
     both = [one for one in every if one.table and one.indexes]
     if not both:
         worst = max(rejections(run.connection), key=lambda one: one.share, default=None)
@@ -229,7 +224,6 @@ def _first(run: Run, every: Sequence[Compared]) -> str:
 
 
 def _topics(run: Run) -> list[str]:
-    """What the studies' rooms add, a sentence each; of the log also where none measured it."""
     told: dict[str, str] = {module.TOPIC: module.answer(run) for module in rooms.modules("answer")}
     told.setdefault(WAL, "")
     return [f"{topic}: {text or 'not measured.'}" for topic, text in sorted(told.items())]
@@ -262,7 +256,6 @@ def _moved(one: Compared) -> str:
 
 
 def _cheapest(found: Found) -> str:
-    """Which placement makes a job cheapest, over all workloads with a ranking."""
     flash, every = cheapest_with_flash(found)
     if not every:
         return "What a job costs has no answer yet."
@@ -270,7 +263,6 @@ def _cheapest(found: Found) -> str:
 
 
 def _cloud(run: Run) -> str:
-    """The cheapest rented volume for the example."""
     priced = volumes.priced(run)
     if not priced:
         return "Cloud: no price is known."
@@ -279,7 +271,6 @@ def _cloud(run: Run) -> str:
 
 
 def _trust(run: Run) -> str:
-    """How many statements are decided, on what, and how many runs that is."""
     decided = [claim for claim in run.verdicts if claim.verdict in DECIDED]
     models = sum(claim.substrate is Substrate.SIMULATED for claim in decided)
     smoke = " A smoke run is no answer." if run.manifest.profile.get("name") == "smoke" else ""
@@ -290,7 +281,6 @@ def _trust(run: Run) -> str:
 
 
 def _look(placement: str) -> tuple[str, str]:
-    """Shape and colour of a mark."""
     return {INDEXES: ("square", theme.BLUE), EVERYTHING: ("diamond", theme.GREEN)}.get(placement, ("circle", theme.VERMILLION))
 
 
@@ -302,7 +292,6 @@ def _headed(width_px: int) -> alt.Axis:
 
 
 def _chart(every: Sequence[Compared], title: str) -> tuple[alt.LayerChart, int]:
-    """The chart of each workload's gains, and the pixels beside its plot."""
     rows = pl.DataFrame(
         [
             {

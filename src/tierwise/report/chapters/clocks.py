@@ -30,7 +30,6 @@ def told(run: Run) -> Sentence:
 
 
 def beside(run: Run) -> Table | Sentence:
-    """Return each cell that was also waited for, beside its counted twin."""
     rows = held(run)
     if rows.is_empty():
         return Sentence("No cell of this run was both counted and waited for.")

@@ -43,7 +43,7 @@ class Found:
 
     @property
     def strategies(self) -> dict[str, list[Strategy]]:
-        """Return the placements of each workload, and what the studies' rooms add of data that lie on one tier as a whole; the quickest
+        """Return the placements of each workload, and what the studies add of data that lie on one tier as a whole; the quickest
         first."""
         book = book_of(self.run)
         placed = {name_of(workload): strategies_of(workload, book) for workload in self.workloads}
@@ -52,7 +52,6 @@ class Found:
 
     @property
     def services(self) -> dict[str, tuple[Workload, ServiceTimes]]:
-        """Return the service times by the name of the workload."""
         return {name_of(workload): (workload, service_s) for workload, service_s in zip(self.workloads, self.service_s, strict=True)}
 
 
@@ -111,7 +110,6 @@ def time_by_tier(found: Found) -> str:
 
 
 def costs_of_strategies(found: Found) -> str:
-    """Return which placement is the cheapest by what it serves."""
     told = []
     for name, strategies in found.strategies.items():
         if len(strategies) < 2:  # one alone is no ranking
@@ -136,7 +134,7 @@ TELLING: Final[Mapping[str, Callable[[Found], str]]] = {
 
 def evidence() -> dict[str, Callable[[Found], str]]:
     """Return what can be told of a topic, by the name that ``questions.toml`` uses: from all rows together, and from one study by its
-    room."""
+    own module."""
     return {**TELLING, **{told.__name__: partial(_of_run, told) for module in rooms.modules("evidence") for told in module.TELLING}}
 
 
@@ -145,7 +143,7 @@ def _of_run(told: Callable[[Run], str], found: Found) -> str:
 
 
 def name_of(workload: Workload) -> str:
-    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its room, and the
+    """Name the workload and whose it is: ``The census study's cold counts``; on the reader's own pair the name of its study, and the
     pair."""
     for source in load_claims().sources.values():
         if source.pair == workload.pair:

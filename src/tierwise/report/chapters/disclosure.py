@@ -14,7 +14,6 @@ from tierwise.report.run import Run
 
 
 def profile(run: Run) -> Table:
-    """Tabulate every parameter of the run's profile."""
     rows = [[f"`{name}`", _plain(value)] for name, value in _leaves(run.manifest.profile)]
     caption = f"Every parameter of the profile, as recorded. {run.stamp}, n = {count(len(rows))} parameters."
     return Table(["Parameter", "Value"], rows, caption)
@@ -39,7 +38,6 @@ def prices() -> Table | Sentence:
 
 
 def assumptions() -> Table | Sentence:
-    """Return every figure that the accounting takes beside prices."""
     files = sorted((paths.data() / "costs").glob("*.toml"))
     leaves = [(path.stem, *leaf) for path in files for leaf in _leaves(tomllib.loads(path.read_text(encoding="utf-8")))]
     if not leaves:
@@ -53,7 +51,6 @@ def assumptions() -> Table | Sentence:
 
 
 def _entry(row: Mapping[str, str]) -> list[str]:
-    """A line of a price list: what; how much for what, where and when; and where it was read."""
     read = "; ".join(filter(None, (row["source"], row["note"])))
     price = f"{float(row['price']):,g}{NBSP}{row['currency']} per {row['unit']}"
     return [f"`{row['item']}`", f"{price}; {row['region']}, {row['date']}", read]
@@ -69,7 +66,6 @@ def _leaves(table: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 
 
 def _sourced(value: Any) -> tuple[str, str]:
-    """A value, and where it was read or that it was assumed."""
     if not isinstance(value, Mapping):
         return _plain(value), DASH
     source = str(value["source"])

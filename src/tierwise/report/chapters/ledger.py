@@ -9,9 +9,10 @@ from tierwise.analysis.before import verdict_before
 from tierwise.analysis.between import load_between
 from tierwise.analysis.claims import load_claims
 from tierwise.analysis.flipping import BY_INTERVAL
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import NOT_ASYNCHRONOUS, Verdict
 from tierwise.analysis.statistics import scope_of
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
+from tierwise.analysis.verdicts import DECIDED
 from tierwise.report.arms import PUBLISHED, arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, tied
@@ -83,7 +84,6 @@ def judged(run: Run, ledger: pl.DataFrame) -> Table:
 
 
 def _of_cases(number: int | None) -> str:
-    """Where the cases of a claim that has several stand, each with its interval."""
     return f"{count(number)} cases, see @tbl-ledger-cases" if number else ""
 
 
@@ -116,31 +116,31 @@ def cases(run: Run) -> Table | Sentence:
 
 
 def ways(run: Run) -> Table | Sentence:
-    """Tabulate what the ways of I/O, and the arm nearest to the source, say of the claims that have several of them."""
+    """Tabulate what the ways of I/O, and what is nearest to the source, say of the claims that have several of them."""
     known = load_claims().sources
     rows, substrates = [], set()
     for claim in run.verdicts:
-        nearest = source.arm if (source := known[claim.source].nearest) else None
-        shown = [arm for arm in arms(claim) if arm.variant == PUBLISHED or arm.name == nearest]
-        for arm in shown if len(shown) > 1 else []:
-            marks = ["decides"] * (arm.name == claim.decided_by) + ["nearest to the source"] * (arm.name == nearest)
-            at_once = [case.outstanding for case in arm.cases if case.outstanding is not None]
-            label = way_of(arm.name) + (f" ({', '.join(marks)})" if marks else "")
-            told = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in arm.cases)
-            under = (claim if arm.name == claim.decided_by else claim.arms[arm.name]).conditions
+        nearest = known[claim.source].nearest
+        near = (nearest.variant, nearest.io_mode) if nearest else None
+        shown = [one for one in arms(claim) if one.variant == PUBLISHED or (one.variant, one.io_mode) == near]
+        for one in shown if len(shown) > 1 else []:
+            marks = ["decides"] * (one is claim) + ["nearest to the source"] * ((one.variant, one.io_mode) == near)
+            at_once = [case.outstanding for case in one.cases if case.outstanding is not None]
+            label = way_of(one) + (f" ({', '.join(marks)})" if marks else "")
+            found = "; ".join(f"{case_name(case.case)} {estimated(case)}" for case in one.cases)
             least, most = (number(of(at_once)) if at_once else DASH for of in (min, max))
-            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(under))])
-            substrates.add(f"**{arm.cases[0].substrate}**")
-            rows.append([claim.id, label, f"{told}, **{arm.cases[0].substrate}**", requests, marked(arm.verdict)])
+            requests = ", ".join([least if least == most else f"{least} to {most}", *({NOT_ASYNCHRONOUS} & set(one.conditions))])
+            substrates.add(f"**{one.cases[0].substrate}**")
+            rows.append([claim.id, label, f"{found}, **{one.cases[0].substrate}**", requests, marked(one.verdict)])
     if not rows:
         return Sentence("This run has one way of I/O alone.")
-    why = "; ".join(f"{source.name}: {way_of(source.nearest.arm)}, {source.nearest.why}" for source in known.values() if source.nearest)
+    why = "; ".join(f"{source.name}: {way_of(source.nearest)}, {source.nearest.why}" for source in known.values() if source.nearest)
     return Table(
-        ["Claim", "Arm", "Found (95 % interval)", "Requests at once", "Verdict"],
+        ["Claim", "Variant, way of I/O", "Found (95 % interval)", "Requests at once", "Verdict"],
         rows,
         "Statements that several ways of I/O speak of. One decides, by the profile; what another says is shown. Requests at once: how many "
         "the devices had on average while they had any, from the case with least to that with most, where it is recorded. "
-        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} arms. {INPUT}",
+        f"Nearest to the sources: {why}. {run.stamp}, {listed(sorted(substrates))}, n = {count(len(rows))} verdicts. {INPUT}",
         align="lllrl",
     )
 
@@ -175,7 +175,6 @@ def fits(run: Run, ledger: pl.DataFrame) -> Table | Sentence:
 
 
 def reported(run: Run, ledger: pl.DataFrame) -> Table:
-    """Tabulate the claims that are reported alone, with why."""
     shown = ledger.filter(pl.col("unjudged").is_not_null())
     rows = [[row["claim"], row["quotation"], row["unjudged"]] for row in shown.rows(named=True)]
     caption = f"Statements that are reported (**published**) and not judged, n = {count(len(rows))}. {run.stamp}. {INPUT}"
@@ -205,27 +204,25 @@ def _row(run: Run, claim: ClaimVerdict, there: Verdict | None) -> dict[str, obje
 
 
 def _ways(claim: ClaimVerdict) -> str:
-    """The arm that decides, and whether the published protocol by another way of I/O says the same."""
-    if not claim.rests_on:
+    if claim.io_mode is None:
         return ""
-    own = way_of(claim.decided_by)
-    others = [arm for arm in arms(claim) if arm.variant == PUBLISHED and arm.name != claim.decided_by]
+    others = [one for one in arms(claim) if one.variant == PUBLISHED and one is not claim]
     if not others:
-        return f"{own} alone"
-    told = [f"{way_of(arm.name)} {'agrees' if arm.verdict is claim.verdict else f'disagrees: {arm.verdict.mark}'}" for arm in others]
-    return "; ".join([f"{own} decides", *told])
+        return f"{way_of(claim)} alone"
+    agree = [f"{way_of(one)} {'agrees' if one.verdict is claim.verdict else f'disagrees: {one.verdict.mark}'}" for one in others]
+    return "; ".join([f"{way_of(claim)} decides", *agree])
 
 
 def _variants(claim: ClaimVerdict) -> str:
-    """How many arms with a verdict of their own say the same."""
-    others = [arm.verdict for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict in DECIDED]
+    others = [one.verdict for one in arms(claim) if one.variant != PUBLISHED and one.verdict in DECIDED]
     return (
-        f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided arms say the same" if others else ""
+        f"{count(sum(verdict is claim.verdict for verdict in others))} of {count(len(others))} decided variants say the same"
+        if others
+        else ""
     )
 
 
 def _scales(run: Run, claim: ClaimVerdict, there: Verdict | None) -> str:
-    """The profiles, and so the scales, that were measured, and whether they agree."""
     here = str(run.manifest.profile.get("name"))
     if claim.verdict is Verdict.NOT_MEASURED:
         return ""

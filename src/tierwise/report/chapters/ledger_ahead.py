@@ -34,7 +34,6 @@ def moved(bounds: pl.DataFrame) -> pl.DataFrame:
 
 
 def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
-    """Return how many of the recorded queries hang on it, and by how much at most."""
     if bounds.is_empty():
         return Sentence(f"{ledger_replayed.NOTHING} is the disks' read-ahead.")
     found = moved(bounds)
@@ -50,7 +49,6 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
 
 
 def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
-    """Tabulate the queries whose time hangs on it, with both ends."""
     return ledger_replayed.table(
         run,
         ledger_replayed.cold(bounds),

@@ -1,8 +1,8 @@
 """Part of the chapter on what would change the verdicts: whether an assumed read-ahead of the disks decides any of them.
 
 The rows of the run are given the times that they would have where the disks read less or farther ahead, and every claim is judged on them
-again, by its own judge. An arm counts where all of its rows are still there: a row that waited for disks and whose requests nobody knows
-cannot be had.
+again, by its own judge. An I/O mode counts where all of its rows are still there: a row that waited for disks and whose requests were not
+recorded cannot be replayed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +16,8 @@ import polars as pl
 from tierwise.advisor.other_devices import take
 from tierwise.advisor.seeks import reads_ahead
 from tierwise.analysis import heat
-from tierwise.analysis.judging import Finding, Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.words import Substrate
 from tierwise.report.arms import PUBLISHED
 from tierwise.report.chapters.ledger_ahead import LEAST, MOST
@@ -36,45 +35,39 @@ NOT_JUDGED: Final = {Verdict.REPORTED, Verdict.NOT_MEASURED, Verdict.INPUT, Verd
 
 @dataclass(frozen=True)
 class Held:
-    """One arm of a claim: what it says as assumed, and at both of `ENDS`; no `ends` where that is not known."""
+    """What one variant and I/O mode says of a claim as assumed, and at both of `ENDS`; no `ends` where that is not known."""
 
     claim: str
-    arm: str
     decides: bool
-    as_assumed: Finding
-    ends: Mapping[str, Finding]
+    as_assumed: ClaimVerdict
+    ends: Mapping[str, ClaimVerdict]
 
     @property
     def moves(self) -> bool:
-        """Return whether any estimate is another at either end."""
         return any(_numbers(end) != _numbers(self.as_assumed) for end in self.ends.values())
 
     @property
     def flips(self) -> tuple[str, ...]:
-        """Return the ends with another verdict, in words."""
         return tuple(ENDS[name] for name, end in self.ends.items() if end.verdict is not self.as_assumed.verdict)
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Every claim that is judged on a pair whose requests were recorded, arm by arm of the published protocol; `unrecorded`: the others."""
+    """Every claim on a pair whose requests were recorded, by each I/O mode of the published protocol; `unrecorded`: the others."""
 
     held: Sequence[Held]
     unrecorded: Sequence[str]
 
     @property
     def moved(self) -> list[Held]:
-        """Return the arms whose estimate hangs on it, as far as that is known."""
         return [one for one in self.held if one.moves]
 
     @property
     def unknown(self) -> list[str]:
-        """Return the claims whose deciding arm is not known at the ends."""
         return [one.claim for one in self.held if one.decides and not one.ends]
 
     @property
     def unmoved(self) -> list[str]:
-        """Return the claims whose deciding arm stays as it is, to the last digit."""
         return [one.claim for one in self.held if one.decides and one.ends and not one.moves]
 
 
@@ -108,30 +101,25 @@ def _disks(run: Run, bounds: pl.DataFrame) -> dict[str, list[str]]:
     return found
 
 
-def compared(claim: ClaimVerdict, ends: Mapping[str, Judgement]) -> Iterator[Held]:
-    """Yield what each arm of the published protocol says of `claim` at the `ends`, first the one that decides."""
-    there = {end: _arms(judgement) for end, judgement in ends.items()}
-    for arm, own in _arms(claim).items():
-        known = {end: arms[arm] for end, arms in there.items() if arm in arms and _repeats(arms[arm]) == _repeats(own)}
-        decides = arm == claim.decided_by
-        if decides or (arm.partition("/")[0] == PUBLISHED and len(known) == len(ENDS)):
-            yield Held(claim.id, arm, decides, own, known if len(known) == len(ENDS) else {})
+def compared(claim: ClaimVerdict, ends: Mapping[str, ClaimVerdict]) -> Iterator[Held]:
+    """Yield what each I/O mode of the published protocol says of `claim` at the `ends`, first the one that decides."""
+    for own in (claim, *claim.others):
+        known = {name: one for name, end in ends.items() for one in (end, *end.others) if _is_same(one, own)}
+        if own is claim or (own.variant == PUBLISHED and len(known) == len(ENDS)):
+            yield Held(claim.id, own is claim, own, known if len(known) == len(ENDS) else {})
 
 
-def _arms(judgement: Judgement) -> dict[str, Finding]:
-    return {judgement.decided_by: judgement, **judgement.arms}
+def _is_same(one: ClaimVerdict, other: ClaimVerdict) -> bool:
+    """Whether both are by one variant and I/O mode, from as many repeats of each case."""
+    keys = [(each.variant, each.io_mode, {case.case: case.pairs for case in each.cases}) for each in (one, other)]
+    return keys[0] == keys[1]
 
 
-def _repeats(found: Finding) -> dict[str, int]:
-    return {case.case: case.pairs for case in found.cases}
-
-
-def _numbers(found: Finding) -> list[tuple[float | None, ...]]:
+def _numbers(found: ClaimVerdict) -> list[tuple[float | None, ...]]:
     return [tuple(value and round(value, 12) for value in (case.estimate, case.low, case.high)) for case in found.cases]
 
 
 def answer(run: Run, reach: Reach) -> Sentence:
-    """Return how many verdicts flip and which, beside those of which it is not known."""
     if not reach.held:
         return Sentence("No statement was judged on requests that this run recorded, so that nothing tells whether a verdict hangs on it.")
     deciding, beside = ([one for one in reach.moved if one.decides is decides] for decides in (True, False))
@@ -142,7 +130,7 @@ def answer(run: Run, reach: Reach) -> Sentence:
     if reach.unmoved:
         said += f" The estimates of {listed(reach.unmoved)} do not change at all."
     if reach.unknown:
-        said += f" Of {listed(reach.unknown)} this run has not all requests of the arm that decides: there it is not known."
+        said += f" Of {listed(reach.unknown)} this run has not all requests of the I/O mode that decides: there it is not known."
     return Sentence(f"{said} {run.stamp}.")
 
 
@@ -151,9 +139,8 @@ def _verdicts(held: Sequence[Held]) -> str:
 
 
 def _flipped(held: Sequence[Held], *, by: bool = False) -> str:
-    """How many of `held` flip, each with what it was and becomes, and `by` which way of I/O."""
     flips = [
-        f"{one.claim}{f' by {way_of(one.arm)}' if by else ''} ({one.as_assumed.verdict.mark} as assumed, "
+        f"{one.claim}{f' by {way_of(one.as_assumed)}' if by else ''} ({one.as_assumed.verdict.mark} as assumed, "
         + listed(f"{end.verdict.mark} with {ENDS[name]}" for name, end in one.ends.items() if ENDS[name] in one.flips)
         + ")"
         for one in held
@@ -170,10 +157,10 @@ def table(run: Run, reach: Reach) -> Table | Sentence:
     lacking: dict[str, list[str]] = {}
     for one in reach.held:
         if one.decides and not one.ends:
-            lacking.setdefault(one.arm, []).append(one.claim)
+            lacking.setdefault(way_of(one.as_assumed), []).append(one.claim)
     rows += [
-        [listed(claims), f"{way_of(arm)} decides", "not replayed: this run has not all of its requests", DASH, DASH, "not known"]
-        for arm, claims in lacking.items()
+        [listed(claims), f"{way} decides", "not replayed: this run has not all of its requests", DASH, DASH, "not known"]
+        for way, claims in lacking.items()
     ]
     if reach.unrecorded:
         why = "not replayed: of transactions, single reads and simulated loads no sequence of requests is recorded"
@@ -194,14 +181,14 @@ def _row(one: Held) -> list[str]:
     own = one.as_assumed.deciding_case
     return [
         one.claim,
-        f"{way_of(one.arm)}{' decides' if one.decides else ''}",
+        f"{way_of(one.as_assumed)}{' decides' if one.decides else ''}",
         _cell(one.as_assumed, own if len(one.as_assumed.cases) > 1 else None),
         *(_cell(end, end.deciding_case if end.deciding_case != own else None) for end in (one.ends[name] for name in ENDS)),
         f"**{verdict}**" if one.flips else verdict,
     ]
 
 
-def _cell(found: Finding, case: str | None) -> str:
+def _cell(found: ClaimVerdict, case: str | None) -> str:
     decider = next((one for one in found.cases if one.case == found.deciding_case), None)
     told = estimated(decider) if decider else DASH
     return f"**{found.verdict.mark}**: {told}" + (f", {case_name(case)}" if case else "")

@@ -36,7 +36,6 @@ def answer(run: Run, bounds: pl.DataFrame) -> Sentence:
 
 
 def table(run: Run, bounds: pl.DataFrame) -> Table | Sentence:
-    """Tabulate the queries whose time hangs on the stretch, with both ends."""
     return ledger_replayed.table(
         run,
         bounds,

@@ -28,7 +28,6 @@ TIMES: Final = {
 
 
 def run_table(run: Run) -> Table:
-    """Return what was asked, when, of which code."""
     manifest = run.manifest
     took = human_seconds((manifest.finished_at - manifest.started_at).total_seconds()) if manifest.finished_at else DASH
     profile = manifest.profile
@@ -43,17 +42,13 @@ def run_table(run: Run) -> Table:
         "Your own pair": f"`{manifest.reader_pair}`" if manifest.reader_pair else "none named",
         "Seed": str(manifest.seed),
         "Code": f"`{manifest.code_version}`",
-        **_fingerprints(manifest),
+        "Fingerprints (SHA-256 of a study's inputs and code)": ", ".join(
+            f"{study} `{one.sha256[:12]}`" for study, one in manifest.fingerprints.items()
+        ),
         **_elsewhere(manifest),
         **{f"Sample of `{table}`": _sample(kept) for table, kept in manifest.samples.items()},
     }
     return _items(rows, f"The run. {run.stamp}, from its manifest.")
-
-
-def _fingerprints(manifest: Manifest) -> dict[str, str]:
-    """What each study's numbers come from, in one digest."""
-    each = ", ".join(f"{study} `{one.sha256[:12]}`" for study, one in manifest.fingerprints.items())
-    return {"Fingerprints (SHA-256 of a study's inputs and code)": each}
 
 
 def _elsewhere(manifest: Manifest) -> dict[str, str]:
@@ -66,7 +61,6 @@ def _elsewhere(manifest: Manifest) -> dict[str, str]:
 
 
 def _machine(manifest: Manifest) -> dict[str, str]:
-    """Pace, steal and forecast of the notebooks that measured."""
     found, planned = manifest.conditions, manifest.foreseen
     if found is None:
         return {}
@@ -85,7 +79,6 @@ def _machine(manifest: Manifest) -> dict[str, str]:
 
 
 def _added(manifest: Manifest) -> dict[str, str]:
-    """Blocks that were added for what was rejected."""
     if manifest.retry is None:
         return {}
     rejected = manifest.retry.rejected
@@ -161,7 +154,6 @@ def settings(run: Run) -> Table | Sentence:
 
 
 def tiers(run: Run) -> Table:
-    """Return what each tier of each pair is."""
     rows = [
         [f"`{pair}`", f"`{tier}`", str(spec.get("kind")), f"`{spec.get('device') or spec.get('directory')}`", str(spec.get("note") or DASH)]
         for pair, record in run.manifest.pairs.items()
@@ -199,7 +191,6 @@ def parameters(run: Run) -> Table | Sentence:
 
 
 def calibrations(run: Run) -> Table | Sentence:
-    """Tabulate the figures of the real disks that the run used."""
     found = run.manifest.calibrations
     if not found:
         return Sentence("No tier of this run is a real disk, so none was calibrated.")
@@ -287,7 +278,6 @@ def _source(leaf: Mapping[str, Any], on: date) -> str:
 
 
 def _calibrated(name: str, value: float) -> tuple[str, str]:
-    """A figure of a real disk in words, and its value; one that is unknown here under its own name."""
     match name:
         case "random_read_iops_8jobs":
             return "Random reads of 8 KiB, 8 at once", f"{number(value)} a second"

@@ -26,7 +26,6 @@ def told(run: Run, found: Beside | None) -> Sentence:
 
 
 def cells(found: Beside | None) -> Table | Sentence:
-    """Tabulate the medians of both runs and their ratio, by cell."""
     if found is None or found.cells.is_empty():
         return Sentence("")
     rows = [
@@ -49,7 +48,6 @@ def cells(found: Beside | None) -> Table | Sentence:
 
 
 def verdicts(found: Beside | None) -> Table | Sentence:
-    """Return the claims whose verdicts differ."""
     if found is None or not found.differing:
         return Sentence("")
     rows = [[one.ours.id, *(f"{marked(claim)}; {stamped(claim)}" for claim in (one.ours, one.theirs))] for one in found.differing]
@@ -61,7 +59,6 @@ def verdicts(found: Beside | None) -> Table | Sentence:
 
 
 def _ratios(found: Beside) -> str:
-    """How far the medians are apart, by substrate."""
     if found.cells.is_empty():
         return "No cell was observed in both."
     ratios = {substrate: sorted(group["ratio"]) for (substrate,), group in found.cells.group_by("substrate", maintain_order=True)}

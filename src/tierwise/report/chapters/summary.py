@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.statistics import Scope, scope_of
-from tierwise.analysis.verdicts import DECIDED, ClaimVerdict
+from tierwise.analysis.verdicts import DECIDED
 from tierwise.core.words import Substrate
-from tierwise.report.arms import PUBLISHED, arms
+from tierwise.report.arms import PUBLISHED, arms, label
 from tierwise.report.chapters import today
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, tied
@@ -16,10 +16,10 @@ from tierwise.report.run import Run
 from tierwise.report.words import bounded, flipped, found, marked, stamped
 
 
-def confirming(claim: Judgement) -> str:
-    """Return the other arms that confirm `claim`, as the end of its verdict; empty where none does."""
-    names = [arm.label for arm in arms(claim) if arm.variant != PUBLISHED and arm.verdict is Verdict.CONFIRMED]
-    return f"confirmed by {'the arm' if len(names) == 1 else 'the arms'} *{', '.join(names)}*" if names else ""
+def confirming(claim: ClaimVerdict) -> str:
+    """Return the other variants that confirm `claim`, as the end of its verdict; empty where none does."""
+    names = [label(one) for one in arms(claim) if one.variant != PUBLISHED and one.verdict is Verdict.CONFIRMED]
+    return f"confirmed by {'the variant' if len(names) == 1 else 'the variants'} *{', '.join(names)}*" if names else ""
 
 
 def tally(run: Run) -> Sentence:
@@ -60,7 +60,7 @@ def claims(run: Run) -> Table:
         "Published statements with their bounds, and what this run says of them; @tbl-ledger and @tbl-ledger-reported have the quotations. "
         "Found: every case that the statement speaks of, with its 95 % interval, from n blocks, and the substrate "
         f"({', '.join(sorted({f'**{one.substrate}**' for one in run.verdicts if one.substrate})) or 'nothing was measured'}). "
-        "Arms differ from the published protocol in one thing (@sec-arms). "
+        "Variants differ from the published protocol in one thing (@sec-variants). "
         "A star marks bounds that the text does not give itself; beside the verdict stands whether it flips when they move (@sec-bounds). "
         + (f"{today.note(todays)} " if todays else "")
         + f"{run.stamp}"
@@ -78,6 +78,6 @@ def _claim_row(claim: ClaimVerdict) -> list[str]:
     ]
 
 
-def _here(judgement: Judgement) -> str:
+def _here(judgement: ClaimVerdict) -> str:
     verdict = marked(judgement)
     return verdict if judgement.estimate is None else f"{found(judgement)}; {verdict}"

@@ -13,9 +13,9 @@ from tierwise.advisor.holding import bands as bands_of
 from tierwise.advisor.workload import FAST, SLOW, Workload
 from tierwise.analysis import heat
 from tierwise.analysis.claims import load_claims
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.statistics import Estimate, enough, geometric_estimate, paired_ratios
 from tierwise.analysis.today import MATTERS, Today
-from tierwise.analysis.verdicts import ClaimVerdict
 from tierwise.core.errors import MissingError
 from tierwise.core.words import Substrate
 from tierwise.costs.hardware import room_bill
@@ -41,7 +41,6 @@ class Now:
 
     @cached_property
     def workloads(self) -> list[Workload]:
-        """Return the workloads that have five clean repeats of some placement."""
         return list(gather(self.run, only=self.pair).workloads)
 
     @property
@@ -63,7 +62,6 @@ class Now:
 
     @cached_property
     def priced(self) -> bool:
-        """Return whether both tiers are devices that have a price on the run's day."""
         try:
             return len(self.devices) == len(TIERS) and all(
                 room_bill(device, TIB, book_of(self.run)).cost(book_of(self.run)) for device in self.devices.values()
@@ -98,13 +96,11 @@ class Now:
 
 
 def now(run: Run) -> Now | None:
-    """Return the pair of today of `run`, if it has one."""
     pair = run.manifest.todays_pair
     return Now(run, pair) if pair else None
 
 
 def cell(found: Now, claim: ClaimVerdict) -> str:
-    """Say whether the rule of `claim` still matters today, and what it saves a month."""
     if claim.today is None:
         return NOT_ASKED
     money = found.saved(claim.today.placement, claim.today.study)
@@ -146,7 +142,6 @@ def _tiers(found: Now) -> str:
 
 
 def _origin(found: Now) -> str:
-    """What of today's devices is a band, and what the money is of."""
     parts = listed(f"{count(len(of))} of `{device}`" for device, of in found.banded.items() if of) or "none"
     return (
         f"Parameters that no page states are emulated in the middle of a band ({parts}). Money: published prices, in brackets their band: "
@@ -156,7 +151,6 @@ def _origin(found: Now) -> str:
 
 
 def bands(run: Run) -> Sentence:
-    """Say which parameters of today's devices are a band, and its ends."""
     found = now(run)
     of_devices = found.banded if found else {}
     told = [f"of `{name}` {listed(f'{place} ({ends})' for place, ends in of.items())}" for name, of in of_devices.items() if of]

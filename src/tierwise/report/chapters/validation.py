@@ -23,7 +23,6 @@ def load() -> dict[str, Any]:
 
 
 def committed(place: str, maker: str) -> dict[str, Any]:
-    """Return the figures in `place`, which the script `maker` writes."""
     path = paths.home() / place
     if not path.exists():
         raise MissingError(place, why="the appendix shows it", remedy=f"python {maker}")
@@ -56,12 +55,10 @@ def drives() -> Table:
 
 
 def fitted() -> Sentence:
-    """Return what was fitted, and on what."""
     return Sentence(f"Fitted on {load()['fitted_on'].split(' in ')[0]}, once for all drives.")
 
 
 def caches() -> Table:
-    """Tabulate the LRU page cache beside published hit ratios."""
     rows = [
         [
             count(line["pages"]),

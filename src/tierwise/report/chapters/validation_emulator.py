@@ -33,7 +33,6 @@ def accuracy() -> Table:
 
 
 def scale() -> Table:
-    """Return one disk's random read as the same file spans more of it."""
     return Table(
         ["Span of the file", "Emulated", "Model alone", "Difference"],
         [

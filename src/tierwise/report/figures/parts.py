@@ -23,7 +23,6 @@ SMALL_STEPS: Final = (1, 2, 5)
 
 
 def label_px(rows: Iterable[str]) -> int:
-    """Return the width in pixels that the longest of `rows` needs beside a plot."""
     return 14 + round(6.1 * max(map(len, rows)))
 
 
@@ -41,7 +40,6 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def stacked(panels: Sequence[alt.LayerChart], description: str) -> alt.VConcatChart:
-    """Return `panels` under each other, each with its own axes."""
     apart = alt.Resolve(scale=alt.ScaleResolveMap(x="independent", y="independent"))
     return alt.VConcatChart(vconcat=panels, spacing=18, description=description, resolve=apart)
 

@@ -24,7 +24,6 @@ ONLY_FORM: Final = "printed"
 
 
 def nothing(run: Run, shown: Shown, pair: str) -> Sentence:
-    """Return what stands in place of a figure that has no rows, or too few clean ones."""
     return in_place(run, shown.study, pair)
 
 

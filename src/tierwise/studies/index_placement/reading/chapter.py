@@ -20,7 +20,6 @@ AGREEMENT: Final = 0.10
 
 
 def cold_times(run: Run, pair: str) -> Sentence:
-    """Write the cold count for Florida, the slowest, on each placement, in words."""
     arm = main_arm(run, pair)
     rows = run.query(
         "select table_tier, index_tier, median(elapsed_s) from index_placement_observations where variant = 'published' and pair = ? "
@@ -81,7 +80,6 @@ def share_of_index(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Write one paragraph for each claim of the census study."""
     told = (
         claim_sentence(claim) + (" @sec-planner has the figures." if claim.kind is Kind.SHAPE else "")
         for claim in run.verdicts
@@ -141,13 +139,11 @@ def predictions(run: Run, pair: str) -> Table | Sentence:
 
 
 def _order(trial: str) -> tuple[int, int, int]:
-    """Arm, state, placement of a trial, as they are listed elsewhere."""
     cell = dict(part.split("=", 1) for part in trial.split("/"))
     return list(ARMS).index(cell["arm"]), QUERIED.index(cell["start"]), list(PLACEMENTS).index((cell["table"], cell["index"]))
 
 
 def here(run: Run) -> Sentence:
-    """Return the verdicts on the reader's own pair, or how to ask for them."""
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")

@@ -1,4 +1,4 @@
-"""The end of the chapter on the census study: each arm's verdicts, when its sentence is true, and what to do today."""
+"""The end of the chapter on the census study: each variant's verdicts, when its sentence is true, and what to do today."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -7,10 +7,9 @@ from typing import Final
 
 import polars as pl
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict, named
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
-from tierwise.analysis.verdicts import ClaimVerdict
-from tierwise.report.arms import PUBLISHED, Arm, Truth, arms
+from tierwise.report.arms import PUBLISHED, Truth, arms, differs, label, saves
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, NBSP, count, listed, number, percent, percents
 from tierwise.report.instead import answered
@@ -27,9 +26,9 @@ MOVED: Final = ("hdd/hdd", "hdd/ssd")
 """The two placements of the census study (table/index)."""
 MOVES: Final = {"hdd_ssd_s": "the index", "ssd_hdd_s": "the table", "ssd_ssd_s": "both"}
 """Column of the view -> what lies on ssd."""
-NOWHERE: Final = "No other arm that this run measured makes it true."
-NOT_SHOWN: Final = "No other arm of this run is shown to make it true."
-"""Where some arm's interval is missing, or holds the bound."""
+NOWHERE: Final = "No other variant that this run measured makes it true."
+NOT_SHOWN: Final = "No other variant of this run is shown to make it true."
+"""Where some variant's interval is missing, or holds the bound."""
 GROWN: Final = "grown"
 REMEDIES: Final = {
     "index-only": "VACUUM the table, so that the count reads the index alone",
@@ -49,13 +48,12 @@ def claim_of(run: Run, name: str) -> ClaimVerdict:
 
 
 def arm_list(run: Run, pair: str) -> Table | Sentence:
-    """Return what each arm that was measured differs in."""
     shown = arms(claim_of(run, COLD))
-    told = {VARIANTS[variant][0]: VARIANTS[variant][1] for variant in VARIANTS if variant in {arm.variant for arm in shown}}
+    told = {VARIANTS[variant][0]: VARIANTS[variant][1] for variant in VARIANTS if variant in {one.variant for one in shown}}
     if not told:
         return _nothing(pair)
-    caption = f"The arms of this run, and what each differs in. {run.note(pair, len(told), 'arms', QUERY)}"
-    return Table(["Arm", "What differs"], list(told.items()), caption)
+    caption = f"The variants of this run, and what each differs in. {run.note(pair, len(told), 'variants', QUERY)}"
+    return Table(["Variant", "What differs"], list(told.items()), caption)
 
 
 def verdicts_by_arm(run: Run, pair: str) -> Table | Sentence:
@@ -73,57 +71,58 @@ def _nothing(pair: str) -> Sentence:
     return Sentence(f"No row of this run is about the pair `{pair}`.")
 
 
-def _verdict_table(run: Run, pair: str, judged: Mapping[str, Judgement]) -> Table | Sentence:
+def _verdict_table(run: Run, pair: str, judged: Mapping[str, ClaimVerdict]) -> Table | Sentence:
     shown = arms(judged[COLD])
     if not shown:
         return _nothing(pair)
     state = shown_state(run, pair)
-    rows = [[arm.label, *(_cell(claim, arm) for claim in judged.values()), *_pages(arm, state)] for arm in shown]
+    rows = [[label(one), *(_cell(claim, one) for claim in judged.values()), *_pages(one, state)] for one in shown]
     return Table(
-        ["Arm", *TABLED, "Reads, index on HDD", "Reads, index on SSD"],
+        ["Variant", *TABLED, "Reads, index on HDD", "Reads, index on SSD"],
         rows,
-        "What each arm says of the statements; the number is the ratio of the case on which the verdict hangs. Reads: pages of the "
-        f"table + of the index that a cold count for {case_name(state)} asks of the storage. {run.note(pair, len(rows), 'arms', QUERY)}",
+        "What each variant says of the statements; the number is the ratio of the case on which the verdict hangs. Reads: pages of the "
+        f"table + of the index that a cold count for {case_name(state)} asks of the storage. "
+        f"{run.note(pair, len(rows), 'variants', QUERY)}",
         align="llllllrr",
     )
 
 
-def _cell(claim: Judgement, arm: Arm) -> str:
+def _cell(claim: ClaimVerdict, one: ClaimVerdict) -> str:
     """The verdict's own word in bold, with the estimate."""
-    same = next((one for one in arms(claim) if one.name == arm.name), None)
+    same = next((other for other in arms(claim) if named(other) == named(one)), None)
     if same is None:
         return DASH
     estimate = number(same.estimate, 2) if same.estimate is not None else DASH
     return f"{marked(same.verdict)} {estimate}"
 
 
-def _pages(arm: Arm, state: str) -> list[str]:
+def _pages(one: ClaimVerdict, state: str) -> list[str]:
     """Pages of the table + pages of the index on both placements."""
-    if arm.through is None:
+    if one.through is None:
         return [DASH, DASH]
-    both = ([of.get(state, {}).get(placement) for of in (arm.through.heap_reads, arm.through.index_reads)] for placement in MOVED)
+    both = ([of.get(state, {}).get(placement) for of in (one.through.heap_reads, one.through.index_reads)] for placement in MOVED)
     return [DASH if None in found else f"{NBSP}+{NBSP}".join(count(round(value or 0)) for value in found) for found in both]
 
 
 def conditions(run: Run, pair: str) -> Sentence:
-    """Say when the sentence of the census study is true: in the arms whose interval lies at or below its bound in every measured state."""
+    """Say when the sentence of the census study is true: in variants whose interval lies at or below its bound in every measured state."""
     claim = claim_of(run, COLD)
     limit = claim.bounds[1] if claim.bounds else None
     everything = arms(claim)
     if not everything or limit is None:
         return Sentence(f"**No answer:** no row of this run is about the pair `{pair}`.")
     io = main_arm(run, pair)
-    truth = {arm.name: arm.saves(limit) for arm in everything}
-    shown = [arm for arm in everything if arm.io == io]
-    published = next((arm for arm in shown if arm.variant == PUBLISHED), None)
-    true, false, unknown = ([arm for arm in shown if truth[arm.name] is word and arm is not published] for word in Truth)
+    truth = {named(one): saves(one, limit) for one in everything}
+    shown = [one for one in everything if one.io_mode == io]
+    published = next((one for one in shown if one.variant == PUBLISHED), None)
+    true, false, unknown = ([one for one in shown if truth[named(one)] is word and one is not published] for word in Truth)
     usual = _states(published) if published else ""
     told = [
         f"*An index on SSD saves {100 * (1 - limit):g}{NBSP}% of a cold count's time*: that is, it leaves at most {100 * limit:g}{NBSP}%.",
-        f"**As published, with everything cold, {truth[published.name]}:** it {leaves(published)}. {_reads(published)}"
+        f"**As published, with everything cold, {truth[named(published)]}:** it {leaves(published)}. {_reads(published)}"
         if published
         else "",
-        "\n".join(["**Where it is true:**", "", *(_condition(arm, shown, usual, claim) for arm in true)])
+        "\n".join(["**Where it is true:**", "", *(_condition(one, shown, usual, claim) for one in true)])
         if true
         else NOT_SHOWN
         if unknown
@@ -131,72 +130,70 @@ def conditions(run: Run, pair: str) -> Sentence:
         _among("Where it is not", false, usual),
         _among("Where this run cannot tell", unknown, usual),
         _other_io(everything, truth, io),
-        _after_another_state([arm for arm in arms(claim_of(run, CROSS)) if arm.io == io], claim_of(run, CROSS)),
+        _after_another_state([one for one in arms(claim_of(run, CROSS)) if one.io_mode == io], claim_of(run, CROSS)),
     ]
     return Sentence("\n\n".join(filter(None, told)))
 
 
-def leaves(arm: Arm, usual: str = "") -> str:
+def leaves(one: ClaimVerdict, usual: str = "") -> str:
     """Return what the index on SSD leaves of the time; the states that were measured, where they are not the `usual` ones."""
-    shares = [case.estimate for case in arm.cases if case.estimate is not None]
+    shares = [case.estimate for case in one.cases if case.estimate is not None]
     if not shares:
         return f"has not {MINIMUM_REPEATS} clean repeats"
-    return f"leaves {percents(shares)}" + (f" ({_states(arm)})" if _states(arm) != usual else "")
+    return f"leaves {percents(shares)}" + (f" ({_states(one)})" if _states(one) != usual else "")
 
 
-def _states(arm: Arm) -> str:
-    return listed(case_name(case.case) for case in arm.cases if case.estimate is not None)
+def _states(one: ClaimVerdict) -> str:
+    return listed(case_name(case.case) for case in one.cases if case.estimate is not None)
 
 
-def _condition(arm: Arm, shown: Sequence[Arm], usual: str, claim: ClaimVerdict) -> str:
-    """One arm in which the sentence is true, and what made it so."""
-    exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {arm.verdict}."
-    line = f"- *{arm.label}* ({arm.differs}): it {leaves(arm, usual)}; {exactly} {_reads(arm)}"
+def _condition(one: ClaimVerdict, shown: Sequence[ClaimVerdict], usual: str, claim: ClaimVerdict) -> str:
+    exactly = f"{claim.id}, which says {bounds(claim)} of the time, reads {one.verdict}."
+    line = f"- *{label(one)}* ({differs(one)}): it {leaves(one, usual)}; {exactly} {_reads(one)}"
     same = next((one for one in shown if one.variant == "heap-cached"), None)
-    if arm.variant != "asymmetric" or same is None:
+    if one.variant != "asymmetric" or same is None:
         return line
     return f"{line} The cached table saves this, not the index on SSD: with the table cached both times, that {leaves(same, usual)}."
 
 
-def _among(head: str, shown: Sequence[Arm], usual: str) -> str:
-    return f"**{head}:** {'; '.join(f'*{arm.label}* {leaves(arm, usual)}' for arm in shown)}." if shown else ""
+def _among(head: str, shown: Sequence[ClaimVerdict], usual: str) -> str:
+    return f"**{head}:** {'; '.join(f'*{label(one)}* {leaves(one, usual)}' for one in shown)}." if shown else ""
 
 
-def _other_io(everything: Sequence[Arm], truth: Mapping[str, Truth], io: str) -> str:
-    """Whether the other ways of I/O say the same, of the arms that both have."""
-    main = {arm.variant: truth[arm.name] for arm in everything if arm.io == io}
+def _other_io(everything: Sequence[ClaimVerdict], truth: Mapping[str, Truth], io: str) -> str:
+    """Whether the other ways of I/O say the same, of the variants that both have."""
+    main = {one.variant: truth[named(one)] for one in everything if one.io_mode == io}
     lines = []
     for way in ARMS:
-        others = [arm for arm in everything if arm.io == way != io and arm.variant in main]
-        different = [arm for arm in others if truth[arm.name] != main[arm.variant]]
-        told = "; ".join(f"{arm.label}: {truth[arm.name]}, it {leaves(arm)}" for arm in different)
+        others = [one for one in everything if one.io_mode == way != io and one.variant in main]
+        different = [one for one in others if truth[named(one)] != main[one.variant]]
+        told = "; ".join(f"{label(one)}: {truth[named(one)]}, it {leaves(one)}" for one in different)
         if others:
-            lines.append(f"**With {ARMS[way]}** {f'it differs in: {told}' if told else 'it is the same in each of these arms'}.")
+            lines.append(f"**With {ARMS[way]}** {f'it differs in: {told}' if told else 'it is the same in each of these variants'}.")
     return "\n\n".join(lines)
 
 
-def _reads(arm: Arm) -> str:
+def _reads(one: ClaimVerdict) -> str:
     """Pages of the first state on each placement; where both read alike, the most that moving the index could save."""
-    heap, index = (arm.through.heap_reads, arm.through.index_reads) if arm.through else ({}, {})
+    heap, index = (one.through.heap_reads, one.through.index_reads) if one.through else ({}, {})
     state = next((state for state, of in heap.items() if of.keys() >= set(MOVED)), None)
     if state is None:
         return ""
     on_hdd, on_ssd = (f"{_whole(heap[state][at])} pages of the table and {_whole(index[state][at])} of the index" for at in MOVED)
     if on_hdd != on_ssd:
         return f"With the index on HDD a count for {case_name(state)} reads {on_hdd}, with the index on SSD {on_ssd}."
-    return f"A count for {case_name(state)} reads {on_hdd}, and only the latter move.{_share(arm, state)}"
+    return f"A count for {case_name(state)} reads {on_hdd}, and only the latter move.{_share(one, state)}"
 
 
-def _share(arm: Arm, state: str) -> str:
+def _share(one: ClaimVerdict, state: str) -> str:
     """The index's share of the storage's time, everything on hdd, where the times of the relations are known."""
-    times = (arm.through.heap_io_s, arm.through.index_io_s, arm.through.other_io_s) if arm.through else ()
+    times = (one.through.heap_io_s, one.through.index_io_s, one.through.other_io_s) if one.through else ()
     taken = [of[state][MOVED[0]] for of in times if of is not None]
     return f" These take {percent(taken[1] / sum(taken))} of the storage's time on HDD." if sum(taken) else ""
 
 
-def _after_another_state(shown: Sequence[Arm], claim: ClaimVerdict) -> str:
-    """What the arms say of the cross test."""
-    word = {arm.label: arm.verdict for arm in shown}
+def _after_another_state(shown: Sequence[ClaimVerdict], claim: ClaimVerdict) -> str:
+    word = {label(one): one.verdict for one in shown}
     told = (f"{one} in {listed(f'*{label}*' for label, said in word.items() if said == one)}" for one in dict.fromkeys(word.values()))
     return f"**After another state** (published: {bounds(claim)}; {claim.id}): {'; '.join(told)}." if word else ""
 
@@ -256,7 +253,6 @@ def _remedies(run: Run, pair: str) -> Iterator[tuple[str, list[float], list[floa
 
 
 def _by_state(rows: pl.DataFrame) -> list[float]:
-    """The estimate of each state's ``value``, of those that have one."""
     groups = rows.drop_nulls().group_by("state", maintain_order=True)
     return [value for _, group in groups if (value := geometric_estimate(group["value"].to_list()).value) is not None]
 

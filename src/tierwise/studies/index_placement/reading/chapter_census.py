@@ -105,7 +105,6 @@ def correlation(run: Run, pair: str) -> Sentence:
 
 
 def provenance(run: Run) -> Table | Sentence:
-    """Return what the manifest keeps of the data's origin."""
     record = _dataset(run)
     if record is None:
         return Sentence("This run's manifest names no census data.")

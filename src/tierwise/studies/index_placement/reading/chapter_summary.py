@@ -4,7 +4,7 @@ from functools import partial
 from typing import Final
 
 from tierwise.analysis.statistics import estimable, geometric_estimate
-from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.arms import PUBLISHED, Truth, arms, differs, label, saves
 from tierwise.report.display import Sentence
 from tierwise.report.formats import NBSP, count, listed, percents
 from tierwise.report.instead import answered
@@ -62,14 +62,14 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def hunt(run: Run, pair: str) -> Sentence:
-    """Return the arms in which the published saving is there."""
+    """Return the variants in which the published saving is there."""
     (claim,) = (claim for claim in run.verdicts if claim.id == SAVING)
     limit = claim.bounds[1] if claim.bounds else None
-    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, pair)]
+    others = [one for one in arms(claim) if one.variant != PUBLISHED and one.io_mode == main_arm(run, pair)]
     if limit is None or not others:
         return Sentence("")
-    found = listed(f"*{arm.label}* ({arm.differs})" for arm in others if arm.saves(limit) is Truth.TRUE)
-    unknown = sum(arm.saves(limit) is Truth.UNKNOWN for arm in others)
+    found = listed(f"*{label(one)}* ({differs(one)})" for one in others if saves(one, limit) is Truth.TRUE)
+    unknown = sum(saves(one, limit) is Truth.UNKNOWN for one in others)
     if unknown == len(others):
         ways = "the other way" if unknown == 1 else f"the {count(unknown)} other ways"
         return Sentence(f"Whether the published saving is there in {ways} to run the test, this run cannot tell.")

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from tierwise.report.arms import PUBLISHED, Truth, arms
+from tierwise.report.arms import PUBLISHED, Truth, arms, label, saves
 from tierwise.report.formats import count, listed
 from tierwise.report.run import Run, source_pair
 from tierwise.report.words import NOTHING
@@ -15,9 +15,9 @@ def confirming_arms(run: Run) -> str:
     claim = run.verdict(SAVING)
     if claim is None or claim.bounds is None or claim.bounds[1] is None:
         return NOTHING
-    others = [arm for arm in arms(claim) if arm.variant != PUBLISHED and arm.io == main_arm(run, source_pair("M"))]
-    saving = [arm.label for arm in others if arm.saves(claim.bounds[1]) is Truth.TRUE]
-    unknown = sum(arm.saves(claim.bounds[1]) is Truth.UNKNOWN for arm in others)
+    others = [one for one in arms(claim) if one.variant != PUBLISHED and one.io_mode == main_arm(run, source_pair("M"))]
+    saving = [label(one) for one in others if saves(one, claim.bounds[1]) is Truth.TRUE]
+    unknown = sum(saves(one, claim.bounds[1]) is Truth.UNKNOWN for one in others)
     open_ones = f" (for {count(unknown)} this run cannot tell)" if unknown else ""
     return (
         f"Of {count(len(others))} other ways to run it, the saving is there in {listed(saving) or 'none'}{open_ones}" if others else NOTHING

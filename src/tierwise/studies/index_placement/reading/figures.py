@@ -35,7 +35,6 @@ CASES: Final = tuple(map(case_name, ("FL", "PR", "NV", "FL->PR", "PR->NV", "NV->
 
 
 def io_arms(run: Run, pair: str) -> list[str]:
-    """Return the ways of I/O in the run's rows on `pair`, direct first."""
     found = set(run.query("select distinct arm from index_placement_observations where variant = 'published' and pair = ?", [pair])["arm"])
     return [arm for arm in ARMS if arm in found]
 
@@ -118,7 +117,6 @@ def other_times(run: Run, pair: str, observed: pl.DataFrame) -> Figure | Sentenc
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """Return what stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 
@@ -185,12 +183,10 @@ def ratios(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
 
 
 def named(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return `rows` with their state in words, as `row`."""
     return rows.rename({"state": "row"}).with_columns(pl.col("row").map_elements(case_name, return_dtype=pl.String))
 
 
 def _panels(rows: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
-    """A title and the rows of each cache, and of each arm where there are several."""
     several = rows["arm"].n_unique() > 1
     cut = (
         (f"{name}, {told}" if several else name, rows.filter(arm=arm, cache=cache))

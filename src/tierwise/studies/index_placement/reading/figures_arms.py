@@ -1,4 +1,4 @@
-"""What the index on SSD brings in each arm of the census study's question, beside what was published."""
+"""What the index on SSD brings in each variant of the census study's question, beside what was published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ import altair as alt
 import polars as pl
 
 from tierwise.analysis.claims import Bounds
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import estimable
 from tierwise.report import theme
-from tierwise.report.arms import Arm, arms
+from tierwise.report.arms import arms
 from tierwise.report.display import Figure, Sentence
 from tierwise.report.figures import parts
 from tierwise.report.formats import interval, number
@@ -35,7 +36,7 @@ GAP_PX: Final = 10
 
 
 def ratios_by_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | Sentence:
-    """Draw every arm's ratio in each state, with its interval, beside the published band; sorted.
+    """Draw every variant's ratio in each state, with its interval, beside the published band; sorted.
 
     `repeats`: those behind the means (arm, variant, cache, state, block, both times, ratio), of any number of blocks.
     """
@@ -50,7 +51,7 @@ def ratios_by_other_arm(run: Run, pair: str, repeats: pl.DataFrame) -> Figure | 
 
 def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sentence:
     claims = {claim.id: claim for claim in run.verdicts if claim.id in CLAIMS}
-    shown = {name: _ratio_rows(arm for arm in arms(claim) if arm.io == io) for name, claim in claims.items()}
+    shown = {name: _ratio_rows(one for one in arms(claim) if one.io_mode == io) for name, claim in claims.items()}
     shown = {name: rows for name, rows in shown.items() if not rows.is_empty()}
     if not shown:
         return nothing(run, pair)
@@ -59,18 +60,18 @@ def _ratios(run: Run, pair: str, io: str, repeats: pl.DataFrame) -> Figure | Sen
         scale=alt.Scale(type="log", domain=[min(0.02, *whole["low"]) / 1.2, max(1.0, *whole["high"]) * 1.9], nice=False),
         seen=[name for name in SEEN if name in set(whole["seen"])],
         states=[name for name in STATE_MARKS if name in set(whole["state"])],
-        width_px=parts.label_px(whole["arm"]),
+        width_px=parts.label_px(whole["label"]),
     )
     panels = []
     for name, rows in shown.items():
         lower, upper = claims[name].bounds or (None, None)
         bounds = Bounds(lower=lower, upper=upper)
         panels.append(_ratio_panel(rows, f"{CLAIMS[name]} (grey: {name}, {bounds})", bounds, look))
-    chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each arm and state, beside the published bands.")
+    chart = parts.stacked(panels, "What the index on SSD leaves of the time, in each variant and state, beside the published bands.")
     repeats = estimable(repeats.filter(arm=io), ["cache", "variant", "state"])
     caption = (
-        f"What the index on SSD leaves of the time, by arm, with {ARMS[io]}: geometric mean of the ratio to that with the index on HDD, "
-        "with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
+        f"What the index on SSD leaves of the time, by variant, with {ARMS[io]}: geometric mean of the ratio to that with the index on "
+        "HDD, with its 95 % interval, for each state; log axis, the smallest first, the range of the states' means at the right. "
         f"Grey: as published by the census study; left of it is saved more. {run.note(pair, len(repeats), 'paired ratios', QUERY)}"
     )
     return Figure(chart, caption, look.width_px + parts.BESIDE_PX, named(repeats))
@@ -86,18 +87,18 @@ class _Look:
     width_px: int
 
 
-def _ratio_rows(shown: Iterable[Arm]) -> pl.DataFrame:
-    return pl.DataFrame([_ratio_row(arm, case) for arm in shown for case in arm.cases if case.estimate is not None])
+def _ratio_rows(shown: Iterable[ClaimVerdict]) -> pl.DataFrame:
+    return pl.DataFrame([_ratio_row(one, case) for one in shown for case in one.cases if case.estimate is not None])
 
 
-def _ratio_row(arm: Arm, case: CaseVerdict) -> dict[str, Any]:
+def _ratio_row(one: ClaimVerdict, case: CaseVerdict) -> dict[str, Any]:
     assert case.estimate is not None
     assert case.low is not None, "an estimate has an interval"
     assert case.high is not None, "an estimate has an interval"
-    estimates = [one.estimate for one in arm.cases if one.estimate is not None]
+    estimates = [one.estimate for one in one.cases if one.estimate is not None]
     lowest, highest = number(min(estimates), 2), number(max(estimates), 2)
     return {
-        "arm": arm_label(arm.variant),
+        "label": arm_label(one.variant),
         "queried": case_name(case.case),
         "state": CASES[case.case[-2:]],
         "ratio": case.estimate,
@@ -111,10 +112,10 @@ def _ratio_row(arm: Arm, case: CaseVerdict) -> dict[str, Any]:
 
 
 def _ratio_panel(rows: pl.DataFrame, title: str, bounds: Bounds, look: _Look) -> alt.LayerChart:
-    order = list(dict.fromkeys(rows["arm"]))
+    order = list(dict.fromkeys(rows["label"]))
     low, high = look.scale["domain"]
     x = alt.X("ratio:Q", scale=look.scale, title=None, axis=alt.Axis(values=parts.log_ticks(low, high), format="~g"))
-    y = alt.Y("arm:N", sort=order, title=None, axis=parts.labels(look.width_px), scale=alt.Scale(paddingInner=0.3))
+    y = alt.Y("label:N", sort=order, title=None, axis=parts.labels(look.width_px), scale=alt.Scale(paddingInner=0.3))
     colour = alt.Color(
         "seen:N",
         scale=alt.Scale(domain=look.seen, range=[SEEN[name] for name in look.seen]),
@@ -125,12 +126,14 @@ def _ratio_panel(rows: pl.DataFrame, title: str, bounds: Bounds, look: _Look) ->
         scale=alt.Scale(domain=look.states, range=[STATE_MARKS[name] for name in look.states]),
         legend=alt.Legend(title=None, orient="bottom", symbolFillColor=theme.MARK, symbolStrokeColor=theme.MARK),
     )
-    tips = [alt.Tooltip(f"{name}:N", title=told) for name, told in (("arm", "arm"), ("queried", "state"), ("interval", "95 % interval"))]
+    tips = [
+        alt.Tooltip(f"{name}:N", title=told) for name, told in (("label", "variant"), ("queried", "state"), ("interval", "95 % interval"))
+    ]
     tips += [alt.Tooltip("ratio:Q", format=".3r"), alt.Tooltip("repeats:Q"), alt.Tooltip("seen:N", title="published band")]
     band = pl.DataFrame({"from": [bounds.lower or low], "to": [bounds.upper or high]})
     middle = look.states[len(look.states) // 2]
     state = pl.when(pl.len() == 1).then(pl.col("state").first()).otherwise(pl.lit(middle))
-    ends = rows.group_by("arm", maintain_order=True).agg(pl.col("high").max(), pl.col("range").first(), state.alias("state"))
+    ends = rows.group_by("label", maintain_order=True).agg(pl.col("high").max(), pl.col("range").first(), state.alias("state"))
     lane = alt.YOffset("state:N", sort=look.states)
     base = alt.Chart(rows).encode(y=y, yOffset=lane, color=colour, tooltip=tips)
     layers = [

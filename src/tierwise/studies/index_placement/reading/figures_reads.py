@@ -1,4 +1,4 @@
-"""Why an arm of the census study's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
+"""Why a variant of the census study's question has the ratio that it has: through which reads, their time, and how far apart they lie."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ ROOM: Final = 1.45
 
 
 def shown_state(run: Run, pair: str) -> str:
-    """Return the state that the most arms have counted cold: what one figure of them all can show."""
+    """Return the state that the most variants have counted cold: what one figure of them all can show."""
     found = run.query(
         "select state, count(distinct variant) from index_placement_through where pair = ? and cache = 'cold' group by state", [pair]
     )
@@ -46,7 +46,7 @@ def shown_state(run: Run, pair: str) -> str:
 
 
 def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
-    """Draw why: pages read of table and index, the time that they take, and how far apart they lie, in each arm.
+    """Draw why: pages read of table and index, the time that they take, and how far apart they lie, in each variant.
 
     `found`: the rows of the view ``index_placement_through`` of one state, from a cold cache and with one way of I/O.
     """
@@ -54,9 +54,9 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
         return nothing(run, pair)
     io, state = found["arm"][0], found["state"][0]
     (claim,) = (claim for claim in run.verdicts if claim.id == "M1")
-    order = [arm_label(arm.variant) for arm in arms(claim) if arm.io == io]
+    order = [arm_label(one.variant) for one in arms(claim) if one.io_mode == io]
     rows = found.with_columns(
-        pl.col("variant").map_elements(arm_label, return_dtype=pl.String).alias("arm"),
+        pl.col("variant").map_elements(arm_label, return_dtype=pl.String).alias("label"),
         ("index on " + pl.col("placement").str.split("/").list.last().str.to_uppercase()).alias("place"),
     )
     width_px = parts.label_px(order)
@@ -71,14 +71,14 @@ def reads_by_arm(run: Run, pair: str, found: pl.DataFrame) -> Figure | Sentence:
     apart = _distances(run, pair, rows.filter(placement="hdd/hdd"))
     if not apart.is_empty():
         panels.append(_distance_panel(apart, order, width_px))
-    chart = parts.stacked(panels, "Pages that a cold count reads of table and index, their time, and how far apart they lie, by arm.")
+    chart = parts.stacked(panels, "Pages that a cold count reads of table and index, their time, and how far apart they lie, by variant.")
     caption = (
-        f"Why, for {case_name(state)}: a cold count in each arm, the table on HDD ({ARMS[io]}; medians; upper bar: "
+        f"Why, for {case_name(state)}: a cold count in each variant, the table on HDD ({ARMS[io]}; medians; upper bar: "
         "index on HDD, lower bar: index on SSD)."
         f"{TIMES_TOLD if not timed.is_empty() else ''}{DISTANCES_TOLD if not apart.is_empty() else ''}"
         f" {run.note(pair, len(rows), 'medians', QUERY)}"
     )
-    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows)
+    return Figure(chart, caption, width_px + parts.BESIDE_PX, rows.drop("label"))
 
 
 def _whole(value: float) -> str:
@@ -86,11 +86,11 @@ def _whole(value: float) -> str:
 
 
 def _bars(rows: pl.DataFrame, columns: Mapping[str, str], told: Callable[[float], str], ends: Callable[[list[float]], str]) -> pl.DataFrame:
-    """One row for each arm, place of the index and part; `columns` names each part's column, `ends` tells a whole bar by its parts."""
+    """One row for each variant, place of the index and part; `columns` names each part's column, `ends` tells a whole bar by its parts."""
     return pl.DataFrame(
         [
             {
-                **{name: row[name] for name in ("arm", "place")},
+                **{name: row[name] for name in ("label", "place")},
                 "part": part,
                 "order": place,
                 "value": row[column],
@@ -112,18 +112,16 @@ def _ticks(full: float) -> list[float]:
 
 
 def _as_shares(bars: pl.DataFrame) -> pl.DataFrame:
-    """The same bars, each as long as the others."""
     return bars.with_columns(value=pl.col("value") / pl.col("total"), total=pl.lit(1.0))
 
 
 def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], width_px: int) -> alt.LayerChart:
-    """Stacked bars, two lanes an arm, with what they add up to beside them."""
     full = max(bars["total"])
     scale = alt.Scale(domain=[0, full * ROOM], nice=False)
     axis = alt.Axis(values=[tick for tick in _ticks(full) if tick <= full], labelExpr=unit)
-    y = alt.Y("arm:N", sort=list(order), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.25))
+    y = alt.Y("label:N", sort=list(order), title=None, axis=parts.labels(width_px), scale=alt.Scale(paddingInner=0.25))
     lane = alt.YOffset("place:N", sort=list(PLACES))
-    tips = [alt.Tooltip(f"{name}:N") for name in ("arm", "place", "part")] + [alt.Tooltip("told:N", title="value")]
+    tips = [alt.Tooltip(f"{name}:N") for name in ("label", "place", "part")] + [alt.Tooltip("told:N", title="value")]
     stacked = (
         alt.Chart(bars)
         .mark_bar(opacity=1)
@@ -136,23 +134,23 @@ def _bar_panel(bars: pl.DataFrame, title: str, unit: str, order: Sequence[str], 
             tooltip=tips,
         )
     )
-    ends = alt.Chart(bars.unique(["arm", "place"], maintain_order=True)).mark_text(align="left", dx=5, fontSize=10)
+    ends = alt.Chart(bars.unique(["label", "place"], maintain_order=True)).mark_text(align="left", dx=5, fontSize=10)
     text = ends.encode(x=alt.X("total:Q", scale=scale, title=None, axis=axis), y=y, yOffset=lane, text="end:N")
-    return alt.LayerChart(layer=[stacked, text], width=parts.PLOT_PX, height=bars["arm"].n_unique() * (2 * BAR_PX + GAP_PX), title=title)
+    return alt.LayerChart(layer=[stacked, text], width=parts.PLOT_PX, height=bars["label"].n_unique() * (2 * BAR_PX + GAP_PX), title=title)
 
 
 def _distances(run: Run, pair: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """Mean distance in pages by arm and relation, from the recorded requests of the trials behind `rows`."""
+    """Mean distance in pages by variant and relation, from the recorded requests of the trials behind `rows`."""
     folder = run.folder
     names = {"census": "table", "pob": "index"}
     return pl.DataFrame(
         [
-            {"arm": row["arm"], "part": names[relation], "pages": distance}
+            {"label": row["label"], "part": names[relation], "pages": distance}
             for row in rows.rows(named=True)
             for relation, distance in mean_distances(folder, TraceKey(STUDY, pair, row["trial"]), row["step"]).items()
             if relation in names and distance > 0
         ],
-        schema={"arm": pl.String, "part": pl.String, "pages": pl.Float64},
+        schema={"label": pl.String, "part": pl.String, "pages": pl.Float64},
     )
 
 
@@ -164,8 +162,8 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
         title=None,
         axis=alt.Axis(values=parts.log_ticks(low, high), format="~s"),
     )
-    y = alt.Y("arm:N", sort=list(order), title=None, axis=parts.labels(width_px))
-    tips = [alt.Tooltip("arm:N"), alt.Tooltip("part:N"), alt.Tooltip("pages:Q", format=",.3r")]
+    y = alt.Y("label:N", sort=list(order), title=None, axis=parts.labels(width_px))
+    tips = [alt.Tooltip("label:N"), alt.Tooltip("part:N"), alt.Tooltip("pages:Q", format=",.3r")]
     dots = (
         alt.Chart(apart)
         .mark_point(size=70, filled=True, opacity=1)
@@ -177,7 +175,7 @@ def _distance_panel(apart: pl.DataFrame, order: Sequence[str], width_px: int) ->
             tooltip=tips,
         )
     )
-    height = apart["arm"].n_unique() * (DOT_PX)
+    height = apart["label"].n_unique() * (DOT_PX)
     return alt.LayerChart(layer=[dots], width=parts.PLOT_PX, height=height, title="Pages from one read to the next")
 
 

@@ -8,7 +8,7 @@ counts as (
         list_sum([io.intended_s for io in tier_io]) as devices_s,
         unnest(relation_io) as io
     from timings
-    where study = 'index_placement' and cache = 'cold' and coalesce(cell ->> 'variant', 'published') = 'published'
+    where study = 'index_placement' and cache = 'cold' and cell ->> 'variant' = 'published'
 )
 select
     run_id,

@@ -3,8 +3,8 @@
 
 -- One row an observation: its time beside the pages asked of the storage (reads) or found in shared
 -- buffers (hits), of the heap `census`, of the index `pob`, and (other) of the primary key, of which planning reads one page.
--- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says whence, or why not.
--- `variant` names what differs from the published protocol; rows older than the word are of that protocol.
+-- `io_s` is the time of a relation's requests to the storage, null where it is not known; `io_basis` says from where, or why not.
+-- `variant` names what differs from the published protocol.
 -- `outstanding` is the mean number of requests that the device had at once, of the tier that had most.
 -- `state` is the state queried; in the cross test the pair of states (FL->PR: PR after FL was cold and hot).
 create temp table index_placement_observations as
@@ -12,7 +12,7 @@ select
     run_id,
     pair,
     arm,
-    coalesce(cell ->> 'variant', 'published') as variant,
+    cell ->> 'variant' as variant,
     cache,
     if(cache = 'cross', (cell ->> 'start') || '->' || (cell ->> 'state'), cell ->> 'state') as state,
     block,

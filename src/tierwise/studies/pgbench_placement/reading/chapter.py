@@ -66,7 +66,6 @@ def finding(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run, pair: str) -> Sentence:
-    """Write one paragraph for each claim of the pgbench study."""
     table = " @tbl-pgbench-io has the figures." if isinstance(io_by_relation(run, pair), Table) else ""
     told = (claim_sentence(claim) + (table if claim.id == "V5" else "") for claim in run.verdicts if claim.source == "V")
     return Sentence("\n\n".join(told))
@@ -132,7 +131,6 @@ def _io_cells(row: dict[str, Any]) -> list[str]:
 
 
 def background(run: Run, pair: str) -> Table | Sentence:
-    """Tabulate WAL, checkpoint and evictions of the judged windows."""
     rows = run.query(
         f"""
         select size, placement, block, sum(transactions)::double as transactions,
@@ -195,7 +193,6 @@ def _background_cells(windows: list[dict[str, Any]]) -> list[str]:
 
 
 def here(run: Run) -> Sentence:
-    """Return the verdicts on the reader's own pair, or how to ask for them."""
     pair = run.manifest.reader_pair
     if pair is None:
         return Sentence("No pair of your own was named in this run. `make report TIERS=local` adds the disk that this checkout lies on.")

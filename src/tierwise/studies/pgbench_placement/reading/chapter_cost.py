@@ -47,7 +47,6 @@ def placements(run: Run, pair: str) -> Table | Sentence:
 
 
 def prices(run: Run, pair: str) -> Sentence:
-    """Return what must be known of the prices."""
     book = load_book(THEN)
     told = remarks((bill(one.placement, book) for one in served(run.connection, pair)), book)
     return Sentence(" ".join(f"{remark}." for remark in told))

@@ -110,7 +110,6 @@ def other_uses(run: Run, pair: str) -> Table | Sentence:
 
 
 def _from(run: Run, pair: str, rows: list[list[str]]) -> str:
-    """The end of the caption of a simulated table."""
     return (
         f"{run_note(run, Substrate.SIMULATED, len(rows), 'points')} Pair `{pair}`; from the run's manifest, by "
         "`studies/pgbench_placement/measuring/flip_map.py`."

@@ -33,7 +33,6 @@ CLIENTS: Final = {"1": "one", "8": "eight"}
 
 
 def nothing(run: Run, pair: str) -> Sentence:
-    """Return what stands in place of a chart without data, or without enough clean ones."""
     return in_place(run, STUDY, pair)
 
 
@@ -163,7 +162,6 @@ def _inside(run: Run, pair: str, phases: pl.DataFrame) -> pl.DataFrame:
 
 
 def _load(windows: pl.DataFrame) -> str:
-    """``8 clients, the TPC-B script``, of the load that all `windows` had."""
     (clients, script, memory), *_ = windows.select("clients", "script", "memory").rows()
     scripts = {"tpcb-like": "the TPC-B script", "select-only": "the select-only script"}
     fold = "" if memory == "1" else f", {memory} times the memory"

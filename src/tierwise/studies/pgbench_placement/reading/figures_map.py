@@ -22,7 +22,7 @@ LAYOUTS: Final = {"strewn": "anywhere", "recent": "side by side", "random-keys":
 COORDINATES: Final = ("writes", "skew", "layout", "memory", "slowdown")
 """The coordinates by which a point of the map is found."""
 LIVE: Final = "reading/live_gains.sql"
-"""The query of the room for the gains of pgbench's own windows."""
+"""The query of the study for the gains of pgbench's own windows."""
 SHOWN: Final = {"index_ssd": theme.ORANGE, "table_ssd": theme.BLUE}
 AXIS_PX: Final = 54
 PANEL_PX: Final = 130
@@ -44,7 +44,6 @@ def gain_of(point: dict[str, Any], name: str) -> float:
 
 
 def live_gains(live: pl.DataFrame, point: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return placement, gain and n of the rows of `LIVE`, those at `point`."""
     return live.filter(**{name: point[name] for name in COORDINATES}).rows(named=True)
 
 

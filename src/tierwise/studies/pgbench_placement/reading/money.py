@@ -48,7 +48,6 @@ class Served:
 
 
 def served(connection: duckdb.DuckDBPyConnection, pair: str, size: str = "large") -> tuple[Served, ...]:
-    """Return the placements that the run has enough unflagged windows of."""
     rows = connection.execute(ROWS, [pair, size]).fetchall()
     found = {row[0]: Served(row[0], row[1], row[2], Substrate(row[3]), row[4]) for row in rows}
     return tuple(found[name] for name in DEVICES if name in found)

@@ -8,8 +8,8 @@ from typing import Final
 import duckdb
 
 from tierwise.analysis.claims import Case, Claim
+from tierwise.analysis.evidence import Rows
 from tierwise.analysis.heat import Record, record_of
-from tierwise.analysis.judging import Rows
 from tierwise.analysis.rules import Series, order_series
 from tierwise.analysis.statistics import MINIMUM_REPEATS, geometric_estimate
 from tierwise.analysis.today import Shown
@@ -61,7 +61,6 @@ def _slowdown(connection: duckdb.DuckDBPyConnection, pair: str) -> float | None:
 
 
 def _devices(record: Record) -> dict[str, str]:
-    """Tier -> device, of the tiers that have one."""
     return {name: str(tier["device"]) for name, tier in (record.pair.get("tiers") or {}).items() if "device" in tier}
 
 
@@ -71,7 +70,6 @@ def _memory_bytes(record: Record) -> float:
 
 
 def _accounts(record: Record, times: int) -> Accounts:
-    """The rows and the index's pages of a set that is so many `times` smaller than the large one."""
     index_bytes = record.facts["size_bytes"]["large"]["pgbench_accounts_pkey"]
     return Accounts(record.facts["scales"]["large"] * ROWS_PER_SCALE // times, index_bytes // PAGE_BYTES // times)
 
@@ -99,7 +97,6 @@ def _maker(devices: tuple[tuple[str, str], ...], stretch: float, slowdown: float
 
 
 def _series(case: Case, rates: Rates) -> Series:
-    """The transactions a second, or their gain over everything on hdd, that a case asks for."""
     chosen, base = rates[case.select["placement"]], rates["all_hdd"]
     values = chosen if case.value == "tps" else [tps / least for tps, least in zip(chosen, base, strict=True)]
     return Series(case.name, IoArm.DIRECT, frozenset({Substrate.SIMULATED}), dict(enumerate(values)))

@@ -63,7 +63,6 @@ def fall(run: Run) -> Sentence:
 
 
 def fitted(run: Run, pair: str) -> Sentence:
-    """Return what was fitted on what, from the run's manifest."""
     record: dict[str, Any] = run.manifest.pairs.get(pair, {})
     found = [f"`{name}` {number(leaf['value'])}{NBSP}{unit_of(leaf)} ({leaf['fitted_on']})" for name, leaf in _fitted(record)]
     told = "; ".join(found) if found else "nothing"
@@ -82,7 +81,6 @@ def _fitted(record: Any, name: str = "") -> list[tuple[str, dict[str, Any]]]:
 
 
 def scaled(run: Run, pair: str) -> Sentence:
-    """Return how a part of the size stands for the whole."""
     scales = dict(run.query("select distinct tier, scale from ram_or_ssd_series where pair = ? and how is null", [pair]).rows())
     if not scales or max(scales.values()) == 1:
         return Sentence("Everything was simulated at full size.")
@@ -102,14 +100,12 @@ def finding(run: Run, pair: str) -> str:
 
 
 def _outgrown(run: Run, pair: str) -> dict[str, tuple[float, float]]:
-    """Drive -> its most reads a second, and those over the largest data."""
     rows = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean()).rows()
     means = {words: {size: reads for name, size, reads in rows if name == tier} for tier, words in TIERS.items()}
     return {words: (max(found.values()), found[max(found)]) for words, found in means.items() if len(found) > 1}
 
 
 def outgrown(run: Run, pair: str) -> Sentence:
-    """Return what leaving the RAM costs on either drive."""
     told = [
         f"the {words} falls from {number(most)} to {number(least)} reads a second, {number(most / least)} times fewer"
         for words, (most, least) in _outgrown(run, pair).items()
@@ -120,12 +116,10 @@ def outgrown(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Write one paragraph for each claim of the Zipfian reads."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "R"))
 
 
 def agreement(run: Run, pair: str) -> Sentence:
-    """Return how far simulation and logs are apart on average, over what was predicted."""
     means = clean_seeds(run, pair).group_by("tier", "dataset_gib", maintain_order=True).agg(pl.col("reads_per_s").mean())
     both = published_means().join(means, on=["tier", "dataset_gib"], suffix="_here").filter(pl.col("dataset_gib") != 32)
     if both.is_empty():

@@ -43,12 +43,10 @@ class _Day:
 
     @property
     def least(self) -> float:
-        """The cheaper way without flash over flash."""
         return min(self.three.memory.bill.cost(self.book), self.three.disks.bill.cost(self.book)) / self.three.flash.bill.cost(self.book)
 
     @property
     def disks(self) -> float:
-        """More disks over flash."""
         return self.three.disks.bill.cost(self.book) / self.three.flash.bill.cost(self.book)
 
     @property
@@ -87,7 +85,6 @@ def devices(run: Run) -> Table:
 
 
 def same_reads(run: Run) -> Table:
-    """Tabulate one SSD, more memory and more disks for the same reads, then and now."""
     rows = [
         [
             f"{case.data_to_ram:g}",
@@ -146,7 +143,6 @@ def _ratio_cells(dearer: Bill, other: Bill, band: Band, book: Book) -> list[str]
 
 
 def without_flash(run: Run) -> Sentence:
-    """Return what not buying flash costs, in words."""
     case = _beyond_memory(run)[0]
     then, now = _then_and_now(run, case)
     return Sentence(
@@ -171,13 +167,11 @@ def sequential() -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Return the statements of the Zipfian reads on cost, and what came out here."""
     told = [claim_sentence(claim) for claim in run.verdicts if claim.id in {"R10", "R11"}]
     return Sentence("\n\n".join(told))
 
 
 def sensitivity(run: Run) -> Table:
-    """Return how far each price may move before another way is the cheapest."""
     case = _beyond_memory(run)[0]
     rows = [
         [
@@ -200,7 +194,6 @@ def sensitivity(run: Run) -> Table:
 
 
 def reservations(run: Run) -> Sentence:
-    """Return what a reader must know of the prices."""
     said = [*answer_of(run).warnings]  # of the run's own day
     for day in _then_and_now(run, _beyond_memory(run)[0]):
         if day.book.on != book_of(run).on:
@@ -209,7 +202,6 @@ def reservations(run: Run) -> Sentence:
 
 
 def tiers(run: Run, pair: str) -> Table:
-    """Return what the devices of `pair` cost, for the chapter of its study."""
     book = book_of(run)
     priced = {row.device: row for row in answer_of(run).devices}
     named = [(tier, spec["device"]) for tier, spec in run.manifest.pairs.get(pair, {}).get("tiers", {}).items() if "device" in spec]
@@ -234,7 +226,6 @@ def today(run: Run) -> str:
 
 
 def finding(run: Run) -> str:
-    """Return the same as a chapter's title."""
     _, now = _then_and_now(run, _beyond_memory(run)[0])
     return f"without SSD, reads cost {number(now.least)} times as much today ({_substrate(run)})"
 
@@ -253,7 +244,6 @@ def _then_and_now(run: Run, case: Case) -> tuple[_Day, _Day]:
 
 
 def _bought(plan: Plan, book: Book) -> str:
-    """``239 (1 drive, 1 machine)``."""
     pieces = ((plan.devices, "drive"), (plan.machines, "machine"))
     told = (f"{count(number_of)} {what}{'' if number_of == 1 else 's'}" for number_of, what in pieces)
     return f"{number(plan.bill.cost(book))} ({', '.join(told)})"

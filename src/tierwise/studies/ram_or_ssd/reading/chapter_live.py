@@ -80,7 +80,6 @@ def _interval(estimate: Estimate) -> str:
 
 
 def _means(part: pl.DataFrame) -> dict[str, float | None]:
-    """The means of the blocks of `part`; `None` where there are too few, or the tier does not count it."""
     means = part.select("pages_a_request", "reads_per_s", "miss_ratio", "device_iops").mean().row(0, named=True)
     return means if enough(part.height) else dict.fromkeys(means)
 
@@ -90,7 +89,6 @@ def _counted(mean: float | None) -> str:
 
 
 def proved(run: Run) -> Sentence:
-    """Say that every live run began cold, and that memory was limited."""
     live = _rows(run).filter(how="live")
     if live.is_empty():
         return Sentence("")
@@ -108,7 +106,6 @@ def proved(run: Run) -> Sentence:
 
 
 def nothing(run: Run) -> Sentence:
-    """Return why the run has no live row."""
     record = run.record(STUDY, PAIR)
     obstacle = record.facts.get("obstacle") if record else None
     return Sentence(f"This run read nothing live: {obstacle or f'it has no row on the pair `{PAIR}`'}.")

@@ -20,7 +20,7 @@ READ_BENCHMARK: Final = "data/published/ram_or_ssd.csv"
 """The author's logs: tier, dataset_gib, end_s (from dropped caches), reads_per_s (mean of a minute)."""
 QUERY: Final = studies.path(STUDY, ROWS)
 SEEDS: Final = "reading/seeds.sql"
-"""The query of the room for the measured phase of every clean seed."""
+"""The query of the study for the measured phase of every clean seed."""
 WARM_UP_S: Final = 600
 TIERS: Final = {"hdd": "disk", "ssd": "SSD"}
 COLOURS: Final = {"disk": theme.VERMILLION, "SSD": theme.BLUE}

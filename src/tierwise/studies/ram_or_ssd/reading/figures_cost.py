@@ -226,14 +226,12 @@ def _name(item: str) -> str:
 
 
 def _needs(bill: Bill, prefix: str = "") -> dict[str, float]:
-    """How much of each item, in the unit of its slider."""
     unknown = bill.a_year.keys() - SHOWN.keys()
     assert not unknown, f"no slider for {listed(sorted(unknown))}"
     return {f"{prefix}{_name(item)}": bill.a_year.get(item, 0.0) / worth for item, (_, worth) in SHOWN.items()}
 
 
 def _cost(prefix: str = "") -> str:
-    """The sum as a Vega expression: each need times its slider."""
     return " + ".join(f"datum.{prefix}{_name(item)} * price_{_name(item)}" for item in SHOWN)
 
 
@@ -282,7 +280,6 @@ def _cost_lines(rows: pl.DataFrame) -> alt.LayerChart:
 
 
 def _answers(lines: Sequence[_Line]) -> alt.Chart:
-    """Compute for each amount of data which way is the cheapest, and how many times as much the others cost."""
     rows: dict[float, dict[str, Any]] = {}
     for line in lines:
         if line.way != "disk":
@@ -303,7 +300,6 @@ def _answers(lines: Sequence[_Line]) -> alt.Chart:
 
 
 def _answer(first: str) -> str:
-    """A Vega expression: who comes first, and how many times as much the others cost."""
     others = (way for way in ANSWERS if way != first)
     times = (f"'; {ANSWERS[other]} ' + format(datum.cost_{other} / datum.cost_{first}, '.3~r') + ' times as much'" for other in others)
     return " + ".join([f"'{ANSWERS[first]}'", *times])
@@ -321,7 +317,7 @@ def _intervals(book: Book, flash: str, disk: str) -> list[dict[str, Any]]:
             "pair": pair,
             "year": book.on.year,
             "interval_s": each.by_purchase_s,
-            "how": str(each.iops.substrate),
+            "how": str(each.iops_substrate),
             "page": "4 KiB",
             "what": f"{each.upper} over {each.lower}, prices of {book.on}",
         }

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import Grounds, Judge, Judgement
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.core.words import IoArm, Substrate
 from tierwise.costs.band import Compared, Counted, judge_band
 from tierwise.costs.book import load_book
@@ -13,7 +13,7 @@ from tierwise.costs.sensitivity import read_once
 from tierwise.studies.ram_or_ssd.reading.money import DISK, FLASH, THEN, cases, over_servers, ways
 
 
-def replaces_memory(claim: Claim, on: Grounds) -> Judgement:
+def replaces_memory(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge R10: flash is the cheapest, and without it memory is cheaper than disks, wherever the data do not fit the memory.
 
     That is to be so whatever a server may hold. Its reads go through the page cache.
@@ -23,7 +23,7 @@ def replaces_memory(claim: Claim, on: Grounds) -> Judgement:
     return judge_band(claim, on.pair, Counted(over_servers(found, book), read_once(bills, book)), arm=IoArm.BUFFERED)
 
 
-def sequential(claim: Claim, on: Grounds) -> Judgement:
+def sequential(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge R11: by how much flash is ahead of the disk in random reads, over how much in sequential ones; prices cancel."""
     ratio = simulated_iops(FLASH) / simulated_iops(DISK) / (simulated_rate(FLASH) / simulated_rate(DISK))
     lead = Compared.alone(Substrate.SIMULATED, (ratio, ratio))

@@ -33,7 +33,7 @@ BAYS_A_SERVER: Final = (4, 8, 12, 24, 36, 60)
 STUDY: Final = "ram_or_ssd"
 PAIR: Final = "source-r"
 SERVED: Final = "reading/served.sql"
-"""The query of the room for what both machines deliver: means over the seeds, of the data sizes that need the device."""
+"""The query of the study for what both machines deliver: means over the seeds, of the data sizes that need the device."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,6 @@ def cases(connection: duckdb.DuckDBPyConnection | None = None) -> tuple[Case, ..
 
 
 def cases_of(rows: pl.DataFrame) -> tuple[Case, ...]:
-    """Return the same from the rows of `SERVED`."""
     served = {
         (row["data_gib"], row["medium"]): Served(
             row["data_gib"], row["medium"], row["reads_per_s"], row["device_iops"], Substrate(row["substrate"])
@@ -137,7 +136,6 @@ class Swept:
 
 
 def swept(three: WithoutFlash, book: Book) -> Swept:
-    """Return the three ways in servers of any memory and bays."""
     host = newest_server(book)
     larger = {ram_gib: host.able_to_hold(ram_gib=ram_gib) for ram_gib in RAM_GIB_A_SERVER}
     return Swept(

@@ -143,7 +143,6 @@ def text_and_histograms(run: Run, pair: str) -> Table:
 
 
 def elsewhere(run: Run, pair: str) -> Table | Sentence:
-    """Return what the reads of each tablespace would have cost on each tier."""
     record = run.record(STUDY, pair)
     told: list[dict[str, Any]] = record.facts.get("elsewhere", []) if record else []
     if not told:
@@ -166,7 +165,6 @@ def elsewhere(run: Run, pair: str) -> Table | Sentence:
 
 
 def conserved(run: Run, pair: str) -> Table | Sentence:
-    """Return who recorded each window, how many reads, and how many the server counted."""
     rows = run.query(
         "select block, proof ->> 'recorder' as recorder, elapsed_s, (proof ->> 'recorded')::bigint as recorded, "
         "(proof -> 'server' ->> 'reads')::bigint as reads, (proof -> 'server' ->> 'waited_s')::double as waited_s, "
@@ -222,5 +220,4 @@ def _inside(space: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Write one paragraph for each claim of the latency study."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.source == "L"))

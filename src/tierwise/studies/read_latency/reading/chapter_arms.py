@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from tierwise.analysis.judging import Judgement
+from tierwise.analysis.judging import ClaimVerdict
 from tierwise.analysis.rules import CaseVerdict, Verdict
 from tierwise.analysis.statistics import geometric_estimate
 from tierwise.core.words import Substrate
-from tierwise.report.arms import Arm, arms
+from tierwise.report.arms import arms
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, listed, number, percent, seconds
 from tierwise.report.run import Run
@@ -24,7 +24,7 @@ order by variant, tablespace, block
 
 
 def remains(run: Run, pair: str) -> Table | Sentence:
-    """Tabulate each arm's share of the SSD's reads in the published bucket, its means and their ratio, below what was printed."""
+    """Tabulate each variant's share of the SSD's reads in the published bucket, its means and their ratio, below what was printed."""
     shares, ratios = (_by_variant(run.verdict(name)) for name in (SHARE, TENFOLD))
     rows = run.query(MEANS, [pair])
     if rows.is_empty() or not shares:
@@ -53,18 +53,18 @@ def remains(run: Run, pair: str) -> Table | Sentence:
             ]
         )
     return Table(
-        ["Arm", f"SSD's reads of {bucket_text(SSD_BUCKET)}", "Fullest bucket", "Mean, SSD", "Mean, RAID10", "Times as long"],
+        ["Variant", f"SSD's reads of {bucket_text(SSD_BUCKET)}", "Fullest bucket", "Mean, SSD", "Mean, RAID10", "Times as long"],
         lines,
-        f"What each arm makes of the requests of the counted windows (**{Substrate.SIMULATED}**, 95 % intervals over the windows), below "
-        "what the source printed (**published**, means by the middles of buckets). *Replayed* changes nothing, and so tells what "
+        f"What each variant makes of the requests of the counted windows (**{Substrate.SIMULATED}**, 95 % intervals over the windows), "
+        "below what the source printed (**published**, means by the middles of buckets). *Replayed* changes nothing, and so tells what "
         f"replaying does. {run.note(pair, rows['variant'].len(), 'window means', QUERY)}",
         align="lrlrrr",
     )
 
 
 def remains_told(run: Run, pair: str) -> Sentence:
-    """Return whether any arm has most of the SSD's reads in the published bucket, which bring the tenfold, and what is left over."""
-    judged = {name: {arm.variant: arm for arm in _simulated(run.verdict(name))} for name in (SHARE, TENFOLD)}
+    """Return whether any variant has most of the SSD's reads in the published bucket, which bring the tenfold, and what is left over."""
+    judged = {name: {one.variant: one for one in _simulated(run.verdict(name))} for name in (SHARE, TENFOLD)}
     record = run.record(STUDY, pair)
     if not judged[SHARE] or not judged[TENFOLD] or record is None:
         return nothing(run, pair)
@@ -74,14 +74,14 @@ def remains_told(run: Run, pair: str) -> Sentence:
     ssd = (
         f"Most of the SSD's reads take {bucket_text(SSD_BUCKET)} with {most}."
         if most
-        else f"**No arm has most of the SSD's reads at {bucket_text(SSD_BUCKET)}**: a page alone is quicker, and a whole record slower, "
-        "because its transfer alone takes longer than the bucket reaches."
+        else f"**No variant has most of the SSD's reads at {bucket_text(SSD_BUCKET)}**: a page alone is quicker, and a whole record "
+        "slower, because its transfer alone takes longer than the bucket reaches."
     )
     disks = (
-        f"The tenfold, as far as its bounds go, is there in the arms {tenfold}: the transfer of a whole record slows the SSD more than the "
-        "disks."
+        f"The tenfold, as far as its bounds go, is there in the variants {tenfold}: the transfer of a whole record slows the SSD more than "
+        "the disks."
         if tenfold
-        else "No arm brings the disks within its bounds of the tenfold."
+        else "No variant brings the disks within its bounds of the tenfold."
     )
     return Sentence(
         f"The source ran Solaris, whose ZFS reads and writes whole records of {count(int(source.get('kib', 128)))} KiB unless it is told "
@@ -92,17 +92,16 @@ def remains_told(run: Run, pair: str) -> Sentence:
     )
 
 
-def _simulated(claim: Judgement | None) -> list[Arm]:
-    """The arms whose windows were replayed."""
-    return [arm for arm in arms(claim) if arm.cases and arm.cases[0].substrate is Substrate.SIMULATED] if claim else []
+def _simulated(claim: ClaimVerdict | None) -> list[ClaimVerdict]:
+    return [one for one in arms(claim) if one.cases and one.cases[0].substrate is Substrate.SIMULATED] if claim else []
 
 
-def _confirmed(judged: dict[str, Arm]) -> str:
-    return listed(f"*{arm_label(variant)}*" for variant, arm in judged.items() if arm.verdict is Verdict.CONFIRMED)
+def _confirmed(judged: dict[str, ClaimVerdict]) -> str:
+    return listed(f"*{arm_label(variant)}*" for variant, one in judged.items() if one.verdict is Verdict.CONFIRMED)
 
 
-def _by_variant(claim: Judgement | None) -> dict[str, CaseVerdict]:
-    return {arm.variant: arm.cases[0] for arm in _simulated(claim)}
+def _by_variant(claim: ClaimVerdict | None) -> dict[str, CaseVerdict]:
+    return {one.variant: one.cases[0] for one in _simulated(claim)}
 
 
 def _told(case: CaseVerdict | None, *, share: bool = False) -> str:

@@ -12,7 +12,6 @@ LOGGED: Final = seconds(LOGGED_S)
 
 
 def x25e() -> Table:
-    """Tabulate the mean read of the latency study's drive by queue depth."""
     rows = [[count(line["depth"]), seconds(line["one_drive_s"]), seconds(line["mirror_s"])] for line in validation.load()["x25e_reads"]]
     return Table(
         ["Reads outstanding", "One X25-E", "Mirror of two"],
@@ -24,7 +23,6 @@ def x25e() -> Table:
 
 
 def x25e_verdict() -> Sentence:
-    """Return whether the latency study's mean time follows."""
     lines = validation.load()["x25e_reads"]
     enough = next((line["depth"] for line in lines if line["one_drive_s"] >= LOGGED_S), None)
     alone = seconds(lines[0]["one_drive_s"])

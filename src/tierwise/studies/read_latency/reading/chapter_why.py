@@ -35,7 +35,6 @@ MEMORY_BUCKETS: Final = (0, 15)
 
 
 def ssd_explained(run: Run, pair: str) -> Sentence:
-    """Return whether the 250 µs come out of the drive's data sheet."""
     record, found = run.record(STUDY, pair), counted(run, pair).filter(tablespace="ssd")
     lone: list[dict[str, Any]] = record.facts.get("lone_reads", []) if record else []
     if not lone or found.is_empty():
@@ -127,7 +126,6 @@ def tenfold(run: Run, pair: str) -> Table | Sentence:
 
 
 def tenfold_explained(run: Run, pair: str) -> Sentence:
-    """Return why the ratio of the means is another here."""
     here, there = (rows.filter(tablespace="ssd") for rows in (counted(run, pair), published()))
     if here.is_empty():
         return nothing(run, pair)
@@ -150,7 +148,6 @@ def _slow(histogram: pl.DataFrame) -> str:
 
 
 def memory_told(run: Run, pair: str) -> Sentence:
-    """Say that the page cache has no limit here, and how much that can matter."""
     here, there = counted(run, pair), published()
     if here.is_empty():
         return nothing(run, pair)

@@ -30,7 +30,7 @@ SPACES: Final = {
 PUBLISHED_NAMES: Final = {"all": "all", "pg_clog": "cached", "ts_ssd": "ssd", "ts_main": "hdd", "ts_aux": "aux"}
 """The source's tablespaces by ours."""
 HISTOGRAMS: Final = "reading/histograms.sql"
-"""The query of the room for the reads by tablespace and bucket."""
+"""The query of the study for the reads by tablespace and bucket."""
 CLEAN: Final = "from read_latency_clean where pair = $1"
 """SQL: by tablespace the windows whose reads are told."""
 SSD_BUCKET: Final = 18
@@ -139,7 +139,6 @@ def held(histogram: pl.DataFrame, low: int, high: int | None = None) -> int:
 
 
 def total(histogram: pl.DataFrame) -> int:
-    """Return the reads of all buckets of the histogram together."""
     return int(histogram["reads"].sum())
 
 
@@ -154,7 +153,6 @@ def mean_us(histogram: pl.DataFrame) -> float:
 
 
 def quantile_bucket(histogram: pl.DataFrame, share: float) -> int:
-    """Return the bucket in which that quantile lies."""
     ordered = histogram.sort("bucket")
     below = ordered["reads"].cum_sum() / ordered["reads"].sum()
     return int(ordered.filter(below >= share)["bucket"][0])

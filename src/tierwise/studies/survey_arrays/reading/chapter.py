@@ -82,7 +82,6 @@ def one_or_six(run: Run, pair: str) -> Sentence:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 
@@ -189,7 +188,6 @@ def hunt(run: Run, pair: str, query: str = SCAN) -> Table | Sentence:
 
 
 def hunt_found(run: Run, pair: str) -> Sentence:
-    """Return which way of reading comes closest, and what none of them gives."""
     ways, bars = [way for way in hunted(run, pair, SCAN) if way["hunted"]], _bars(SCAN)
     if not ways:
         return Sentence("")

@@ -98,7 +98,6 @@ def held(run: Run) -> Table:
 
 
 def over_servers(run: Run) -> Table:
-    """Tabulate H13 by what a server may hold: the drives with their servers."""
     book = load_book(THEN)
     rows = []
     for size_tb in SIZES_TB:
@@ -186,13 +185,12 @@ def verdict(run: Run) -> Sentence:
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")
-    others = "; ".join(f"{name}: {estimated(arm)}, {marked(arm)}" for name, arm in claim.arms.items())
+    others = "; ".join(f"{one.variant}: {estimated(one)}, {marked(one)}" for one in claim.others)
     beside = f"\n\nBy other measures and at today's prices, the case that decides gives SSDs over disks as follows: {others}."
     return Sentence(claim_sentence(claim) + (beside if others else ""))
 
 
 def prices(run: Run) -> Sentence:
-    """Return what must be known of the prices."""
     told = []
     for book, now in _days(run):
         bills = [priced(devices, book, now=now).bill for devices in SUBSYSTEMS.values()]

@@ -90,7 +90,6 @@ def table(run: Run, pair: str) -> Table | Sentence:
 
 
 def _row(run: Run, pair: str, found: Now, query: str, one: Asked) -> list[str] | None:
-    """The cells of `query`; `None` where a tier of today has no device, or is too small."""
     then = hunted(run, pair, query)[0]["seconds"]
     if len(found.devices) < 2 or not {DISKS, FLASH} <= then.keys():
         return None

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Final
 
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import Grounds, Judge, Judgement
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge
 from tierwise.core.words import IoArm
 from tierwise.costs.band import Counted, judge_band
 from tierwise.costs.book import load_book
 from tierwise.studies.survey_arrays.reading import money
 
 
-def cost_efficient(claim: Claim, on: Grounds) -> Judgement:
+def cost_efficient(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge H13 at the source's prices, and beside it by other measures. The server on the survey's tiers reads past the page cache."""
     return judge_band(claim, on.pair, money.counted(load_book(money.THEN)), arm=IoArm.DIRECT, others=other_measures(on))
 
@@ -20,7 +20,7 @@ def other_measures(on: Grounds) -> Mapping[str, Counted]:
     """Return the ratios with the servers that hold the drives, by what is delivered, and at the prices of the day of the run; without one
     only the first."""
     connection, today = (on.rows.connection, load_book(on.rows.manifest.started_at.date())) if on.rows else (None, None)
-    return money.arms(connection, on.pair, today)
+    return money.other_measures(connection, on.pair, today)
 
 
 MONEY: Final[Mapping[str, Judge]] = {"H13": cost_efficient}

@@ -153,12 +153,11 @@ def in_servers(book: Book) -> Counted:
 
 
 def _held(size_tb: float, book: Book, *, now: bool = False) -> tuple[Bill, Bill]:
-    """A year of the drives alone: SSDs, disks."""
     flash, disk = (holding(member, size_tb * TB, book, now=now) for member in FLASH_AND_DISK)
     return flash, disk
 
 
-def arms(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book | None) -> dict[str, Counted]:
+def other_measures(connection: duckdb.DuckDBPyConnection | None, pair: str, today: Book | None) -> dict[str, Counted]:
     """Return H13 with servers, by other measures and at the prices of the day `today`: what has no rows, or too few for an
     interval, is left out."""
     found = {"a terabyte with its servers": in_servers(load_book(THEN))}

@@ -23,7 +23,6 @@ and not flagged and arm = (select max(arm) from survey_arrays where pair = $1)
 
 
 def strategies(connection: duckdb.DuckDBPyConnection, book: Book) -> dict[str, list[Strategy]]:
-    """Return the catalog's strategies, on its source's own pair."""
     return {CATALOG: of_catalog(connection, source_pair("H"), book)}
 
 

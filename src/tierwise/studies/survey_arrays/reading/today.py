@@ -7,7 +7,7 @@ from typing import Final
 from tierwise.advisor.holding import TIB
 from tierwise.advisor.workload import FAST, SLOW
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import Rows
+from tierwise.analysis.evidence import Rows
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.errors import MissingError
@@ -17,7 +17,7 @@ from tierwise.costs.hardware import room_bill
 from tierwise.costs.sensitivity import ratio_over_band
 
 
-def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the room has one claim of money
+def cases(claim: Claim, rows: Rows, pair: str) -> Sequence[Shown]:  # noqa: ARG001 - the study has one claim of money
     """Return the cost of a TiB on the fast tier of `pair` over one on the slow tier, over the band of the prices of the run's day; none
     where a tier has no price."""
     tiers = rows.manifest.pairs[pair]["tiers"]

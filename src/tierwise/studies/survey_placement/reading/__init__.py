@@ -1,1 +1,1 @@
-"""The reading side of the room: SQL, figures, chapters and words; nothing in it imports what measures."""
+"""The reading side of a study: SQL, figures, chapters and words; nothing in it imports what measures."""

@@ -59,7 +59,6 @@ def finding(run: Run, pair: str) -> str:
 
 
 def verdicts(run: Run) -> Sentence:
-    """Write one paragraph for each claim."""
     return Sentence("\n\n".join(claim_sentence(claim) for claim in run.verdicts if claim.id in CLAIMS))
 
 

@@ -18,7 +18,6 @@ WAYS: Final = {Way.SERVER: "page by page", Way.BANDWIDTH: "at bandwidth"}
 
 
 def answer(run: Run, pair: str) -> Sentence:
-    """Say H11's verdict, and the least and the most jobs that a timed move needs."""
     claim = next((claim for claim in run.verdicts if claim.id == CLAIM), None)
     if claim is None:
         return Sentence("")
@@ -75,7 +74,6 @@ def moves(run: Run, pair: str) -> Table | Sentence:
 
 
 def break_evens(run: Run, pair: str) -> Table | Sentence:
-    """Tell after how many jobs of each query each timed move has paid."""
     plans = plans_of(run.connection, pair, moves_of(run.connection, pair))
     if not plans:
         return _nothing(run, pair)

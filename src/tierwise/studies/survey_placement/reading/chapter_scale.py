@@ -52,7 +52,6 @@ def _sizes(entries: list[dict[str, Any]], emulated: dict[str, Estimate]) -> Size
 
 
 def _emulated(run: Run, pair: str) -> dict[str, Estimate]:
-    """The clean ratios of the run's own rows, by direct I/O as what is simulated; none where too few are clean."""
     rows = run.query(
         "select block, ratio from survey_placement where pair = ? and arm = 'direct' and query = ? and placement = ? and not flagged",
         [pair, ASKED, MOVED],

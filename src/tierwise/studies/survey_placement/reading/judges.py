@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from tierwise.advisor.moving import MovePlan
 from tierwise.analysis.claims import Bounds, Claim
-from tierwise.analysis.judging import Grounds, Judge, Judgement, ruled
+from tierwise.analysis.judging import ClaimVerdict, Grounds, Judge, ruled
 from tierwise.analysis.left_open import OpenMap, points_of
 from tierwise.analysis.open_claims import Cause
-from tierwise.analysis.rules import CaseVerdict, Outcome, Verdict, after_holm, within
+from tierwise.analysis.rules import CaseVerdict, Verdict, after_holm, within
 from tierwise.analysis.statistics import MINIMUM_REPEATS
 from tierwise.core.words import IoArm, Substrate
 from tierwise.studies.survey_placement.reading.moves import MOVED, STUDY, moves_of, plans_of, timed_of
@@ -18,7 +18,7 @@ JOB_SIZES: Final = (1, 10, 100, 1000)
 """Queries that a job asks, one after the other; the text says no more than *an intensive operation* (assumed)."""
 
 
-def moves(claim: Claim, on: Grounds) -> Judgement:
+def moves(claim: Claim, on: Grounds) -> ClaimVerdict:
     """Judge H11, as its comment in ``claims.toml`` has it."""
     timed = timed_of(on.rows.connection, on.pair) if on.rows else None
     if on.rows is None or timed is None:
@@ -28,27 +28,22 @@ def moves(claim: Claim, on: Grounds) -> Judgement:
     plans = plans_of(connection, on.pair, moves_of(connection, on.pair))
     if not plans:
         reason = f"fewer than {MINIMUM_REPEATS} blocks with a job and a move that are both clean; {flagged} moves are rejected"
-        few = Outcome(Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason)
-        return Judgement(**dict(ruled(few, manifest, STUDY)), pair=on.pair, flagged=flagged)
+        few = Verdict.UNDECIDED, Cause.REJECTED if flagged else Cause.FEW_BLOCKS, reason
+        return ClaimVerdict(**ruled(few, manifest, STUDY), pair=on.pair, flagged=flagged)
     at_one, cases = outcome_of(plans, arm, claim.bounds)
-    mapped = by_job_size(plans, claim.bounds, at_one.verdict)
+    mapped = by_job_size(plans, claim.bounds, at_one[0])
     outcome = mapped.outcome(at_one) if mapped else at_one
     decider = max(cases, key=lambda case: case.low or 0.0, default=None)
-    return Judgement(
-        **dict(ruled(outcome, manifest, STUDY)),
+    own = ("estimate", "low", "high", "pairs")
+    return ClaimVerdict(
+        **ruled(outcome, manifest, STUDY),
         pair=on.pair,
         flagged=flagged,
         substrate=Substrate.of({plan.job_substrate for plan in plans.values()} | {plan.move_substrate for plan in plans.values()}),
         cases=cases,
         open_map=mapped,
-        **(_decided_by(decider) if decider else {}),
+        **({"deciding_case": decider.case, "io_mode": arm, **{name: getattr(decider, name) for name in own}} if decider else {}),
     )
-
-
-def _decided_by(decider: CaseVerdict) -> dict[str, Any]:
-    """The fields of a judgement that hangs on `decider`."""
-    own = {name: getattr(decider, name) for name in ("estimate", "low", "high", "pairs")}
-    return {**own, "deciding_case": decider.case, "deciding_arm": decider.arm, "rests_on": (decider.arm,)}
 
 
 def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_one: Verdict) -> OpenMap | None:
@@ -70,18 +65,20 @@ def by_job_size(plans: Mapping[tuple[str, str], MovePlan], bounds: Bounds, at_on
     return OpenMap(axes=("move", "query", "queries a job"), substrate=substrate, at_one=at_one, points=points) if points else None
 
 
-def outcome_of(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[Outcome, tuple[CaseVerdict, ...]]:
-    """Return the verdict, and the plans with an interval.
+def outcome_of(
+    plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds
+) -> tuple[tuple[Verdict, Cause | None, str], tuple[CaseVerdict, ...]]:
+    """Return verdict, cause and reason, and the plans with an interval.
 
     Confirmed by one plan that needs more than one job; contradicted where each has paid within one job or saves nothing in any repeat.
     """
     cases = _cases({key: plan for key, plan in plans.items() if plan.low is not None and plan.high is not None}, arm, bounds)
     if any(case.verdict is Verdict.CONFIRMED for case in cases):
-        return Outcome(Verdict.CONFIRMED), cases
+        return (Verdict.CONFIRMED, None, ""), cases
     if all(plan.pays in {Verdict.CONFIRMED, Verdict.CONTRADICTED} for plan in plans.values()):
-        return Outcome(Verdict.CONTRADICTED), cases
+        return (Verdict.CONTRADICTED, None, ""), cases
     reason = "no move is shown to need more than one job, nor all to need no more"
-    return Outcome(Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
+    return (Verdict.UNDECIDED, Cause.STRADDLES, reason), cases
 
 
 def _cases(plans: Mapping[tuple[str, str], MovePlan], arm: IoArm, bounds: Bounds) -> tuple[CaseVerdict, ...]:

@@ -119,7 +119,6 @@ def plans_of(connection: duckdb.DuckDBPyConnection, pair: str, moves: Sequence[M
 
 
 def _of(times: Times, blocks: Collection[int]) -> Times:
-    """The same of `blocks` alone."""
     return Times({block: times.by_block[block] for block in blocks}, times.substrate)
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 from tierwise.advisor.workload import FAST
 from tierwise.analysis.claims import Claim
-from tierwise.analysis.judging import Rows
+from tierwise.analysis.evidence import Rows
 from tierwise.analysis.statistics import Estimate
 from tierwise.analysis.today import Shown
 from tierwise.core.words import Substrate
@@ -15,7 +15,7 @@ PLACED: Final = "detection_ssd"
 """The placement whose files are moved: the largest table, which the statement stands for."""
 
 
-def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the room has one claim of moves
+def cases(claim: Claim, rows: Rows, pair: str) -> list[Shown]:  # noqa: ARG001 - the study has one claim of moves
     """Return after how many of each query that ran on `pair` the move there and back has paid; without an estimate where a query saves
     nothing by it in some repeat."""
     record = record_of(rows.connection, pair)

@@ -52,7 +52,6 @@ def _answer(run: Run, pair: str) -> str:
 
 
 def _delay(run: Run, pair: str) -> str:
-    """What waiting for others gains or costs, by place."""
     lines = []
     for place, words in PLACES.items():
         found = {case: one for case, one in of_delay(run, pair, place).items() if one.interval}
@@ -149,7 +148,6 @@ def costs(run: Run, pair: str) -> Table | Sentence:
 
 
 def prices(run: Run, pair: str) -> Sentence:
-    """Return what must be known of the prices."""
     book = book_of(run)
     bills = [bill for row in _medians(run, pair) if row["group_commit"] == "off" and (bill := log_bill(run, pair, row, book))]
     said = remarks(bills, book)
