@@ -54,12 +54,12 @@ def test_the_log_of_the_first_block_is_kept_and_accounts_for_the_whole_query(run
                 assert row["elapsed_s"] == pytest.approx(median(paces) * row["reference_s"])
             else:
                 assert sum(query["think_s"]) + sum(query["actual_s"].drop_nulls()) == pytest.approx(row["elapsed_s"], rel=1e-4)
-            asked = dict(query.filter(operation="read")["relation"].value_counts().rows())
-            assert asked == {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
+            requested = dict(query.filter(operation="read")["relation"].value_counts().rows())
+            assert requested == {io["relation"]: io["reads"] for io in row["relation_io"] if io["reads"]}
 
 
 def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
-    """The tenth that is asked for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
+    """The tenth that is requested for is shown on `quick`, on a quiet machine; here a query has a few dozen reads, with their luck."""
     emulated = {(row["trial"], row["block"]): row for row in run.rows.filter(cache="cold").rows(named=True)}
     predictions = run.study.facts["predictions"]
     published = {trial for trial in run.study.trials if trial.endswith("variant=published")}
@@ -69,9 +69,9 @@ def test_predicted_times_are_near_the_emulated_ones(run: Emulated) -> None:
         rows = [emulated[one["trial"], block] for block in one["blocks"]]
         if one["trial"] == one["reference"] or not rows:
             continue  # flagged executions predict nothing
-        whole[one["trial"]] = median(told / row["elapsed_s"] for told, row in zip(one["predicted_s"], rows, strict=True)) - 1
+        whole[one["trial"]] = median(message / row["elapsed_s"] for message, row in zip(one["predicted_s"], rows, strict=True)) - 1
         asked_s = [sum(io["intended_s"] for io in row["tier_io"]) for row in rows]
-        devices[one["trial"]] = median(told / asked for told, asked in zip(one["devices_s"], asked_s, strict=True)) - 1
+        devices[one["trial"]] = median(message / requested for message, requested in zip(one["devices_s"], asked_s, strict=True)) - 1
     assert len(whole) >= 6
     assert median(map(abs, devices.values())) < 0.15, devices
     assert median(map(abs, whole.values())) < 0.25, whole

@@ -2,22 +2,14 @@
 
 import importlib.util
 import json
-import subprocess
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from faults.campaign import Campaign, Fault, whole
-from faults.kinds import KINDS
-from faults.place import ANY, PHASES, commit, product
 from support import shared
 from tierwise.core import paths
-from tierwise.report.chapters import validation, validation_emulator, validation_faults
-from tierwise.studies.read_latency.reading import chapter_drive
+from tierwise.report.chapters import validation, validation_emulator
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +39,6 @@ def test_the_caches_are_found_again_and_are_the_published_ones(script: ModuleTyp
         assert round(100 * line["hit_ratio"], 2) == pytest.approx(line["published_hit_percent"], abs=1e-9)
 
 
-def test_source_ls_250_us_are_reported_as_not_explained(script: ModuleType) -> None:
-    assert script.mean_read_s("intel-x25-e", 1) < 150e-6
-    assert "not explained" in chapter_drive.x25e_verdict().text
-
-
 def test_a_missing_file_says_how_to_make_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
     with pytest.raises(Exception, match=r"python scripts/validate_models\.py"):
@@ -66,91 +53,3 @@ def test_the_emulators_figures_are_all_shown_and_its_misses_in_bold() -> None:
     assert [row[5].startswith("**") for row in shown] == [line["met"] is False for line in held]
     met = [line["met"] for line in rows if line["met"] is not None]
     assert f"{sum(met)} of {len(met)} figures" in validation_emulator.conditions().text
-
-
-def test_seeks_grow_with_the_span_of_the_file() -> None:
-    spans = [line["measured"] for line in validation_emulator.load()["rows"] if line["part"] == "scale"]
-    assert spans == sorted(spans)
-    assert len(validation_emulator.scale().rows) == len(spans) == 3
-    assert {row[0] for row in validation_emulator.limits().rows} >= {"plain directory", "empty server in C"}
-
-
-def saved(folder: Path, tried: Sequence[tuple[Fault, bool]]) -> Campaign:
-    """The campaign in `folder` that tried the faults `tried` (whether each survived), the last of them on Christmas."""
-    campaign = Campaign(folder)
-    campaign.journal.parent.mkdir()
-    days = ["2026-12-24"] * (len(tried) - 1) + ["2026-12-25"]
-    lines = [
-        {"version": campaign.version, "day": day, **asdict(fault), "met": fault.phase.replace(ANY, "starting"), "survived": survived}
-        for day, (fault, survived) in zip(days, tried, strict=True)
-    ]
-    lines.append({**lines[0], "version": "of another product", "survived": False})
-    campaign.journal.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    campaign.save()
-    return campaign
-
-
-@pytest.fixture
-def result(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A folder for campaigns, whose result lies in it, too."""
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    monkeypatch.setattr("faults.campaign.commit", lambda: "c0ffee1")
-    monkeypatch.setattr("faults.campaign.product", lambda: "of today")
-    return tmp_path / "campaign"
-
-
-def test_the_faults_of_an_unfinished_campaign_are_counted_by_kind_and_phase_and_losses_stand_out(result: Path) -> None:
-    faults = [("power cut", "renaming", True), ("SIGKILL", "merging", True), ("SIGKILL", "loading", True), ("SIGKILL", "merging", False)]
-    campaign = saved(result, [(Fault(kind, phase, number), survived) for number, (kind, phase, survived) in enumerate(faults)])
-    assert validation_faults.outcomes().rows == [
-        ["SIGKILL", "3", "2", "**1**", "loading 1, merging 2 (**1** lost)"],
-        ["power cut", "1", "1", "0", "renaming 1"],
-        ["all", "4", "3", "**1**", "loading 1, merging 2 (**1** lost), renaming 1"],
-    ]
-    assert validation_faults.conditions().text == (
-        f"4 of {len(whole())} faults were tried so far, the last on 2026-12-25, at commit `c0ffee1`: 3 survived, 1 was lost, "
-        f"{len(whole()) - 4} are left to try."
-    )
-    assert len(campaign.left()) == len(whole()) - 4
-
-
-def test_a_campaign_that_is_through_says_so(result: Path) -> None:
-    campaign = saved(result, [(fault, True) for fault in whole()])
-    assert not campaign.left()
-    *kinds, every = validation_faults.outcomes().rows
-    assert [row[0] for row in kinds] == list(KINDS)
-    assert every[:4] == ["all", str(len(whole())), str(len(whole())), "0"]
-    assert validation_faults.conditions().text == (
-        f"All {len(whole())} faults were tried, the last on 2026-12-25, at commit `c0ffee1`: {len(whole())} survived, none was lost."
-    )
-
-
-def test_a_campaign_that_was_not_begun_says_so(result: Path) -> None:
-    Campaign(result).save()
-    assert validation_faults.conditions().text == f"No fault of {len(whole())} was tried yet."
-    assert validation_faults.outcomes().rows == [["all", "0", "0", "0", ""]]
-
-
-def test_what_was_tried_stays_true_until_the_product_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = {"src/code.py": "1", "data/profiles/quick.toml": "2", "data/validation/faults.json": "3", "tests/test_code.py": "4"}
-    for name, text in files.items():
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    for words in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "all"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    before, clean = product(), commit()
-    for name, text in files.items():
-        (tmp_path / name).write_text("another", encoding="utf-8")
-        assert (product() != before) is (commit() == f"{clean}-dirty") is (name in {"src/code.py", "data/profiles/quick.toml"}), name
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    assert (product(), commit()) == (before, clean)
-
-
-def test_a_campaign_has_as_many_faults_as_it_must() -> None:
-    faults = Counter((fault.kind, fault.phase) for fault in whole())
-    kinds = Counter(fault.kind for fault in whole())
-    assert kinds.pop("SIGKILL") == 60
-    assert all(faults["SIGKILL", phase] >= 6 for phase in PHASES)
-    assert set(kinds.values()) == {8}
-    assert len(kinds) == 9
