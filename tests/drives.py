@@ -10,7 +10,7 @@ from tierwise.devices.spec import ArraySpec, HddSpec, Level, SsdSpec, WriteCache
 from tierwise.devices.volume import CloudSpec
 
 Request = tuple[Operation, int, int]
-"""What is asked: operation, address, size."""
+"""What is requested: operation, address, size."""
 
 
 def p(value: float, unit: str) -> Parameter:

@@ -34,14 +34,6 @@ def test_a_request_alone_takes_the_latency() -> None:
     assert drive(model, anywhere(model, 100)) == pytest.approx([0.5e-3] * 100)
 
 
-def test_what_was_written_needs_no_flush() -> None:
-    model = build(load_device("aws-gp3"))
-    model.submit(0.0, 1, WRITE, 0, PAGE_BYTES)
-    model.submit(0.0, 2, FLUSH, 0, 0)
-    model.submit(0.5, 3, FLUSH, 0, 0)
-    assert model.advance(1.0) == [(1, 1e-3), (2, 1e-3), (3, 0.5)]
-
-
 def test_st1_bursts_until_its_credits_are_spent() -> None:
     model = build(load_device("aws-st1"))
     took = drive(model, in_order(64 * MIB, 2_500 * GIB), depth=4)

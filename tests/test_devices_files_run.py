@@ -53,18 +53,6 @@ def test_each_request_completes_once_and_not_before_it_came_and_each_time_alike(
     assert completions(model, requests) == done
 
 
-@pytest.mark.parametrize("name", DEVICES)
-def test_events_come_in_order_of_time(name: str) -> None:
-    model = build(load_device(name))
-    for tag, (_, request) in enumerate(arrivals(model, 200, mean_s=1e-3)):
-        model.submit(0.0, tag, *request)
-    events: list[float] = []
-    while (event_s := model.next_event_s()) < float("inf"):
-        assert all(done_s == event_s for _, done_s in model.advance(event_s))
-        events.append(event_s)
-    assert events == sorted(events)
-
-
 @pytest.mark.parametrize("name", [name for name in DEVICES if isinstance(load_device(name), SsdSpec)])
 def test_a_flash_drive_does_what_its_data_sheet_says(name: str) -> None:
     """A deep queue gives the requests a second of 4 KiB, and of 1 MiB in order the bytes; writes are as its write cache sends them down."""

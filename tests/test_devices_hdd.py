@@ -3,7 +3,6 @@
 import random
 import statistics
 from collections.abc import Iterator
-from heapq import heappop, heappush
 from itertools import pairwise
 
 import pytest
@@ -108,11 +107,6 @@ def test_a_queue_brings_nearer_requests_first_and_more_of_them(depth: int) -> No
     assert 0.25 < chosen / in_turn < {8: 0.75, 32: 0.55}[depth]
 
 
-def test_a_queue_changes_nothing_for_one_request_at_a_time() -> None:
-    requests = list(anywhere(build(DISK), 300))
-    assert drive(build(DISK), iter(requests)) == drive(build(with_(queue=p(32, "1"))), iter(requests))
-
-
 def test_nothing_waits_for_ever_behind_nearer_requests() -> None:
     model = build(with_(queue=p(8, "1")))
     chance = random.Random(1)
@@ -162,28 +156,3 @@ def test_poisson_arrivals_at_a_constant_service_wait_as_in_m_d_1(load: float) ->
     done.update(model.advance(now_s + 10))
     waits_s = [done[tag] - came_s - SERVICE_S for tag, came_s in enumerate(arrived)]
     assert statistics.mean(waits_s) == pytest.approx(load * SERVICE_S / (2 * (1 - load)), rel=0.05)
-
-
-def throughput(model: Hdd, jobs: int, think_s: float, count: int) -> float:
-    """Requests per second of `jobs`, each of which thinks between a completion and its next request."""
-    requests, ready = anywhere(model, count, seed=4), [(0.0, job) for job in range(jobs)]
-    last_s = 0.0
-    for operation, address, size in requests:
-        while not ready or model.next_event_s() <= ready[0][0]:
-            for job, done_s in model.advance(model.next_event_s()):
-                heappush(ready, (done_s + think_s, job))
-                last_s = done_s
-        now_s, job = heappop(ready)
-        model.submit(now_s, job, operation, address, size)
-    return count / last_s
-
-
-@pytest.mark.parametrize("jobs", [1, 2, 4, 16])
-@pytest.mark.parametrize("think_s", [0.0, 20e-3])
-def test_a_closed_network_keeps_to_its_bounds(jobs: int, think_s: float) -> None:
-    service_s = statistics.mean(drive(build(DISK), anywhere(build(DISK), 4_000, seed=4)))
-    model = build(DISK)
-    assert isinstance(model, Hdd)
-    found = throughput(model, jobs, think_s, 4_000)
-    assert found <= 1.01 * min(jobs / (service_s + think_s), 1 / service_s)
-    assert found >= 0.99 * jobs / (jobs * service_s + think_s)

@@ -2,7 +2,6 @@
 
 import random
 import statistics
-from math import inf
 
 import pytest
 
@@ -20,13 +19,6 @@ def test_a_random_read_takes_the_mean_seek_half_a_turn_and_its_transfer() -> Non
     assert statistics.mean(took) == pytest.approx(8.5e-3 + TURN_S / 2 + PAGE_BYTES / 80e6, rel=0.01)
 
 
-def test_the_seek_curve_goes_through_its_three_times() -> None:
-    track_s, root_s, linear_s = DISK.curve_s
-    assert track_s == 1e-3
-    assert track_s + root_s + linear_s == pytest.approx(18e-3)
-    assert track_s + root_s * 8 / 15 + linear_s / 3 == pytest.approx(8.5e-3)
-
-
 @pytest.mark.parametrize("size", [PAGE_BYTES, 128 * KIB, MIB, 4 * MIB])
 def test_reading_in_order_runs_at_the_rate_of_the_platter(size: int) -> None:
     total = 256 * MIB
@@ -37,12 +29,6 @@ def test_reading_in_order_runs_at_the_rate_of_the_platter(size: int) -> None:
 def test_a_slow_reader_in_order_is_served_from_the_buffer() -> None:
     took = drive(build(DISK), in_order(PAGE_BYTES, 64 * MIB), think_s=1e-3)
     assert statistics.quantiles(took, n=100)[98] == pytest.approx(PAGE_BYTES / 300e6)
-
-
-def test_what_was_just_read_is_in_the_buffer_still() -> None:
-    pages = [(READ, GB + number * PAGE_BYTES, PAGE_BYTES) for number in (0, 1, 2, 1, 0, 3, 2, 4)]
-    took = drive(build(DISK), iter(pages))
-    assert max(took[1:]) <= PAGE_BYTES / 80e6 + 1e-9
 
 
 def test_rewriting_one_block_waits_for_a_whole_turn() -> None:
@@ -84,7 +70,3 @@ def test_the_same_seed_gives_the_same_times_and_reset_begins_again(spec: HddSpec
     assert first == once(model)
     if isinstance(spec, HddSpec):
         assert first != once(build(spec, seed=8))
-
-
-def test_an_idle_device_has_no_event() -> None:
-    assert build(DISK).next_event_s() == build(FLASH).next_event_s() == build(array_of("raid0", 2)).next_event_s() == inf

@@ -1,15 +1,10 @@
 """What a device may be called, wherever one is named."""
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from emulation import emulated
 from kept_smoke import RAW
 from tierwise.cli import app
 from tierwise.core.errors import InputError
@@ -52,9 +47,9 @@ def test_a_short_name_of_several_devices_is_refused_with_their_names() -> None:
 
 
 def test_size_speed_and_machine_stand_in_the_name() -> None:
-    asked = volume("gp3:500GiB,6000IOPS,250MiB/s@m7i.large")
-    assert (asked.capacity.base, asked.sold_iops, asked.sold_rate) == pytest.approx((500 * GIB, 6000, 250 * MIB))
-    assert (asked.iops, asked.rate) == pytest.approx((3600, 81.25e6))
+    requested = volume("gp3:500GiB,6000IOPS,250MiB/s@m7i.large")
+    assert (requested.capacity.base, requested.sold_iops, requested.sold_rate) == pytest.approx((500 * GIB, 6000, 250 * MIB))
+    assert (requested.iops, requested.rate) == pytest.approx((3600, 81.25e6))
     assert volume("gp3:10gib") == volume("aws-gp3:10GiB"), "units are read in any case"
     assert volume("io2:4GiB").iops == 4000, "no more of what the file provisions than the size carries"
 
@@ -66,7 +61,7 @@ def test_a_volume_on_disks_grows_faster_with_its_size_and_bursts_no_more_when_la
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "message"),
     [
         ("gp3:100TiB", "102,400 GiB is not sold: 1 to 65,536 GiB (size of a volume)"),
         ("gp3:10GiB,11000IOPS", "11,000 IOPS is not sold: 3,000 to 5,000 IOPS (IOPS per GiB)"),
@@ -82,10 +77,10 @@ def test_a_volume_on_disks_grows_faster_with_its_size_and_bursts_no_more_when_la
         ("floppy", "data/devices/floppy.toml: no such file. Remedy: name one of: "),
     ],
 )
-def test_what_nobody_sells_is_refused(name: str, told: str) -> None:
+def test_what_nobody_sells_is_refused(name: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         load_device(name)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_enough_is_the_smallest_that_is_sold() -> None:
@@ -117,19 +112,6 @@ CALLS = {
 """Command -> what it is called with; ``emulate`` mounts, and has a test of its own."""
 
 
-def asking_for_a_device(command: Any, path: str = "") -> Iterator[str]:
-    """Every command with an option or argument that is a file of ``data/devices``."""
-    if hasattr(command, "commands"):
-        for name, one in command.commands.items():
-            yield from asking_for_a_device(one, f"{path} {name}".strip())
-    elif any("data/devices" in (getattr(option, "help", "") or "") for option in command.params):
-        yield path
-
-
-def test_every_command_that_takes_a_device_is_called_with_a_short_name() -> None:
-    assert set(asking_for_a_device(typer.main.get_command(app))) == {*CALLS, "emulate"}
-
-
 @pytest.mark.parametrize("command", CALLS)
 def test_a_short_name_is_known_to_the_command(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIERWISE_RAW", str(RAW))
@@ -144,9 +126,3 @@ def test_a_short_name_stands_in_a_pair() -> None:
     long = pair.tiers["hdd"]
     assert isinstance(long, EmulatedTier)
     assert load_device(short.device) == load_device(long.device)
-
-
-def test_a_short_name_is_mounted(tmp_path: Path) -> None:
-    with emulated(tmp_path, "gp3:10GiB@m7i.large") as tier:
-        (tier.directory / "data").write_bytes(b"kept")
-        assert (tier.directory / "data").read_bytes() == b"kept"

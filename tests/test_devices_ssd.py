@@ -6,7 +6,7 @@ from drives import FLASH, anywhere, apart, cache, drive, in_order, iops, p
 from tierwise.core.units import GB, GIB, KIB, MIB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.protocol import Operation
-from tierwise.devices.spec import Erase, SsdSpec, load_device
+from tierwise.devices.spec import Erase
 
 READ, WRITE, FLUSH = Operation
 ALONE_S = 100e-6 + PAGE_BYTES / 500e6
@@ -15,12 +15,6 @@ ALONE_S = 100e-6 + PAGE_BYTES / 500e6
 def test_a_read_takes_its_latency_and_the_transfer() -> None:
     took = drive(build(FLASH), anywhere(build(FLASH), 100))
     assert took == pytest.approx([ALONE_S] * 100)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 4, 16])
-def test_as_many_are_served_at_once_as_there_are_channels(depth: int) -> None:
-    model = build(FLASH)
-    assert iops(model, anywhere(model, 4_000), depth=depth) == pytest.approx(min(depth, 4) / ALONE_S, rel=0.02)
 
 
 def test_no_more_moves_than_the_link_can_carry() -> None:
@@ -92,14 +86,6 @@ def test_old_flash_writes_in_order_at_its_rate_but_elsewhere_slowly() -> None:
     assert 4 * 256 * MIB / sum(took) == pytest.approx(250e6, rel=0.02)
 
 
-def test_old_flash_does_not_keep_reads_waiting_for_writes() -> None:
-    model = build(OLD)
-    for number in range(3):  # of four channels
-        model.submit(0.0, number, WRITE, number * GB, PAGE_BYTES)
-    model.submit(0.0, 9, READ, 0, PAGE_BYTES)
-    assert apart(model.advance(1e-3)) == ([9, 0], pytest.approx([ALONE_S, 200e-6 + PAGE_BYTES / 250e6]))
-
-
 def test_a_write_cache_hides_the_flash_until_it_is_full() -> None:
     model = build(OLD.model_copy(update={"write_cache": cache(battery=True, size_kib=1024)}))
     took = drive(model, anywhere(model, 1_000, operation=WRITE))
@@ -113,12 +99,3 @@ def test_with_capacitors_a_flush_returns_at_once_and_without_it_waits_for_the_fl
         model.submit(0.0, 1, WRITE, GIB, PAGE_BYTES)
         model.submit(0.0, 2, FLUSH, 0, 0)
         assert apart(model.advance(1.0)) == ([1, 2], pytest.approx([10e-6, flush_s]))
-
-
-def test_the_x25_e_reads_as_its_makers_say_and_not_as_source_l_measured() -> None:
-    """250 us are what the latency study saw at its load: they may come out of queueing, but must not go in."""
-    spec = load_device("intel-x25-e")
-    assert isinstance(spec, SsdSpec)
-    assert spec.read_latency.base == 75e-6
-    model = build(spec)
-    assert drive(model, anywhere(model, 100)) == pytest.approx([75e-6 + PAGE_BYTES / 250e6] * 100)

@@ -63,29 +63,6 @@ def test_a_request_waits_for_the_one_that_it_followed_not_for_the_one_before() -
     assert found.latencies_s == pytest.approx([SSD_READ_S, whole_s, whole_s + PAGE_BYTES / 100e6])
 
 
-def test_a_query_that_asks_for_nothing_takes_the_hosts_time() -> None:
-    found = replay(Trace([], 3e-3), {}, {"ssd": ssd()}, {})
-    assert (found.elapsed_s, found.tiers["ssd"].requests) == (3e-3, 0)
-
-
-def test_a_relation_that_moves_takes_its_share_along() -> None:
-    accesses = [
-        Access("pob" if number % 10 == 0 else "census", number, PAGE_BYTES, Operation.READ, 0.0, number - 1 if number else None)
-        for number in range(100)
-    ]
-    laid = {"census": [0], "pob": [EXTENT_BYTES]}
-    times_s = {
-        index: replay(
-            Trace(accesses, 0.0, 99), {"census": "ssd", "pob": index}, {"ssd": ssd(), "hdd": build(load_device("sata-7k2"))}, laid
-        )
-        for index in ("ssd", "hdd")
-    }
-    moved = times_s["hdd"]
-    assert (moved.tiers["hdd"].requests, moved.tiers["ssd"].requests) == (10, 90)
-    assert moved.elapsed_s == pytest.approx(90 * SSD_READ_S + moved.tiers["hdd"].service_s)
-    assert moved.elapsed_s > times_s["ssd"].elapsed_s
-
-
 def test_relations_lie_one_after_the_other_in_whole_extents_the_largest_first() -> None:
     laid = lay_out({"pob": MIB, "census": 2 * EXTENT_BYTES + 1, "empty": 0})
     assert laid == {"census": [0, EXTENT_BYTES, 2 * EXTENT_BYTES], "pob": [3 * EXTENT_BYTES], "empty": [4 * EXTENT_BYTES]}

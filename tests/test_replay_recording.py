@@ -86,9 +86,9 @@ def test_without_strace_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest.
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="strace is not installed (apt-get install strace)")
-def test_a_process_that_may_not_be_looked_at_is_told() -> None:
-    told = pytest.raises(MissingError, match=r"permission to trace is missing: strace may not attach to a process \(.+\)")
-    with told, strace.recorded(1 << 22):  # as good as not ours: there is none
+def test_a_process_that_may_not_be_looked_at_is_refused() -> None:
+    message = pytest.raises(MissingError, match=r"permission to trace is missing: strace may not attach to a process \(.+\)")
+    with message, strace.recorded(1 << 22):  # as good as not ours: there is none
         pass
 
 

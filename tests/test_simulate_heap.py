@@ -1,8 +1,8 @@
-"""A simulated table whose pages have room for one more row each: which updates stay in their page, and what the others touch."""
+"""A simulated table whose pages have space for one more row each: which updates stay in their page, and what the others touch."""
 
 import numpy as np
 
-from tierwise.simulate.heap import ROWS_PER_PAGE, Keys, Touched, aged_pages, filled_pages, interleaved, pages_of, touch
+from tierwise.simulate.heap import ROWS_PER_PAGE, Keys, Touched, aged_pages, filled_pages, pages_of, touch
 
 ROWS = 61_000
 INDEX_PAGES = 100
@@ -28,7 +28,7 @@ def test_an_aged_table_is_as_large_as_postgresqls() -> None:
     assert pages_of(ROWS, np.array([0, 1, 60, 61, 62, 61 * 61])).tolist() == [1_000, 0, 0, 1_000, 1, 1_001]
 
 
-def test_an_update_stays_in_a_page_with_room_and_is_logged_as_one_change() -> None:
+def test_an_update_stays_in_a_page_with_space_and_is_logged_as_one_change() -> None:
     found = touched([5], {0})
     assert found.stayed.tolist() == [True]
     assert pages(found, 0) == [0, 0]  # the update, and the look at what it did
@@ -40,12 +40,12 @@ def test_a_second_update_at_once_finds_the_page_full_and_moves_its_row() -> None
     assert found.stayed.tolist() == [True, False]
     moved = pages(found, 1)
     assert moved[0] == 0
-    assert set(moved[1:]) - {0}  # where it moved to, the next page that has room
+    assert set(moved[1:]) - {0}  # where it moved to, the next page that has space
     assert INDEX_PAGES + 1 in found.pages[found.changed]
     assert 0 in found.pages[found.changed]  # the leaf of the index
 
 
-def test_a_page_has_room_again_once_nobody_sees_the_old_version() -> None:
+def test_a_page_has_space_again_once_nobody_sees_the_old_version() -> None:
     elsewhere = list(range(3_000, 3_000 + 61 * MANY_TURNS, 61))
     found = touched([5, *elsewhere, 6], {0, len(elsewhere) + 1}, clients=4)
     assert found.stayed.tolist() == [True, True]
@@ -64,15 +64,9 @@ def test_a_moved_row_is_looked_for_in_its_old_page_until_that_is_found_dead() ->
     assert (len(pages(found, before)), len(pages(found, last))) == (2, 1)
 
 
-def test_a_table_without_room_grows() -> None:
+def test_a_table_without_space_grows() -> None:
     rng = np.random.default_rng(1)
     places = rng.integers(0, ROWS, 6_000)
     full = list(range(filled_pages(ROWS)))
     found = touched([page * ROWS_PER_PAGE for page in full] * 2 + places.tolist(), set(range(2 * len(full) + 6_000)), clients=8)
     assert found.pages.max() - INDEX_PAGES >= aged_pages(ROWS)
-
-
-def test_pages_at_the_end_are_counted_behind_those_that_their_rows_come_from() -> None:
-    numbers = [interleaved(ROWS, page) for page in range(aged_pages(ROWS))]
-    assert sorted(numbers) == list(range(aged_pages(ROWS)))
-    assert interleaved(ROWS, filled_pages(ROWS)) == ROWS_PER_PAGE  # behind the first 61

@@ -20,7 +20,7 @@ BLOCK = 8 * KIB
 
 
 class Fixed:
-    """A device that takes the same time for everything, however much there is to do; `log` is what it was asked."""
+    """A device that takes the same time for everything, however much there is to do; `log` is what it was requested."""
 
     def __init__(self, service_s: float, capacity_bytes: int):
         self.capacity_bytes, self._service_s = capacity_bytes, service_s
@@ -86,13 +86,6 @@ def test_l2arc_takes_in_no_part_of_a_block() -> None:
     assert [pair.took_s(READ, 0, BLOCK // 2) for _ in range(3)] == pytest.approx([DISK_S] * 3)
 
 
-def test_what_is_partly_on_flash_comes_from_the_disk() -> None:
-    pair = Pair(L2ARC)
-    pair.took_s(READ, 0)
-    assert pair.took_s(READ, 0, 2 * BLOCK) == pytest.approx(DISK_S)
-    assert pair.took_s(READ, 0, 2 * BLOCK) == pytest.approx(FLASH_S)
-
-
 def test_dm_cache_drops_what_was_used_least_recently_and_l2arc_what_came_first() -> None:
     size = DM_CACHE.block_bytes
     promoting = Pair(DM_CACHE, cache_blocks=2)
@@ -131,19 +124,6 @@ def test_the_feed_keeps_its_rate() -> None:
         pair.model.submit(0.0, tag, READ, tag * BLOCK, BLOCK)
     pair.model.advance(0.5)
     assert len(pair.flash.log) == pytest.approx(10, abs=1)
-
-
-def test_a_flush_goes_to_the_disk_alone() -> None:
-    pair = Pair(DM_CACHE)
-    assert pair.took_s(FLUSH, 0, 0) == pytest.approx(DISK_S)
-    assert pair.flash.log == []
-
-
-def test_reset_forgets_what_is_cached() -> None:
-    pair = Pair(L2ARC)
-    pair.reads(0, 0)
-    pair.model.reset()
-    assert pair.reads(0, 0) == "df"
 
 
 @pytest.mark.parametrize("policy", [DM_CACHE, L2ARC])

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tierwise.core.errors import InputError
 from tierwise.core.words import Layout
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel, Operation
 from tierwise.devices.spec import load_device
 from tierwise.simulate.clock import shared_buffers
 from tierwise.simulate.placements import Case, Warming, by_heat, partitioned, rate_by_heat, rates_by_type, recorded_case
-from tierwise.simulate.transactions import INDEX, OTHER_PAGES, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record
+from tierwise.simulate.transactions import INDEX, TABLE, WAL, Load, Recorded, Rows, draw_rows, rate, record
 
 ROWS = Rows(rows=600_000, index_pages=1_650)
 
@@ -27,18 +26,6 @@ def devices(seed: int) -> dict[str, DeviceModel]:
 
 def missed(trace: NDArray[np.int64], pages: int, buffers: int) -> NDArray[np.bool_]:
     return shared_buffers(trace, np.zeros(len(trace), np.bool_), 0, pages, buffers)[0]
-
-
-def test_a_buffer_that_is_used_again_outlives_one_that_is_not() -> None:
-    used = np.array([0, 0, 0, 1, 2, 0])  # two buffers: 2 takes the place of 1, which was used once
-    assert missed(used, 5, 2).tolist() == [True, False, False, True, True, False]
-    once = np.array([0, 1, 2, 0])
-    assert missed(once, 5, 2).tolist() == [True, True, True, True]
-
-
-def test_what_fits_is_read_once() -> None:
-    trace = np.random.default_rng(1).integers(0, 50, 5_000)
-    assert missed(trace, 50, 50).sum() == len(set(trace.tolist()))
 
 
 def test_an_updated_page_is_written_to_make_room_unless_a_checkpoint_was_before() -> None:
@@ -107,8 +94,3 @@ def test_heat_finds_the_hot_partitions() -> None:
     assert [len(part.trace.accesses) for part in (cut, hot)] == [len(hot.trace.accesses)] * 2
     nothing, everything = (rate_by_heat(hot, devices, 1, budget_bytes=size, parts=16) for size in (0, 2**40))
     assert nothing < everything
-
-
-def test_a_load_without_memory_is_refused() -> None:
-    with pytest.raises(InputError, match="must be one for every client"):
-        record(ROWS, Load(8, 0.0, 0.0, 0.001), memory_pages=OTHER_PAGES, transactions=100, lookups=0, warm=0, seed=1)

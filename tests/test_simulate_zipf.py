@@ -1,9 +1,6 @@
 """The Zipfian reads simulated: frozen results, bounds, the author's logs, and a part of the size for the whole."""
 
 import json
-import re
-import time
-from collections import deque
 from dataclasses import replace
 from statistics import fmean
 from typing import Any
@@ -11,15 +8,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from support import shared
 from tierwise.cli import app
 from tierwise.core.errors import InputError
 from tierwise.core.units import GIB
-from tierwise.devices.spec import HddSpec, SsdSpec, load_device
-from tierwise.simulate import cache_kernels, cache_table, che, zipf
+from tierwise.devices.spec import load_device
+from tierwise.simulate import cache_kernels, cache_table, che
 from tierwise.simulate.closed_loop import Costs
 from tierwise.simulate.machine import load_machine
 from tierwise.simulate.page_cache import PageCache, replay
@@ -79,21 +75,6 @@ def test_what_fits_ends_at_the_speed_of_the_processor(tier: str) -> None:
     assert rates.miss_ratio == rates.device_iops == 0
 
 
-def test_throughput_falls_as_the_data_outgrow_the_cache_and_never_beats_the_drive() -> None:
-    found = [benchmark("ssd", size).rates(1) for size in (15, 20, 40)]
-    assert found[0].reads_per_s > found[1].reads_per_s > found[2].reads_per_s
-    assert all(rates.device_iops <= 34_000 * 1.001 for rates in found)
-    assert found[0].miss_ratio < found[1].miss_ratio < found[2].miss_ratio
-
-
-def test_only_a_disk_is_read_around_and_an_array_of_disks_is_one() -> None:
-    costs = Costs(1e-6)
-    around = {
-        name: Benchmark(load_device(name), GIB, GIB, costs).read_around for name in ("st3000dm001", "sata-7k2-x6", "crucial-m4", "aws-gp3")
-    }
-    assert around == {"st3000dm001": 32, "sata-7k2-x6": 32, "crucial-m4": 1, "aws-gp3": 1}
-
-
 @pytest.mark.parametrize("device", ["sas-10k-raid10", "intel-x25-e-raid1", "aws-st1"])
 def test_any_device_can_be_simulated(device: str) -> None:
     rates = Benchmark(load_device(device), 4 * GIB, 2 * GIB, Costs(1e-6), scale=512).rates(1)
@@ -112,39 +93,29 @@ def test_any_device_can_be_simulated(device: str) -> None:
     ],
 )
 def test_what_cannot_be_is_refused(changes: dict[str, Any], field: str) -> None:
-    asked: dict[str, Any] = {"dataset_bytes": GIB, "cache_bytes": GIB, "threads": 8, "scale": 1, **changes}
+    requested: dict[str, Any] = {"dataset_bytes": GIB, "cache_bytes": GIB, "threads": 8, "scale": 1, **changes}
     with pytest.raises(InputError, match=field):
-        Benchmark(load_device("crucial-m4"), costs=Costs(1e-6), **asked)
+        Benchmark(load_device("crucial-m4"), costs=Costs(1e-6), **requested)
 
 
 def test_the_command_prints_one_object() -> None:
-    asked = ["simulate", "zipf", "--device", "crucial-m4", "--dataset-gib", "2", "--cache-gib", "1", "--scale", "256", "--format", "json"]
-    found = json.loads(CliRunner().invoke(app, asked).stdout)
+    requested = [
+        "simulate",
+        "zipf",
+        "--device",
+        "crucial-m4",
+        "--dataset-gib",
+        "2",
+        "--cache-gib",
+        "1",
+        "--scale",
+        "256",
+        "--format",
+        "json",
+    ]
+    found = json.loads(CliRunner().invoke(app, requested).stdout)
     assert found == simulate_zipf("crucial-m4", dataset_gib=2, cache_gib=1, scale=256)
     assert found.keys() == {"substrate", "reads_per_s", "miss_ratio", "device_iops"}
-
-
-@pytest.mark.parametrize("device", ["crucial-m4", "intel-x25-e-raid1"])
-def test_how_long_it_will_take_is_known_before(device: str) -> None:
-    """An array's reads take a model's time each, so that its full size takes hours; other work on the machine may be in either time."""
-    asked = Benchmark(load_device(device), 2 * GIB, GIB, Costs(1e-6), scale=512, strewn=True)
-    expected = zipf.expected_s(asked)
-    began_s = time.monotonic()
-    asked.run(1)
-    assert 1 / 8 < expected / (time.monotonic() - began_s) < 8
-    assert zipf.expected_s(replace(asked, scale=128)) > expected / 2
-
-
-@pytest.mark.parametrize(("scale", "long_s", "says"), [(32, 0.0, True), (32, 1e9, False), (64, 0.0, False)])
-def test_what_takes_long_is_said_before_with_a_quicker_way(
-    scale: int, long_s: float, says: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(zipf, "LONG_S", long_s)
-    monkeypatch.setattr(zipf, "SEEDS", (1,))
-    simulate_zipf("crucial-m4", dataset_gib=1.0, cache_gib=0.9, scale=scale)
-    said = capsys.readouterr().err
-    assert bool(re.fullmatch(r"1 seeds take about \d+:\d\d; with --scale 64 about \d+:\d\d\n", said)) == says
-    assert bool(said) == says
 
 
 @pytest.mark.parametrize("size", ["0", "nan", "inf", "-1"])
@@ -164,7 +135,7 @@ def test_scaling_merges_pages_and_keeps_every_share() -> None:
 
 
 def test_where_ycsbs_hash_strews_unevenly_a_scaled_run_does_so_too() -> None:
-    """The popular items share fewer pages at 48 GiB than by chance, and the cache holds more of what is asked for."""
+    """The popular items share fewer pages at 48 GiB than by chance, and the cache holds more of what is requested for."""
     cache_pages = 14 * 2**18 // 64
     misses = {size_gib: 1 - che.hit_ratio(merged_zipfian(size_gib * 2**20 + 1, 4, 64, (1,))[1], cache_pages) for size_gib in (47, 48)}
     assert misses[48] < 0.96 * misses[47]
@@ -177,43 +148,6 @@ def test_pages_are_drawn_as_often_as_they_are_popular() -> None:
     assert np.array_equal(drawn, next(drawn_pages(popularity, seed=1)))
 
 
-def misses_of_textbook_mapped(trace: NDArray[np.int64], capacity: int) -> int:
-    """Linux 3.2's reclaim of mapped pages, without read-around, told with queues."""
-    inactive: deque[int] = deque()
-    active: deque[int] = deque()
-    young: set[int] = set()
-    referenced: set[int] = set()
-    misses = 0
-    for page in trace.tolist():
-        if page in inactive or page in active:
-            young.add(page)
-            continue
-        misses += 1
-        if len(inactive) + len(active) == capacity:
-            while True:
-                while 2 * len(active) > capacity:
-                    oldest = active.popleft()
-                    young.discard(oldest)
-                    referenced.add(oldest)
-                    inactive.append(oldest)
-                oldest = inactive.popleft()
-                if oldest not in young:
-                    referenced.discard(oldest)
-                    break
-                young.discard(oldest)
-                (active if oldest in referenced else inactive).append(oldest)
-                referenced.add(oldest)
-        inactive.append(page)
-        young.add(page)
-    return misses
-
-
-@pytest.mark.parametrize("capacity", [pytest.param(2, marks=pytest.mark.soak), pytest.param(17, marks=pytest.mark.soak), 100])
-def test_mapped_pages_are_kept_as_told_with_queues(capacity: int) -> None:
-    trace = (150 * np.random.default_rng(2).random(5000) ** 3).astype(np.int64)
-    assert replay(trace, capacity, "mapped").misses == misses_of_textbook_mapped(trace, capacity)
-
-
 def test_che_agrees_with_lru() -> None:
     items, pages = 2**18, 20_000
     popularity = zipfian_popularity(items, 4)
@@ -222,15 +156,6 @@ def test_che_agrees_with_lru() -> None:
     warm, whole = (replay(trace[:end], pages).misses for end in (len(trace) // 2, len(trace)))
     assert che.hit_ratio(popularity, pages) == pytest.approx(1 - (whole - warm) / (len(trace) - len(trace) // 2), abs=0.003)
     assert che.hit_ratio(popularity, len(popularity)) == 1
-
-
-def test_the_fitted_values_name_the_claims_that_they_were_fitted_on() -> None:
-    disk, flash, machine = load_device("st3000dm001"), load_device("crucial-m4"), load_machine("source-r")
-    assert isinstance(disk, HddSpec)
-    assert isinstance(flash, SsdSpec)
-    assert flash.max_read_iops is not None
-    fitted = (disk.settle, flash.max_read_iops, machine.page_cache["hdd"], machine.page_cache["ssd"])
-    assert [str(one.fitted_on)[:2] for one in fitted] == ["R3", "R1", "R3", "R1"]
 
 
 def test_a_first_use_of_a_marked_page_reads_ahead() -> None:

@@ -1,12 +1,9 @@
 """The disk model against measured service times of real drives, and against files that are not what they should be."""
 
 import json
-import random
-import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from statistics import fmean
 
 import pytest
 from typer.testing import CliRunner
@@ -17,9 +14,8 @@ from tierwise.core.errors import InputError
 from tierwise.devices.hdd import Electronics, Hdd
 from tierwise.devices.protocol import Operation
 from tierwise.simulate.device_validation import COMMON, DriveCase, Part, fit, read_case, validate
-from tierwise.simulate.drive_files import read_drive, read_seeks
+from tierwise.simulate.drive_files import read_drive
 from tierwise.simulate.drive_specs import ReadAhead, read_specs
-from tierwise.simulate.drive_trace import predict, read_trace
 
 DRIVES = ("atlas10k", "barracuda", "cheetah4LP")
 
@@ -64,27 +60,6 @@ def test_a_drives_own_electronics_are_no_worse_than_the_fitted_ones(name: str, p
     assert abs(own.mean_error) <= abs(fitted.mean_error)
     assert own.demerit < fitted.demerit
     assert own.fitted_on is None
-
-
-@pytest.mark.parametrize("name", DRIVES)
-def test_where_the_platter_stands_at_first_decides_nothing(name: str) -> None:
-    case = _specified(name, shared("realdata", "devices"))
-    assert case.specs is not None
-    means_s = [fmean(predict(case.requests, case.mechanics, case.specs, seed=seed)) for seed in (1, 2)]
-    assert means_s[0] == pytest.approx(means_s[1], rel=0.002)
-
-
-def test_no_fitted_constant_stands_in_where_specs_are_given() -> None:
-    case = _specified("cheetah4LP", shared("realdata", "devices"))
-    assert case.judge(COMMON.with_fit(1000, 0.1), "first half") == case.judge(part="first half")
-
-
-def test_measured_times_are_no_input_of_the_prediction() -> None:
-    case = real("cheetah4LP")
-    requests = list(case.requests[:1000])
-    disguised = [replace(request, measured_s=1.0) for request in requests]
-    electronics = COMMON.of(case.mechanics)
-    assert predict(requests, case.mechanics, electronics) == predict(disguised, case.mechanics, electronics)
 
 
 MODEL = """
@@ -142,12 +117,6 @@ def test_the_files_are_read_whatever_their_order_spacing_and_units(files: dict[s
     assert validate(files["trace"], files["model"], files["seek"]).n == 3
 
 
-def test_seek_times_between_the_measured_distances_lie_between(files: dict[str, Path]) -> None:
-    seek_s = read_seeks(files["seek"])
-    assert [seek_s(distance) for distance in (1, 5.5, 10, 19)] == pytest.approx([1e-3, 1.5e-3, 2e-3, 4e-3])
-    assert seek_s(20) > seek_s(19)
-
-
 def test_a_negative_write_settling_is_read_and_brings_a_write_forward_but_not_before_the_arm_sets_off(files: dict[str, Path]) -> None:
     text = files["model"].read_text(encoding="utf-8")
     electronics = Electronics(0.0, 1e12, cache_bytes=512, segments=1, read_ahead_bytes=0, write_back=False)
@@ -174,73 +143,24 @@ def test_specs_are_read_with_their_defaults_and_what_is_not_theirs_is_passed_ove
     assert specs.scale == 1.0
 
 
-def numbers(text: str, chance: random.Random) -> str:
-    """Write each number in another way."""
-    ways = (lambda one: f"{one:.6f}", lambda one: f"{one:.9e}", lambda one: f"{one:+g}", repr)
-    return re.sub(r"(= *)(-?\d+(?:\.\d+)?)(?=\s*[,\n}])", lambda said: said[1] + chance.choice(ways)(float(said[2])), text)
-
-
-def names(text: str, chance: random.Random) -> str:
-    """Write each name with other letters and spaces."""
-    ways = (str.upper, str.lower, str.title, lambda name: name.replace(" ", "  "))
-    return re.sub(r"[A-Za-z][A-Za-z0-9 ./()\-]*(?= *=)", lambda said: chance.choice(ways)(said[0]), text)
-
-
-def spaces(text: str, chance: random.Random) -> str:
-    """Write other spaces, ends of lines and comments."""
-    text = re.sub(r" *= *", lambda _: chance.choice([" = ", "=", " =\t", "\t= ", "= \n  "]), text)
-    return re.sub(r",\s*", lambda _: chance.choice([",\n", ", ", ",\r\n", " ,\n", ", # of { old = [\n"]), text)
-
-
-def order(text: str, chance: random.Random) -> str:
-    """Write the fields in another order, and other blocks around theirs."""
-    head, body, tail = re.fullmatch(r"(.*disksim_disk small \{)(.*)(\n\}.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    fields = body.replace("disksim_ioqueue { Scheduling policy = 1 }", "disksim_ioqueue { Scheduling policy = 1, Timeout = 0 }").split(
-        ",\n"
-    )
-    chance.shuffle(fields)
-    return (
-        "disksim_global G { Init Seed = 42 }\n"
-        + head
-        + ",\n".join(fields)
-        + tail
-        + "topology disksim_iodriver driver0 [ disksim_bus bus0 [ ] ]\n"
-    )
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_specs_are_the_same_however_they_are_written(files: dict[str, Path], seed: int) -> None:
-    specs, chance, text = read_specs(files["diskspecs"]), random.Random(seed), SPECS
-    for rewrite in (order, *chance.sample([numbers, names, spaces], k=chance.randint(1, 3))):
-        text = rewrite(text, chance)
-    files["diskspecs"].write_bytes(text.encode())
-    assert read_specs(files["diskspecs"]) == specs, text
-
-
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("Fast write level = 0,", "", ["Fast write level", "not said", "Remedy: add the line"]),
         ("Fast write level = 0,", "Fast write level = 3,", ["Fast write level is 3", "0, 1 or 2"]),
-        ("Buffer continuous read = 3", "Buffer continuous read = 5", ["Buffer continuous read is 5", "0, 1, 2, 3 or 4"]),
         ("Read Any Free", "Read Any Fre", ["read any fre blocks", "no field", "'Read any free blocks'"]),
         ("transfer time = 0.1", "transfer time = -0.1", ["Bulk sector transfer time is '-0.1'", "greater than or equal to 0"]),
         ("after read = 0.3", "after read = long", ["Read miss over. after read is 'long'", "valid number"]),
-        (
-            "Number of buffer segments = 2",
-            "Number of buffer segments = 0",
-            ["Number of buffer segments is '0'", "greater than or equal to 1"],
-        ),
         ("Number of buffer segments = 2,", "", ["Number of buffer segments", "no block says it", "disksim_disk"]),
     ],
 )
-def test_bad_specs_are_told(files: dict[str, Path], old: str, new: str, said: list[str]) -> None:
+def test_bad_specs_are_refused(files: dict[str, Path], old: str, new: str, said: list[str]) -> None:
     assert old in SPECS
     files["diskspecs"].write_text(SPECS.replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError, match=r"small\.diskspecs") as told:
+    with pytest.raises(InputError, match=r"small\.diskspecs") as caught:
         validate(files["trace"], files["model"], files["seek"], specs=files["diskspecs"])
     for part in said:
-        assert part in str(told.value)
+        assert part in str(caught.value)
 
 
 def test_the_bus_adds_its_time_with_and_without_specs(files: dict[str, Path]) -> None:
@@ -253,18 +173,6 @@ def test_the_bus_adds_its_time_with_and_without_specs(files: dict[str, Path]) ->
         assert means_s[1] - means_s[0] == pytest.approx(4 * 0.5e-3, abs=1e-5), "four sectors"
     with pytest.raises(InputError, match="--bus-ms-per-sector is -1"):
         validate(files["trace"], files["model"], files["seek"], bus_ms_per_sector=-1)
-
-
-def test_the_command_takes_specs_and_bus(files: dict[str, Path]) -> None:
-    options = [part for ending in ("trace", "model", "seek") for part in (f"--{ending}", str(files[ending]))]
-    plain = CliRunner().invoke(app, ["validate", "device", *options])
-    assert "fitted electronics: 3 requests" in plain.output
-    own = CliRunner().invoke(app, ["validate", "device", *options, "--specs", str(files["diskspecs"]), "--format", "json"])
-    slow = CliRunner().invoke(
-        app, ["validate", "device", *options, "--specs", str(files["diskspecs"]), "--bus-ms-per-sector", "0.2", "--format", "json"]
-    )
-    assert json.loads(own.output)["fitted_on"] is None
-    assert json.loads(slow.output)["mean_predicted_s"] > json.loads(own.output)["mean_predicted_s"] + 0.5e-3
 
 
 FORMULAS = [
@@ -299,21 +207,19 @@ def test_three_seek_times_are_met_on_average(files: dict[str, Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "message"),
     [
         ("Seek type = odd", ["Seek type is 'odd'", "linear", "--seek"]),
-        ("Head room = 1", ["Seek type", "--seek"]),
         ("Seek type = linear, Single cylinder seek time = 1.0", ["Full strobe seek time", "must say it"]),
-        ("Seek type = linear, Single cylinder seek time = 1.0, Full strobe seek time = -1", ["below zero"]),
         ("Seek type = hpl, HPL seek equation values = [ 1, 2 ]", ["HPL seek equation values is 2", "6 numbers"]),
         ("Seek type = extracted, Full seek curve = other.seek", ["other.seek", "No such file"]),
     ],
 )
-def test_a_seek_curve_that_cannot_be_is_told(files: dict[str, Path], said: str, told: list[str]) -> None:
+def test_a_seek_curve_that_cannot_be_is_refused(files: dict[str, Path], said: str, message: list[str]) -> None:
     files["model"].write_text(MODEL.replace("Single cylinder seek time = 1.0", said), encoding="utf-8")
     with pytest.raises(InputError) as error:
         read_drive(files["model"])
-    for part in told:
+    for part in message:
         assert part in str(error.value)
 
 
@@ -323,36 +229,36 @@ def test_a_seek_curve_that_cannot_be_is_told(files: dict[str, Path], said: str, 
         ("model", "Number of spares = 2, slips = []", "Number of spares = 200, slips = []", ["Number of spares", "cannot hold so many"]),
         ("model", "Last cylinder number = 19", "Last cylinder number = 9", ["Last cylinder number", "not be below", "10"]),
         ("model", "Blocks per track = 100, Skew for", "Blocks per track = many, Skew for", ["Blocks per track is 'many'", "a number"]),
-        ("model", "= 6000", "= 0", ["Rotation speed", "above zero"]),
         ("model", "Zones", "Bands", ["zones", "no block says it"]),
         ("model", "Block count = 3960", "Block count = 9999", ["Block count is 9999", "hold 3960 blocks only"]),
         ("model", "defects = [ ]", "defects = [ }", ["bracket"]),
         ("seek", "10\t2.0", "10\t-2.0", ["small.seek line 3", "seek time is -2.0"]),
-        ("seek", "10\t2.0", "10\tlong", ["small.seek line 3", "distance in cylinders and a time"]),
         ("trace", "W Miss", "X Miss", ["small.trace line 2", "R|W flag LBN sectors"]),
         ("trace", "Miss 3000", "Miss 3953", ["small.trace line 2", "3960 blocks"]),
-        ("trace", "1000 20000", "1000 -1", ["small.trace line 2", "zero or more microseconds"]),
     ],
 )
-def test_a_bad_file_is_told_with_its_place_value_and_rule(files: dict[str, Path], ending: str, old: str, new: str, said: list[str]) -> None:
+def test_a_bad_file_is_refused_with_its_place_value_and_rule(
+    files: dict[str, Path], ending: str, old: str, new: str, said: list[str]
+) -> None:
     text = files[ending].read_text(encoding="utf-8")
     assert old in text
     files[ending].write_text(text.replace(old, new), encoding="utf-8")
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         validate(files["trace"], files["model"], files["seek"])
     for part in said:
-        assert part in str(told.value)
+        assert part in str(caught.value)
 
 
 @pytest.mark.parametrize("ending", ["trace", "model", "seek"])
-def test_an_absent_or_empty_file_is_told(files: dict[str, Path], ending: str) -> None:
+def test_an_absent_or_empty_file_is_refused(files: dict[str, Path], ending: str) -> None:
     for spoil in (lambda path: path.write_text(""), Path.unlink):
         spoil(files[ending])
         with pytest.raises(InputError, match=f"small.{ending}"):
             validate(files["trace"], files["model"], files["seek"])
 
 
-def test_a_trace_is_read_without_its_flag(files: dict[str, Path]) -> None:
-    reads = read_trace(files["trace"], 3960 * 512)
-    files["trace"].write_text(TRACE.replace("Hit", "Miss"), encoding="utf-8")
-    assert read_trace(files["trace"], 3960 * 512) == reads
+def test_the_command_takes_specs(files: dict[str, Path]) -> None:
+    options = [part for ending, path in files.items() for part in (f"--{ending.replace('diskspecs', 'specs')}", str(path))]
+    found = json.loads(CliRunner().invoke(app, ["validate", "device", *options, "--format", "json"]).output)
+    assert found["n"] == 3
+    assert found["mean_error"] == pytest.approx(found["mean_predicted_s"] / found["mean_measured_s"] - 1)

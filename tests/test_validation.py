@@ -53,10 +53,3 @@ def test_the_emulators_figures_are_all_shown_and_its_misses_in_bold() -> None:
     assert [row[5].startswith("**") for row in shown] == [line["met"] is False for line in held]
     met = [line["met"] for line in rows if line["met"] is not None]
     assert f"{sum(met)} of {len(met)} figures" in validation_emulator.conditions().text
-
-
-def test_seeks_grow_with_the_span_of_the_file() -> None:
-    spans = [line["measured"] for line in validation_emulator.load()["rows"] if line["part"] == "scale"]
-    assert spans == sorted(spans)
-    assert len(validation_emulator.scale().rows) == len(spans) == 3
-    assert {row[0] for row in validation_emulator.limits().rows} >= {"plain directory", "empty server in C"}

@@ -122,7 +122,7 @@ def machine(name: str) -> None:
 
 
 def processor() -> None:
-    from tierwise.simulate.scan.processor import load_processor
+    from tierwise.scans.processor import load_processor
 
     load_processor()
 

@@ -35,11 +35,11 @@ from tierwise.postgres.relations import create_tablespace
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.statistics import PageCounter
 from tierwise.postgres.workspace import server_account
-from tierwise.simulate.scan.methods import LEAF_ROWS
-from tierwise.simulate.scan.prediction import Prediction, Scan, predict
-from tierwise.simulate.scan.processor import Processor, ReadingCosts, load_processor
-from tierwise.simulate.scan.rows import Table, jitter
-from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
+from tierwise.scans.methods import LEAF_ROWS
+from tierwise.scans.prediction import Prediction, Scan, predict
+from tierwise.scans.processor import Processor, ReadingCosts, load_processor
+from tierwise.scans.rows import Table, jitter
+from tierwise.scans.words import Buffers, IoMethod, ScanMethod
 from tierwise.tiers.emulated import Emulated
 from tierwise.tiers.reclaim import reclaim
 

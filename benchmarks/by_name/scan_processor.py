@@ -26,7 +26,7 @@ from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
 from tierwise.postgres.settings import Connection
 from tierwise.postgres.workspace import server_account
-from tierwise.simulate.scan.rows import lossy_share
+from tierwise.scans.rows import lossy_share
 
 PAGES: Final = 100_000
 """Far more than a processor caches."""

@@ -22,7 +22,8 @@ from tierwise.core.errors import InputError, TierwiseError, one_line, with_remed
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
 from tierwise.report.site import PDFS
-from tierwise.simulate.cli import predict_scan, simulating, validating
+from tierwise.scans.cli import predict_scan
+from tierwise.simulate.cli import simulating, validating
 
 app = typer.Typer(pretty_exceptions_enable=False)
 app.add_typer(validating, name="validate")

@@ -1,4 +1,4 @@
-"""A drive's buffer: which addresses it holds, in a few segments, of which the oldest makes room for a new one."""
+"""A drive's buffer: which addresses it holds, in a few segments, of which the oldest makes space for a new one."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,6 @@ class Buffer:
         self._held: list[Segment] = []  # the newest last
 
     def find(self, address: int, end: int) -> bool:
-        """Return whether a segment holds `address` to `end`; if so, that is the newest now."""
         for segment in self._held:
             if segment.start <= address and end <= segment.end:
                 self._held.remove(segment)

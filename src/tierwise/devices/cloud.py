@@ -9,7 +9,10 @@ from tierwise.devices.volume import CloudSpec
 
 
 class Cloud(KnownCompletions):
-    """The volume of `spec`. A request counts as often as its size asks; one that continues the request before it only for its share."""
+    """The volume of `spec`.
+
+    A request counts once for each `io_size` it begins; one that continues the request before it counts for its share.
+    """
 
     def __init__(self, spec: CloudSpec):
         super().__init__()

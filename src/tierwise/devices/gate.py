@@ -11,7 +11,6 @@ class Gate:
         self.reset()
 
     def reset(self) -> None:
-        """Have all of `saved` there."""
         self._paid_s = -math.inf  # what has gone through is paid for at this time
 
     def enter(self, now_s: float, amount: float = 1.0) -> float:

@@ -90,7 +90,6 @@ class _Band:
         self.end_turn = math.ceil(self.turn + (zone.last_cylinder - zone.first_cylinder + 1) * self.cylinder_turn)
 
     def spot(self, sector: int) -> Spot:
-        """Return where the host's `sector` lies."""
         track, rest = divmod(self._physical(sector - self.first), self.sectors)
         cylinder, head = divmod(track, self.surfaces)
         turns = self.turn + cylinder * self.cylinder_turn + head * self.track_turn + rest / self.sectors

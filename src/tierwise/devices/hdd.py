@@ -79,7 +79,6 @@ class Hdd:
 
     @classmethod
     def of(cls, spec: HddSpec, *, seed: int, stretch: float) -> Self:
-        """Return the drive of a data sheet."""
         turn_s = 1 / spec.rotation.base
         geometry = Spiral(int(spec.capacity.base), turn_s, spec.outer_rate.base, spec.inner_rate.base, int(spec.surfaces.base))
         curve = datasheet_curve(spec, geometry.cylinders)
@@ -99,7 +98,7 @@ class Hdd:
         self._waiting: deque[tuple[float, int, Operation, int, int]] = deque()  # not accepted yet
         self._draining = False  # a flush or a write waits until buffered writes are on the platter
         self._accepted = 0
-        self._open_s = -math.inf  # nothing is accepted before: an earlier event found no room for it
+        self._open_s = -math.inf  # nothing is accepted before: an earlier event found no space for it
         self._done: list[tuple[float, int]] = []  # a heap of (completion, tag)
         self._link_s = -math.inf  # when the link is or was free
         self._jobs: list[_Job] = []  # of the host, the oldest first
@@ -140,7 +139,6 @@ class Hdd:
         return done
 
     def _accept(self, now_s: float) -> None:
-        """Take what has been sent as far as the drive takes it, and give the arm work."""
         while self._waiting and self._accepted < self._drive.queue:
             came_s, tag, operation, address, size = self._waiting[0]
             self._draining = self._held_up(operation, size)
@@ -159,7 +157,7 @@ class Hdd:
             self._start(max(now_s, self._free_s))
 
     def _held_up(self, operation: Operation, size: int) -> bool:
-        """A flush waits for every write before it, a write for room in the buffer."""
+        """A flush waits for every write before it, a write for space in the buffer."""
         if operation is Operation.FLUSH:
             return self._dirty_bytes > 0 or any(job.write for job in (*self._jobs, self._busy) if job)
         return operation is Operation.WRITE and self._dirty_bytes > 0 and self._dirty_bytes + size > self._drive.cache_bytes
@@ -197,13 +195,11 @@ class Hdd:
             self._dirty.append(_Job(None, True, address, end, self._geometry.spot(address), done_s))
 
     def _answer(self, begin_s: float, tag: int, size: int) -> float:
-        """Move data between buffer and host from `begin_s` on, as soon as the link is free."""
         self._link_s = max(begin_s, self._link_s) + size / self._drive.interface_rate
         heappush(self._done, (self._link_s, tag))
         return self._link_s
 
     def _start(self, now_s: float) -> None:
-        """Send the arm to the job that it reaches first."""
         self._call_away(now_s)
         job, there_s = self._choose(now_s)
         self._head = self._geometry.end(job.end)
@@ -270,12 +266,10 @@ class Hdd:
         live.start = max(live.start, live.end - self._segment_bytes)
 
     def _call_away(self, now_s: float) -> None:
-        """Whatever the head is reading on for ends here."""
         if self._live:
             self._catch_up(self._live, now_s)
             self._head, self._live = self._geometry.end(self._live.end), None
 
     def _wait_s(self, now_s: float, turns: float) -> float:
-        """How long it takes, in seconds, until the platter has turned to `turns`."""
         wait = (turns - now_s / self._turn_s - self._phase) % 1.0
         return 0.0 if wait > 1 - 1e-9 else wait * self._turn_s

@@ -31,13 +31,10 @@ class Instance(Strict):
 
 
 class Instances(Sourced):
-    """A provider's file of rented machines."""
-
     rate_unit: Literal["MB/s", "MiB/s"]
     instances: Mapping[str, Instance]
 
     def limits(self, name: str) -> InstanceLimits:
-        """Return the limits of the instance `name`."""
         instance = self.instances[name]
 
         def read(value: float, unit: str) -> Parameter:
@@ -58,11 +55,7 @@ def _read(path: Path) -> Instances:
 
 
 def attached(provider: str, name: str) -> InstanceLimits:
-    """Return what the instance `name` of `provider` takes.
-
-    Raises:
-        InputError: no such instance.
-    """
+    """Return what the instance `name` of `provider` takes."""
     there = load_instances(provider)
     if there is None or name not in there.instances:
         known = ", ".join(there.instances) if there else "none"
@@ -71,5 +64,4 @@ def attached(provider: str, name: str) -> InstanceLimits:
 
 
 def price_item(provider: str, name: str) -> str:
-    """Return the item of the price book: ``aws-m7i-large``."""
     return f"{provider}-{name}".lower().replace(".", "-").replace("_", "-")

@@ -18,7 +18,7 @@ def build(spec: DeviceSpec, *, seed: int = 0, stretch: float = 1.0, erasing: boo
 
     `stretch` multiplies seek distances, so that a file of a scaled-down data set spans as much of the disk as the
     full one would; sequential access stays sequential. A controller's write cache shrinks by it, so that it holds the same share of
-    the data. With `erasing` a flash drive that says how it erases tells what that holds up, which is else left to its rates.
+    the data. With `erasing` flash whose file describes erasing is held up by it; else erasing is part of its rates.
     """
     match spec:
         case HddSpec():
@@ -48,7 +48,6 @@ def built_of(spec: DeviceSpec) -> frozenset[type]:
 
 
 def _array(spec: ArraySpec, seed: int, stretch: float, erasing: bool) -> DeviceModel:
-    """Drives, before them the cache, before that the limits of the controller, as far as there are such."""
     count = int(spec.members.base)
     array = Array(spec, [build(spec.member, seed=seed * count + number, stretch=stretch, erasing=erasing) for number in range(count)])
     model: DeviceModel = array

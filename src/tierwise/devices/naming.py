@@ -11,8 +11,8 @@ from tierwise.core.errors import InputError
 from tierwise.core.toml import input_file
 from tierwise.devices.parameter import UNITS
 
-ASKED: Final = ("size", "frequency", "rate")
-"""What a volume's name may ask for, by what its unit measures."""
+AMOUNTS: Final = ("size", "frequency", "rate")
+"""What a volume's name may state, by what its unit measures."""
 
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([A-Za-z/]+)")
 _UNITS: Final = {unit.casefold(): measured for unit, measured in UNITS.items()}
@@ -21,7 +21,7 @@ _REMEDY: Final = "such as gp3:500GiB,6000IOPS,250MiB/s@m7i.large, any part of wh
 
 @dataclass(frozen=True)
 class Named:
-    """A name that was understood: the file's `stem`, what is asked of the volume in base units, and the instance it hangs on."""
+    """A name that was understood: the file's `stem`, the amounts of the volume in base units, and the instance it hangs on."""
 
     text: str
     stem: str
@@ -34,19 +34,14 @@ class Named:
 
     @property
     def provider(self) -> str:
-        """Return the maker, with which the file's name begins."""
         return self.stem.partition("-")[0]
 
 
 def named(name: str) -> Named:
-    """Return `name` as a file of ``data/devices`` (in full, or what follows the maker: ``gp3``), with what is asked of a volume.
-
-    Raises:
-        InputError: a short name of several devices, or an amount that is none. That there is no such file is told by who reads it.
-    """
+    """Return `name` as a file of ``data/devices`` (in full, or what follows the maker: ``gp3``), with the amounts of a volume."""
     place, _, instance = name.partition("@")
-    short, colon, asked = place.partition(":")
-    return Named(name, _stem(short), dict(_amount(name, text) for text in asked.split(",")) if colon else {}, instance or None)
+    short, colon, amounts = place.partition(":")
+    return Named(name, _stem(short), dict(_amount(name, text) for text in amounts.split(",")) if colon else {}, instance or None)
 
 
 def _stem(name: str) -> str:
@@ -62,7 +57,7 @@ def _stem(name: str) -> str:
 def _amount(name: str, text: str) -> tuple[str, float]:
     found = _AMOUNT.fullmatch(text.strip())
     dimension, worth = _UNITS.get(found[2].casefold(), ("", 0.0)) if found else ("", 0.0)
-    if found is None or dimension not in ASKED:
-        units = ", ".join(unit for unit, (measures, _) in UNITS.items() if measures in ASKED)
+    if found is None or dimension not in AMOUNTS:
+        units = ", ".join(unit for unit, (measures, _) in UNITS.items() if measures in AMOUNTS)
         raise InputError("device", value=name, rule=f"{text!r} must be a number and one of {units}", remedy=_REMEDY)
     return dimension, float(found[1]) * worth

@@ -70,8 +70,6 @@ class Sourced(Strict):
 
 
 class Parameter(Sourced):
-    """One number of a device."""
-
     value: float = Field(strict=True, allow_inf_nan=False)
     unit: str
     low: float | None = Field(default=None, strict=True, allow_inf_nan=False, description="with high: between which the value may lie")
@@ -90,8 +88,6 @@ class Parameter(Sourced):
 
 
 class Flag(Sourced):
-    """One yes or no of a device."""
-
     value: bool = Field(strict=True)
 
 
@@ -125,7 +121,6 @@ Count = Annotated[Parameter, AfterValidator(partial(_measures, dimension="count"
 
 
 def assumed(value: float, unit: str) -> Parameter:
-    """Return a parameter of a device of which nothing was read."""
     return Parameter(value=value, unit=unit, source=ASSUMED)
 
 

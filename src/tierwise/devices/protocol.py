@@ -5,7 +5,7 @@ from typing import Protocol
 
 
 class Operation(IntEnum):
-    """What a host asks of a device."""
+    """A kind of request."""
 
     READ = 0
     WRITE = 1
@@ -15,7 +15,7 @@ class Operation(IntEnum):
 class DeviceModel(Protocol):
     """A device as a machine of events; time is whatever clock the driver goes by, in seconds.
 
-    The driver submits requests, asks for the next event and advances to it. A request may be submitted a little
+    The driver submits requests, looks up the next event and advances to it. A request may be submitted a little
     before the time of the last advance (an emulator learns of requests late); it is then served as if it had come in time,
     where what was served since allows that.
     """

@@ -33,7 +33,7 @@ class Slowed:
         below_s = self._below_s(now_s)
         event_s = self._below.next_event_s()
         if event_s < math.inf and self._drivers_s(event_s) <= now_s:
-            below_s = max(below_s, event_s)  # whatever rounding says, an event that was told is reached
+            below_s = max(below_s, event_s)  # whatever rounding says, a reported event is reached
         return [(tag, self._drivers_s(done_s)) for tag, done_s in self._below.advance(below_s)]
 
     def reset(self) -> None:

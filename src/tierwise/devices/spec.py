@@ -66,11 +66,11 @@ class WriteCache(Strict):
 
     battery_backed: Flag = Field(description="yes, or by capacitors: a flush returns at once; no: it waits until the cache has drained")
     size: Size
-    latency: Time = Field(description="of a write that finds room, and of a read of what is still in the cache")
+    latency: Time = Field(description="of a write that finds space, and of a read of what is still in the cache")
 
 
 class Erase(Strict):
-    """What clearing flash for new data holds up, where a model is asked to tell it; else it is in the rates alone."""
+    """Time that clearing flash for new data takes, where it is modelled apart; else it is part of the rates."""
 
     latency: Time = Field(description="of erasing one block, in which its channel serves nothing else")
     block: Size = Field(description="what is erased at once: as much is written before the next time")
@@ -97,18 +97,14 @@ class SsdSpec(Strict):
         default=None, description="sustained: 4 KiB writes in a second that do not continue the write before them"
     )
     write_cache: WriteCache | None = None
-    erase: Erase | None = Field(default=None, description="told by the model only where it is asked for (`build`, `erasing`)")
+    erase: Erase | None = Field(default=None, description="modelled only with `build(..., erasing=True)`")
 
 
 class Level(Sourced):
-    """How an array spreads its data."""
-
     value: Literal["raid0", "raid1", "raid5", "raid6", "raid10"]
 
 
 class ArraySpec(Strict):
-    """Equal drives behind one controller."""
-
     kind: Literal["array"]
     name: str
     description: str
@@ -157,32 +153,28 @@ def load_device(name: str) -> DeviceSpec:
 
     A volume may be provisioned in its name, ``gp3:500GiB,6000IOPS,250MiB/s@m7i.large``: size, requests and bytes a second, and the
     instance that it hangs on, each as far as it is not to be as in the file.
-
-    Raises:
-        InputError: no such file, an unknown field, an impossible value, a missing source or unit, or what no provider sells.
     """
-    asked = named(name)
-    table = read_table(asked.path)
+    found = named(name)
+    table = read_table(found.path)
     model = _KINDS.get(str(table.get("kind")))
     if model is None:
-        raise InputError(paths.short(asked.path), field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
+        raise InputError(paths.short(found.path), field="kind", value=table.get("kind"), rule=f"must be one of {', '.join(_KINDS)}")
     if model is ArraySpec and isinstance(table.get("member"), str):
-        table["member"] = _member(asked.path, table["member"]).model_dump()
-    return _provisioned(validate(table, model, where=paths.short(asked.path)), asked)
+        table["member"] = _member(found.path, table["member"]).model_dump()
+    return _provisioned(validate(table, model, where=paths.short(found.path)), found)
 
 
-def _provisioned(spec: DeviceSpec, asked: Named) -> DeviceSpec:
-    if not asked.amounts and asked.instance is None:
+def _provisioned(spec: DeviceSpec, name: Named) -> DeviceSpec:
+    if not name.amounts and name.instance is None:
         return spec
     if not isinstance(spec, CloudSpec):
-        rule = f"{asked.stem} is no volume: neither its size nor its speed can be chosen"
-        raise InputError("device", value=asked.text, rule=rule, remedy=asked.stem)
-    spec = sold(spec, asked.amounts, asked.text)
-    return spec if asked.instance is None else spec.model_copy(update={"instance": attached(asked.provider, asked.instance)})
+        rule = f"{name.stem} is no volume: neither its size nor its speed can be chosen"
+        raise InputError("device", value=name.text, rule=rule, remedy=name.stem)
+    spec = sold(spec, name.amounts, name.text)
+    return spec if name.instance is None else spec.model_copy(update={"instance": attached(name.provider, name.instance)})
 
 
 def _member(array: Path, name: str) -> DeviceSpec:
-    """The device `name`, of which the file `array` wants several."""
     if read_table(named(name).path).get("kind") == "array":
         raise InputError(paths.short(array), field="member", value=name, rule="must be a drive or a volume, not an array")
     return load_device(name)

@@ -35,7 +35,7 @@ class Ssd(KnownCompletions):
     def reset(self) -> None:
         super().reset()
         self._free_s = [-math.inf] * self._channels  # a heap: when each channel is free
-        self._read_until_s = -math.inf  # when everything asked so far has gone over the link
+        self._read_until_s = -math.inf  # when every read so far has gone over the link
         self._written_s = -math.inf  # when everything written so far is down
         self._read_end = self._write_end = -1
         if self._reads:

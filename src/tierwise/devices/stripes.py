@@ -69,7 +69,6 @@ class Stripes:
             yield (self._first_parity(row) + parity) % self._members, row * self._stripe + low, high - low
 
     def _pieces(self, address: int, size: int) -> Iterator[tuple[int, int, int, int]]:
-        """Row, column, offset in the stripe and size of what lies in each stripe."""
         end = address + size
         while address < end:
             stripe, offset = divmod(address, self._stripe)

@@ -13,7 +13,7 @@ from tierwise.devices.instances import InstanceLimits
 from tierwise.devices.parameter import Density, Frequency, Parameter, Rate, Size, Time, Turnover
 
 PROVISIONED = "as provisioned"
-"""The source of what a reader asked of a volume."""
+"""The source of what is chosen in the name of a volume."""
 
 
 class Limit(NamedTuple):
@@ -49,13 +49,11 @@ class VolumeLimits(Strict):
     baseline_per_tib: Turnover | None = Field(default=None, description="of a volume that bursts up to rate_per_tib")
 
     def iops_of(self, size_bytes: float) -> Limit:
-        """Return the most requests a second that a volume of `size_bytes` may have."""
         floor = self.iops_floor.base if self.iops_floor else 0.0
         by_size = max(floor, self.iops_per_gib.base * size_bytes) if self.iops_per_gib else inf
         return min(Limit(self.iops.base, "IOPS per volume"), Limit(by_size, "IOPS per GiB"))
 
     def rate_of(self, size_bytes: float, iops: float) -> Limit:
-        """Return the most bytes a second that a volume of `size_bytes` with `iops` requests a second may have."""
         by_iops = self.rate_per_iops.base * iops if self.rate_per_iops else inf
         by_size = self.rate_per_tib.base * size_bytes if self.rate_per_tib else inf
         of_one = Limit(self.rate.base, "throughput per volume")
@@ -137,11 +135,7 @@ def _given(value: float, unit: str) -> Parameter:
 
 
 def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
-    """Return `spec` with the size (bytes), frequency (requests a second) and rate (bytes a second) of `amounts`; the rest as in its file.
-
-    Raises:
-        InputError: more, or less, than the provider sells; `text` is what the reader wrote.
-    """
+    """Return `spec` with the size (bytes), frequency (1/s) and rate (bytes/s) of `amounts`; `text` is the name as it was written."""
     limits = spec.limits
     size = amounts.get("size", spec.capacity.base)
     _within(text, "GiB", size / GIB, limits.smallest.base / GIB, Limit(limits.largest.base / GIB, "size of a volume"))
@@ -162,9 +156,9 @@ def sold(spec: CloudSpec, amounts: Mapping[str, float], text: str) -> CloudSpec:
     return spec.with_size(size, iops, rate)
 
 
-def _within(text: str, unit: str, asked: float, least: float, most: Limit) -> None:
-    if not least <= asked <= most.value * (1 + 1e-9):
-        rule = f"{asked:,.6g} {unit} is not sold: {least:,.6g} to {most.value:,.6g} {unit} ({most.rule})"
+def _within(text: str, unit: str, amount: float, least: float, most: Limit) -> None:
+    if not least <= amount <= most.value * (1 + 1e-9):
+        rule = f"{amount:,.6g} {unit} is not sold: {least:,.6g} to {most.value:,.6g} {unit} ({most.rule})"
         raise InputError("device", value=text, rule=rule, remedy="another size, or less")
 
 

@@ -20,7 +20,7 @@ class WriteBack(KnownCompletions):
     Windows of some rows of `row_bytes` that are dirty as a whole go down first: so writes in order become full stripes. Else the
     oldest block goes, with its neighbours in its window; one such write at a time while the cache is at most half full and nobody
     waits. A block that is written again while it waits goes down once. A read is served from the cache if all of it is still there.
-    A write that finds no room waits until there is; one that is larger than the cache passes it by, once it is empty.
+    A write that finds no free space waits until there is some; one that is larger than the cache passes it by, once it is empty.
     """
 
     def __init__(self, spec: WriteCache, below: DeviceModel, *, row_bytes: int, depth: int):
@@ -43,7 +43,7 @@ class WriteBack(KnownCompletions):
         self._out: dict[int, range] = {}  # blocks on their way down, by a tag below zero, as no request of a driver has
         self._going = 0  # how many these are
         self._tag = 0
-        self._waiting: deque[tuple[float, int, Operation, int, int]] = deque()  # writes without room, and flushes behind them
+        self._waiting: deque[tuple[float, int, Operation, int, int]] = deque()  # writes without space, and flushes behind them
 
     def submit(self, now_s: float, tag: int, operation: Operation, address_bytes: int, size_bytes: int) -> None:
         if operation is Operation.READ:
@@ -61,7 +61,7 @@ class WriteBack(KnownCompletions):
         return min(self._below.next_event_s(), super().next_event_s())
 
     def advance(self, now_s: float) -> list[tuple[int, float]]:
-        # One event of the device at a time: what it makes room for may begin at once, before the next one.
+        # One event of the device at a time: what it frees space for may begin at once, before the next one.
         while (event_s := self._below.next_event_s()) <= now_s and event_s < math.inf:
             for tag, done_s in self._below.advance(event_s):
                 if tag < 0:
@@ -77,14 +77,14 @@ class WriteBack(KnownCompletions):
         return all(block in self._dirty or any(block in run for run in self._out.values()) for block in _blocks(address, size))
 
     def _admit(self, now_s: float) -> None:
-        """Take waiting writes while there is room, let go the flushes that nothing holds, and send blocks down."""
+        """Take waiting writes while there is space, let go the flushes that nothing holds, and send blocks down."""
         while self._waiting:
             came_s, tag, operation, address, size = self._waiting[0]
             blocks = _blocks(address, size)
-            if (self._dirty or self._out) and (operation is Operation.FLUSH or self._lacks_room(blocks)):
+            if (self._dirty or self._out) and (operation is Operation.FLUSH or self._is_too_full(blocks)):
                 break
             self._waiting.popleft()
-            now_s = max(now_s, came_s)  # the driver may ask for earlier events later
+            now_s = max(now_s, came_s)  # the driver may submit an earlier request later
             if operation is Operation.FLUSH or len(blocks) > self._blocks:
                 self._below.submit(now_s, tag, operation, address, size)
             else:
@@ -97,9 +97,9 @@ class WriteBack(KnownCompletions):
             start, end = run.start * _BLOCK_BYTES, min(run.stop * _BLOCK_BYTES, self.capacity_bytes)
             self._below.submit(now_s, self._tag, Operation.WRITE, start, end - start)
 
-    def _lacks_room(self, blocks: range) -> bool:
-        room = self._blocks - len(self._dirty) - self._going
-        return len(blocks) > room and sum(block not in self._dirty for block in blocks) > room
+    def _is_too_full(self, blocks: range) -> bool:
+        free = self._blocks - len(self._dirty) - self._going
+        return len(blocks) > free and sum(block not in self._dirty for block in blocks) > free
 
     def _take(self, blocks: range) -> None:
         for block in blocks:

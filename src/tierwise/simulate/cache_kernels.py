@@ -1,4 +1,4 @@
-"""What a page cache does on an access, compiled: what `page_cache` tells of it, whatever the policy."""
+"""An access to a page cache of any policy, compiled; see `page_cache`."""
 
 from tierwise.core.compiled import Ints, compiled, inlined, prefetch
 from tierwise.simulate import clock_kernels, lru_kernels, mapped_kernels, two_list_kernels
@@ -97,7 +97,6 @@ def _insert(table: Table, page: int, state: int) -> None:
 
 @inlined
 def fetch(table: Table, page: int) -> None:
-    """Begin to load what an access to `page` will need."""
     prefetch(table, HEAD + page)
 
 

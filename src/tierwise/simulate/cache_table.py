@@ -36,7 +36,6 @@ def append(table: Table, queue: int, begin: int, page: int) -> int:
 
 @inlined
 def take(table: Table, queue: int, begin: int) -> int:
-    """Take the oldest entry from a queue."""
     at = int(table[FIRST + 2 * queue])
     table[FIRST + 2 * queue] = at + 1 if at + 1 < table[SLOTS] else 0
     return int(table[begin + at])

@@ -1,6 +1,6 @@
 """Che's approximation: the hit ratio of an LRU cache from the popularity of its pages alone.
 
-Che, Tung and Wang, Hierarchical web caching systems (IEEE JSAC 20(7), 2002): a page is resident if it was asked for within the last T
+Che, Tung and Wang, Hierarchical web caching systems (IEEE JSAC 20(7), 2002): a page is resident if it was requested within the last T
 requests, where T is such that the expected number of resident pages is the cache's capacity. It applies to independent requests, to LRU, to
 caches that are full, and to pages that come alone: not to read-around, where a page comes because of its neighbours.
 """
@@ -13,11 +13,7 @@ from tierwise.core.errors import InputError
 
 
 def hit_ratio(popularity: NDArray[np.float64], pages: int) -> float:
-    """Return share of the requests that find their page in a cache of `pages` pages; `popularity` is the share of requests of each page.
-
-    Raises:
-        InputError: no pages.
-    """
+    """Return share of the requests that find their page in a cache of `pages` pages; `popularity` is the share of requests of each page."""
     if pages < 1:
         raise InputError("che", field="pages", value=pages, rule="must be 1 or more")
     if pages >= np.count_nonzero(popularity):

@@ -13,7 +13,6 @@ def use(table: Table, page: int) -> None:
 
 @inlined
 def insert(table: Table, page: int) -> None:
-    """Take in `page`, which is absent, behind the hand."""
     frames, at = HEAD + table[FILE_PAGES], table[RESIDENT]
     if at < table[CAPACITY]:
         table[RESIDENT] = at + 1
@@ -30,7 +29,6 @@ def insert(table: Table, page: int) -> None:
 
 @compiled
 def replay(table: Table, trace: Ints) -> int:
-    """Use the pages of `trace`, taking in those that are absent; returns how many were."""
     table, trace, misses = uncounted(table), uncounted(trace), 0
     for at in range(len(trace)):
         prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from tierwise.core.compiled import Floats, Ints
+from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.core.units import KIB
 from tierwise.devices.protocol import DeviceModel, Operation
@@ -20,9 +20,6 @@ from tierwise.simulate import loop_kernels
 from tierwise.simulate.page_cache import PageCache
 
 _NO_PAGES: Final = np.empty(0, np.int64)
-
-LATENCY_EDGES_S: Final[Floats] = loop_kernels.FIRST_EDGE_S * 2 ** (np.arange(loop_kernels.BINS + 1) / loop_kernels.BINS_PER_OCTAVE)
-"""Bin i of a latency histogram lies between edges i and i + 1; what is beyond either end is in the first or last bin."""
 
 
 @dataclass(frozen=True)
@@ -45,21 +42,14 @@ class Rates:
 
 @dataclass(frozen=True)
 class Series:
-    """What came of a simulation, by intervals of `interval_s`; an operation counts where it ended, a device read where it was asked for."""
+    """Counts by intervals of `interval_s`: an operation counts where it ended, a device read where it was issued."""
 
     interval_s: float
     operations: Ints
     misses: Ints
     device_reads: Ints
-    latencies: Ints
-    """Operations by latency, bins as in `LATENCY_EDGES_S`."""
 
     def rates(self, from_s: float = 0.0) -> Rates:
-        """Return means from the first interval that begins at `from_s` or later to the end.
-
-        Raises:
-            InputError: no interval begins then.
-        """
         first = math.ceil(from_s / self.interval_s)
         if not 0 <= first < len(self.operations):
             raise InputError("simulation", field="from_s", value=from_s, rule="must leave at least one interval")
@@ -90,9 +80,6 @@ def run_threads(
         duration_s: a multiple of `interval_s`.
         endless: `pages` go on alike for ever, so that nothing more is drawn once the whole file is in the cache: each operation finds
             its page from then on.
-
-    Raises:
-        InputError: a number that cannot be, or a page beyond the cache's file.
     """
     _check(threads, duration_s, interval_s, costs)
     model = None if isinstance(device, SsdSpec) else device
@@ -107,7 +94,6 @@ def run_threads(
         spent_s=(costs.hit_s, costs.fault_s, costs.think_s),
         interval_s=interval_s,
         series=np.zeros((round(duration_s / interval_s), 3), np.int64),
-        latencies=np.zeros(loop_kernels.BINS, np.int64),
     )
     loop.busy_s[loop_kernels.NEXT : loop_kernels.CHANNELS] = loop_kernels.CHANNELS
     loop.clock[:, loop_kernels.DUE] = -math.inf
@@ -134,24 +120,20 @@ def run_threads(
         for tag, done_s in model.advance(event_s):
             loop_kernels.deliver(loop, tag, done_s)
     operations, misses, reads = loop.series.T
-    return Series(interval_s, operations, misses, reads, loop.latencies)
+    return Series(interval_s, operations, misses, reads)
 
 
 def _is_idle(loop: loop_kernels.Loop, threads: int) -> bool:
-    """Whether every read is done before the next turn."""
     return bool(loop.clock[:, loop_kernels.DUE].max() <= loop.clock[:threads, loop_kernels.TURN].min())
 
 
 def _go_on_hitting(loop: loop_kernels.Loop, threads: int, duration_s: float) -> None:
-    """Count the operations to the end, all of which find their page."""
     hit_s, _, think_s = loop.spent_s
     edges_s = np.arange(1, len(loop.series) + 1) * loop.interval_s
     for turn_s in loop.clock[:threads, loop_kernels.TURN]:
         # The operations of a thread end at turn_s + hit_s, one period later, and so on.
         ended = np.maximum(0, np.floor((np.minimum(edges_s, duration_s) - turn_s - hit_s) / (hit_s + think_s)).astype(np.int64) + 1)
-        counts = np.diff(ended, prepend=0)
-        loop.series[:, loop_kernels.OPERATIONS] += counts
-        loop.latencies[loop_kernels.bin_of(hit_s)] += counts.sum()
+        loop.series[:, loop_kernels.OPERATIONS] += np.diff(ended, prepend=0)
 
 
 def _times_s(flash: SsdSpec, page_bytes: int) -> tuple[float, float, float]:

@@ -39,7 +39,6 @@ class CommonElectronics(Strict):
     segments: Parameter
 
     def of(self, mechanics: Mechanics) -> Electronics:
-        """Return the electronics of one drive with these `mechanics`."""
         geometry, segment_bytes = mechanics.geometry, int(self.segment.base)
         sector_s = (geometry.end(SECTOR_BYTES)[0] - geometry.spot(0)[0]) * mechanics.turn_s
         return Electronics(
@@ -127,11 +126,7 @@ class DriveCase:
 def read_case(
     trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0
 ) -> DriveCase:
-    """Return the files of one drive; without `seek` its curve is the one that `model` says.
-
-    Raises:
-        InputError: one is absent or says something impossible, or the bus adds less than nothing.
-    """
+    """Return the files of one drive; without `seek` its curve is the one that `model` says."""
     if not 0 <= bus_ms_per_sector < math.inf:
         raise InputError("--bus-ms-per-sector", value=bus_ms_per_sector, rule="must be zero or more milliseconds")
     mechanics = read_drive(model, seek)
@@ -142,16 +137,10 @@ def read_case(
 def validate(
     trace: Path, model: Path, seek: Path | None = None, *, specs: Path | None = None, bus_ms_per_sector: float = 0.0, part: Part = "all"
 ) -> Validation:
-    """Return the drive of `read_case`, judged by the requests of `trace`: by all of them, unless `part` says otherwise.
-
-    Raises:
-        InputError: a file is absent or says something impossible.
-    """
     return read_case(trace, model, seek, specs=specs, bus_ms_per_sector=bus_ms_per_sector).judge(part=part)
 
 
 def as_text(found: Validation) -> str:
-    """Return one line for a person."""
     electronics = "fitted electronics" if found.fitted_on else "its own electronics"
     return (
         f"{found.trace}, {found.part}, {electronics}: {found.n} requests, mean {found.mean_measured_s * 1e3:.3f} ms measured, "

@@ -32,9 +32,6 @@ def read_drive(model: Path, seek: Path | None = None) -> RealMechanics:
     A change of track within the cylinder takes the head switch time or what the track skew allows for it, whichever is longer:
     extracted head switch times are what is left after the skew. The order of tracks within a cylinder (mapping scheme) makes no
     difference to any time, and a remapped defect is taken to lie where it belongs.
-
-    Raises:
-        InputError: a file is absent, cannot be parsed, or says something impossible.
     """
     where = short(model)
     blocks = list(read_blocks(model).walk())
@@ -124,11 +121,7 @@ def _spares(zone: Block, layout: Block, track: int, surfaces: int) -> tuple[int,
 
 
 def read_seeks(path: Path) -> SeekCurve:
-    """Return a table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings.
-
-    Raises:
-        InputError: the file is absent, a time or distance is impossible, or it holds no pair.
-    """
+    """Return a table of cylinders and milliseconds, a pair to a line; lines that begin otherwise are headings."""
     try:
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError as error:

@@ -33,7 +33,6 @@ class EarlyWrite(IntEnum):
 
 
 def _number(value: object) -> object:
-    """A number in the text of a file."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -41,7 +40,6 @@ def _number(value: object) -> object:
 
 
 def _yes(value: object) -> object:
-    """A flag is a number, of which only 0 is no."""
     number = _number(value)
     return number != 0 if isinstance(number, float) else value
 
@@ -101,14 +99,13 @@ class DriveSpecs(Strict):
     write_segments: Count = Field(default=1, alias="Maximum number of write segments")
     least_ahead_sectors: Count = Field(default=0, alias="Minimum read-ahead (blks)", description="nothing calls the head away before")
     most_ahead_sectors: Count | None = Field(default=None, alias="Maximum read-ahead (blks)", description="absent: a segment")
-    over_requested: Flag = Field(default=False, alias="Read-ahead over requested", description="takes the place of what was asked for")
+    over_requested: Flag = Field(default=False, alias="Read-ahead over requested", description="takes the place of the requested sectors")
     ahead_on_hit: Flag = Field(default=False, alias="Read-ahead on idle hit")
     free_blocks: Flag = Field(default=False, alias="Read any free blocks", description="what passes on the track before a request is kept")
     reads_on_arrival: Flag = Field(default=False, alias="Immediate buffer read", description="wherever on the request the head arrives")
     writes_on_arrival: Flag = Field(default=False, alias="Immediate buffer write")
 
     def on_bus(self, ms_per_sector: float) -> Self:
-        """Return the drive on a bus that adds so much to the time of each sector."""
         return self.model_copy(update={"bus_ms_per_sector": self.bus_ms_per_sector + ms_per_sector})
 
     def command_ms(self, operation: Operation, *, hit: bool, before: Operation) -> float:
@@ -124,11 +121,7 @@ class DriveSpecs(Strict):
 
 
 def read_specs(path: Path) -> DriveSpecs:
-    """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over.
-
-    Raises:
-        InputError: the file is absent, cannot be parsed, lacks a field or says something impossible.
-    """
+    """Return the electronics in `path`. Fields that make no difference while one request at a time is outstanding are passed over."""
     where = short(path)
     for block in read_blocks(path).walk():
         if key("Number of buffer segments") in block.fields:
@@ -145,7 +138,6 @@ def read_specs(path: Path) -> DriveSpecs:
 
 
 def _known(block: Block, where: str) -> dict[str, Any]:
-    """The fields of `DriveSpecs` that `block` says; a name that nobody knows and that is nearly one of the absent is a slip of the pen."""
     names = [str(field.alias) for field in DriveSpecs.model_fields.values()]
     absent = {key(name): name for name in names if key(name) not in block.fields}
     for said in block.fields.keys() - {key(name) for name in names}:

@@ -17,8 +17,6 @@ from tierwise.simulate.specified_drive import SpecifiedDrive
 
 @dataclass(frozen=True)
 class Request:
-    """One row of a trace."""
-
     operation: Operation
     address_bytes: int
     size_bytes: int
@@ -30,11 +28,7 @@ _OPERATIONS = {"R": Operation.READ, "W": Operation.WRITE}
 
 
 def read_trace(path: Path, capacity_bytes: int) -> list[Request]:
-    """Return the rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at.
-
-    Raises:
-        InputError: the file is absent or empty, or a row is not of that form or lies beyond `capacity_bytes`.
-    """
+    """Return the rows ``R|W flag LBN sectors service_us idle_us`` of `path`; the flag is not looked at."""
     try:
         lines = path.read_text(encoding="ascii", errors="replace").splitlines()
     except OSError as error:
@@ -83,7 +77,6 @@ def predict(requests: Sequence[Request], mechanics: RealMechanics, electronics: 
 
 
 def _alone(drive: Hdd, now_s: float, operation: Operation, address_bytes: int, size_bytes: int) -> float:
-    """When `drive`, which nothing else is asked of meanwhile, has served the request that is issued at `now_s`."""
     drive.advance(now_s)  # what it has done since
     drive.submit(now_s, 0, operation, address_bytes, size_bytes)
     while not (done := drive.advance(drive.next_event_s())):

@@ -1,11 +1,11 @@
 """Which pages of a table and its index transactions touch, when a row that is updated may find its page full: PostgreSQL's heap.
 
-An update writes a new version of its row. If its page has room, it stays there, and the index is left alone (heap-only tuple). If not,
+An update writes a new version of its row. If its page has space, it stays there, and the index is left alone (heap-only tuple). If not,
 the row moves to the page where this client's latest row that moved went, or else to the next one that the free space map lists, and the
 index gets an entry for it; the old entry leads lookups to the old page as well, until one of them finds the old version dead to all.
-A page gets room back when it is looked at, from versions that no transaction can see any more: those replaced by a transaction before all
+A page gets space back when it is looked at, from versions that no transaction can see any more: those replaced by a transaction before all
 that still run, or ran when the oldest snapshot was taken. The map learns that a page is full when somebody has looked there in vain,
-and of new room only from VACUUM, which does not run here.
+and of new space only from VACUUM, which does not run here.
 
 Read in PostgreSQL's source: `RelationGetBufferForTuple` (hio.c), `heap_page_prune_opt` (pruneheap.c), `fsm_search_avail` (fsmpage.c).
 """
@@ -44,14 +44,14 @@ class Touched:
 class _Heap(NamedTuple):
     """The table as compiled code sees it."""
 
-    room: Keys
-    """Rows that each page has room for."""
+    space: Keys
+    """Rows that each page has space for."""
     dead: Keys
-    """Versions in each page that give room when it is next looked at."""
+    """Versions in each page that give space when it is next looked at."""
     listed: Flags
-    """Whether the free space map has each page as one with room."""
+    """Whether the free space map has each page as one with space."""
     pinned: Keys
-    """Clients that hold each page while they read the page to which their row moves; it gives no room back meanwhile."""
+    """Clients that hold each page while they read the page to which their row moves; it gives no space back meanwhile."""
     replaced_in: Keys
     """The page of the version that each update replaced."""
     ends: Keys
@@ -59,7 +59,7 @@ class _Heap(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What is asked of it: by transaction the leaf, the row, and whether it is updated."""
+    """The load: by transaction the leaf, the row, and whether it is updated."""
 
     leaves: Keys
     rows: Keys
@@ -83,7 +83,6 @@ class _Log(NamedTuple):
 
 
 def filled_pages(rows: int) -> int:
-    """Return pages that `rows` fill when they are loaded."""
     return -(-rows // ROWS_PER_PAGE)
 
 
@@ -93,7 +92,6 @@ def aged_pages(rows: int) -> int:
 
 
 def pages_of(rows: int, places: Keys) -> Keys:
-    """Return where the rows at `places` (in the order of loading) of an aged table lie."""
     page, first = places // ROWS_PER_PAGE, places % ROWS_PER_PAGE == 0
     return np.where(first, filled_pages(rows) + page // ROWS_PER_PAGE, page)
 
@@ -115,13 +113,13 @@ def touch(rows: int, index_pages: int, in_index: Keys, in_table: Keys, writing: 
     places, row_of = np.unique(in_table, return_inverse=True)
     filled, aged = filled_pages(rows), aged_pages(rows)
     updates = int(writing.sum())
-    room = np.zeros(aged + filled_pages(updates) + clients, np.int64)
-    room[:filled] = 1
-    room[aged - 1] = ROWS_PER_PAGE * (aged - filled) - filled
-    heap = _Heap(room, np.zeros_like(room), room > 0, np.zeros_like(room), np.zeros(updates, np.int64), np.array([0, aged, 0, 0]))
+    space = np.zeros(aged + filled_pages(updates) + clients, np.int64)
+    space[:filled] = 1
+    space[aged - 1] = ROWS_PER_PAGE * (aged - filled) - filled
+    heap = _Heap(space, np.zeros_like(space), space > 0, np.zeros_like(space), np.zeros(updates, np.int64), np.array([0, aged, 0, 0]))
     leaves, nowhere = in_index * index_pages // rows, np.full(len(places), NOWHERE)
     work = _Work(leaves, row_of, writing, pages_of(rows, places), nowhere, np.zeros_like(nowhere), index_pages)
-    lines = 3 * len(in_index) + 6 * updates + len(room)
+    lines = 3 * len(in_index) + 6 * updates + len(space)
     log = _Log(np.empty(lines, np.int64), np.empty(lines, np.int64), np.zeros(lines, np.bool_), np.zeros(1, np.int64))
     client_of, stayed = _run(heap, work, log, clients)
     end = int(log.end[0])
@@ -189,7 +187,7 @@ def _put(log: _Log, page: int, now: int, changed: bool) -> None:
 
 @compiled
 def _look(heap: _Heap, work: _Work, log: _Log, now: int) -> None:
-    """Look up the row, by the old entry of the index, too, until that is found dead; each page gives the room of its dead versions back."""
+    """Look up the row, by the old entry of the index too until that is found dead; each page frees the space of its dead versions."""
     row = work.rows[now]
     _put(log, work.leaves[now], now, False)
     old, page = work.old_page[row], work.page_of[row]
@@ -205,7 +203,7 @@ def _look(heap: _Heap, work: _Work, log: _Log, now: int) -> None:
 @compiled
 def _prune(heap: _Heap, page: int) -> None:
     if not heap.pinned[page]:
-        heap.room[page] += heap.dead[page]
+        heap.space[page] += heap.dead[page]
         heap.dead[page] = 0
 
 
@@ -217,24 +215,24 @@ def _update(heap: _Heap, work: _Work, log: _Log, now: int, target: int) -> int:
     log.changed[log.end[0] - 1] = True
     heap.replaced_in[update] = page
     heap.ends[2] = update + 1
-    if heap.room[page]:
-        heap.room[page] -= 1
+    if heap.space[page]:
+        heap.space[page] -= 1
         return target
-    target = _find_room(heap, log, now, target, work.index_pages)
-    heap.room[target] -= 1
+    target = _find_space(heap, log, now, target, work.index_pages)
+    heap.space[target] -= 1
     _put(log, work.leaves[now], now, True)
     work.page_of[row], work.old_page[row], work.moved_by[row] = target, page, update
     return target
 
 
 @compiled
-def _find_room(heap: _Heap, log: _Log, now: int, target: int, index_pages: int) -> int:
+def _find_space(heap: _Heap, log: _Log, now: int, target: int, index_pages: int) -> int:
     """The page for a row that moves: look at `target` and then at those that the map lists, in order from its cursor on."""
     cursor, pages = heap.ends[0], heap.ends[1]
     while True:
         if target != NOWHERE:
-            _put(log, index_pages + target, now, heap.room[target] > 0)
-            if heap.room[target] > 0:
+            _put(log, index_pages + target, now, heap.space[target] > 0)
+            if heap.space[target] > 0:
                 break
             heap.listed[target] = False
         tried = 0
@@ -243,6 +241,6 @@ def _find_room(heap: _Heap, log: _Log, now: int, target: int, index_pages: int) 
         target, cursor = cursor, (cursor + 1) % pages
         if tried == pages:  # none is listed: the table grows
             target, pages = pages, pages + 1
-            heap.room[target], heap.listed[target] = ROWS_PER_PAGE, True
+            heap.space[target], heap.listed[target] = ROWS_PER_PAGE, True
     heap.ends[0], heap.ends[1] = cursor, pages
     return target

@@ -1,4 +1,4 @@
-"""The hot loop of threads that read through a page cache, compiled: what `closed_loop` tells of it."""
+"""The hot loop of threads that read through a page cache, compiled: see `closed_loop`."""
 
 import math
 from typing import NamedTuple
@@ -7,15 +7,14 @@ from tierwise.core.compiled import Floats, Ints, compiled, inlined, uncounted
 from tierwise.simulate.cache_kernels import fault, fetch, read_ahead, touch
 from tierwise.simulate.cache_table import AHEAD, MARKED_HIT, Table
 
-TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when the read that it asked for is done
-FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last asked the device for, the thread whose read it waits for, and a
-# bit for each of 64 kinds of page, set where it asked for one
+TURN, BEGAN, DUE = 0, 1, 2  # of a thread: when it goes on, when its operation began, when its read is done
+FIRST, END, AWAITS, KINDS = 0, 1, 2, 3  # of a thread: the pages it last read from the device, the thread whose read it waits for, and a
+# bit for each of 64 kinds of page, set where it reads one
 OPERATIONS, MISSES, READS = 0, 1, 2  # columns of the series
 GATE, LINK, NEXT, CHANNELS = 0, 1, 2, 3  # of flash: when its controller and its link are free, which channel is next, when each is free
 NOBODY = -1
-_SIEVED = 32  # neighbouring pages that count as of one kind where it is asked what may be on its way
+_SIEVED = 32  # neighbouring pages that count as of one kind when looking for what may be on its way
 HELPERS = 8  # asynchronous reads of the kernel at a time; where more would begin they are left out
-BINS, BINS_PER_OCTAVE, FIRST_EDGE_S = 280, 8, 1e-7
 
 
 class Loop(NamedTuple):
@@ -29,7 +28,7 @@ class Loop(NamedTuple):
     """(threads, 4), see `FIRST`"""
     busy_s: Floats
     """When the flash's controller, link and channels are free, in seconds, in the order of `GATE`; empty where the device is none of flash,
-    and every read is left to be asked for."""
+    and every read is left to the caller."""
     times_s: tuple[float, float, float]
     """The times of flash in seconds: between two reads of the controller, to find a page, to move a page."""
     spent_s: tuple[float, float, float]
@@ -37,20 +36,19 @@ class Loop(NamedTuple):
     interval_s: float
     series: Ints
     """(intervals, 3), see `OPERATIONS`"""
-    latencies: Ints
 
 
 @compiled
 def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
-    """Go on from `pages[at]` to the end of the pages, to `until_s`, or to a read that is left to be asked for.
+    """Go on from `pages[at]` to the end of the pages, to `until_s`, or to a read that is left to the caller.
 
     Returns where in `pages` it stopped, and the thread that wants to read.
     """
     table, clock, reads, pages = uncounted(loop.table), uncounted(loop.clock), uncounted(loop.reads), uncounted(pages)
-    busy_s, series, latencies = uncounted(loop.busy_s), uncounted(loop.series), uncounted(loop.latencies)
-    loop = Loop(table, loop.window, clock, reads, busy_s, loop.times_s, loop.spent_s, loop.interval_s, series, latencies)
+    busy_s, series = uncounted(loop.busy_s), uncounted(loop.series)
+    loop = Loop(table, loop.window, clock, reads, busy_s, loop.times_s, loop.spent_s, loop.interval_s, series)
     interval_s, (hit_s, _, think_s) = loop.interval_s, loop.spent_s
-    hit_bin, on_way = bin_of(hit_s), _sieve(reads)
+    on_way = _sieve(reads)
     while at < len(pages):
         thread, turn_s, next_s = _next_turn(clock)
         if turn_s >= until_s:
@@ -69,7 +67,6 @@ def run(loop: Loop, pages: Ints, at: int, until_s: float) -> tuple[int, int]:
                 interval = int(turn_s / interval_s)
                 if interval < len(series):
                     series[interval, OPERATIONS] += 1
-                    latencies[hit_bin] += 1
                 turn_s += think_s
                 helper = _read_on(loop, page, turn_s) if found == MARKED_HIT else NOBODY
                 if helper != NOBODY:
@@ -170,7 +167,7 @@ def _serve(now_s: float, pages: int, busy_s: Floats, times_s: tuple[float, float
 
 @compiled
 def deliver(loop: Loop, reader: int, done_s: float) -> None:
-    """Hand over the read that `reader` asked for, which the device has done: whoever waits for it goes on."""
+    """Hand over the read of `reader`, which the device has done: whoever waits for it goes on."""
     loop.clock[reader, DUE] = done_s
     for thread in range(len(loop.clock)):
         if loop.reads[thread, AWAITS] == reader:
@@ -186,13 +183,5 @@ def _finish(loop: Loop, thread: int, read_s: float) -> None:
     if interval < len(loop.series):
         loop.series[interval, OPERATIONS] += 1
         loop.series[interval, MISSES] += 1
-        loop.latencies[bin_of(done_s - loop.clock[thread, BEGAN])] += 1
     loop.reads[thread, AWAITS] = NOBODY
     loop.clock[thread, TURN] = done_s + think_s
-
-
-@inlined
-def bin_of(latency_s: float) -> int:
-    if latency_s <= FIRST_EDGE_S:
-        return 0
-    return min(BINS - 1, int(BINS_PER_OCTAVE * math.log2(latency_s / FIRST_EDGE_S)))

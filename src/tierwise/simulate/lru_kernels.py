@@ -21,7 +21,6 @@ def is_resident(table: Table, page: int) -> bool:
 
 @inlined
 def use(table: Table, page: int) -> None:
-    """Make `page`, which is resident, the newest."""
     if table[NOW] == BITS * table[SLOTS]:
         _renumber(table)
     now = table[NOW]
@@ -31,7 +30,6 @@ def use(table: Table, page: int) -> None:
 
 @inlined
 def insert(table: Table, page: int) -> None:
-    """Take in `page`, which is absent, as the newest."""
     if table[RESIDENT] == table[CAPACITY]:
         table[OLDEST] = _behind_oldest(table, table[OLDEST])
     else:
@@ -46,7 +44,7 @@ def replay(table: Table, trace: Ints) -> int:
     As `use` and `insert`, but without branches that depend on what is resident: half of them would be guessed wrong.
     """
     table, trace = uncounted(table), uncounted(trace)
-    now, oldest, room, misses = table[NOW], table[OLDEST], table[CAPACITY] - table[RESIDENT], 0
+    now, oldest, space, misses = table[NOW], table[OLDEST], table[CAPACITY] - table[RESIDENT], 0
     for at in range(len(trace)):
         prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
         if now == BITS * table[SLOTS]:
@@ -57,10 +55,10 @@ def replay(table: Table, trace: Ints) -> int:
         _stamp(table, trace[at], now)
         now += 1
         behind = _behind_oldest(table, oldest)
-        oldest = behind if absent & (room == 0) else oldest
-        room -= absent & (room > 0)
+        oldest = behind if absent & (space == 0) else oldest
+        space -= absent & (space > 0)
         misses += absent
-    table[NOW], table[OLDEST], table[RESIDENT] = now, oldest, table[CAPACITY] - room
+    table[NOW], table[OLDEST], table[RESIDENT] = now, oldest, table[CAPACITY] - space
     return misses
 
 
@@ -84,7 +82,6 @@ def _behind_oldest(table: Table, oldest: int) -> int:
 
 @compiled
 def _renumber(table: Table) -> None:
-    """Give the resident pages the first positions, in their order."""
     marks, oldest, before = HEAD + table[FILE_PAGES], table[OLDEST], np.empty(table[SLOTS], np.int32)
     table[marks + (oldest >> 5)] |= (1 << (oldest & 31)) - 1
     count = 0

@@ -18,7 +18,6 @@ class Machine(Strict):
 
     @property
     def costs(self) -> Costs:
-        """Return the machine's costs in seconds, as `run_threads` takes them."""
         return Costs(self.hit.base, self.fault.base)
 
 
@@ -32,9 +31,4 @@ def stand_in() -> Machine:
 
 
 def load_machine(pair: str) -> Machine:
-    """Return the machine of `pair`.
-
-    Raises:
-        InputError: no such file, an unknown field, an impossible value, a missing source or unit.
-    """
     return read_toml(input_file("machines", pair), Machine)

@@ -34,7 +34,6 @@ def use(table: Table, page: int) -> int:
 
 @inlined
 def insert(table: Table, page: int) -> None:
-    """Take in `page`, which is absent, as not used yet."""
     if table[RESIDENT] == table[CAPACITY]:
         _evict(table)
     table[RESIDENT] += 1

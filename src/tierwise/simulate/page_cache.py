@@ -1,6 +1,6 @@
 """Page caches over pages 0 to n-1: LRU, CLOCK and Linux's two lists, for read and for mapped pages, with or without read-around.
 
-None keeps a linked list: of each page that can be asked for there is one number, and beside these half a byte a page (LRU) or queues as
+None keeps a linked list: of each page of the file there is one number, and beside these half a byte a page (LRU) or queues as
 long as the cache. An access touches a few cache lines however large the cache is.
 
 Sources: the comments in the kernel's mm/workingset.c (two lists, promotion at the second use, refault distance); Rik van Riel on the ratio
@@ -20,7 +20,6 @@ from tierwise.core.compiled import Ints
 from tierwise.core.errors import InputError
 from tierwise.simulate import cache_kernels, cache_table
 from tierwise.simulate.lru_kernels import BITS
-from tierwise.simulate.page_numbers import PageNumbers
 
 POLICIES: Final = {
     "lru": cache_table.LRU,
@@ -33,7 +32,7 @@ MOST_PAGES: Final = 2**30
 MOST_LISTED: Final = 2**28 - 1
 """The most pages of a cache of ``two-list``, whose places have 29 bits: 2 TiB of 8 KiB."""
 DENSE_PAGES: Final = 2**26
-"""The most pages of a table that has room for those never asked for, too: quicker than to look their numbers up in another one."""
+"""The most pages of a table indexed by page number, which is faster than looking their numbers up in another one."""
 
 
 class PageCache:
@@ -44,9 +43,6 @@ class PageCache:
             active list with refault distances; pages are promoted at their second use, the fault being the first; ``mapped``: the same
             lists as Linux 3.2 had them for mapped pages, of whose uses it learns by looking at accessed bits, and with `read_around` the
             page three quarters into a window that is marked: its first use reads on (`run_threads` does).
-
-    Raises:
-        InputError: an unknown policy, or a size that cannot be.
     """
 
     def __init__(self, file_pages: int, pages: int, policy: str = "lru", *, read_around: int = 1):
@@ -77,7 +73,6 @@ class PageCache:
         self.table[[cache_table.SLOTS, cache_table.NOW, cache_table.OLDEST]] = slots, BITS, BITS
 
     def __len__(self) -> int:
-        """Return how many pages are resident."""
         return int(self.table[cache_table.RESIDENT])
 
     def __contains__(self, page: int) -> bool:
@@ -92,14 +87,11 @@ class PageCache:
 
 @dataclass(frozen=True)
 class CacheResult:
-    """What a cache made of a trace."""
-
     requests: int
     misses: int
 
     @property
     def hit_ratio(self) -> float:
-        """Return the share of the requests that found their page."""
         return 1 - self.misses / self.requests
 
 
@@ -107,9 +99,6 @@ def replay(trace: Ints, pages: int, policy: str = "lru", *, read_around: int = 1
     """Send `trace`, page numbers in the order of access, through a cache of `pages` pages that is empty at first.
 
     Page numbers may be any; where they lie far apart they are numbered anew (not with read-around, which needs to know neighbours).
-
-    Raises:
-        InputError: an empty trace, an unknown policy, no pages.
     """
     return replay_stream(lambda: iter([trace]), pages, policy, read_around=read_around)
 
@@ -125,17 +114,11 @@ def replay_stream(chunks: Callable[[], Iterator[Ints]], pages: int, policy: str 
     span = max(8 * requests, min(64 * requests, DENSE_PAGES)) + 2**20
     numbers: Callable[[Ints], Ints]
     if last - base > span and read_around == 1:
-        known = PageNumbers()
+        known = np.empty(0, np.int64)
         for chunk in chunks():
-            known.of(chunk)
-        file_pages, numbers = len(known), known.of
-    elif read_around == 1 and base >= 0 and last < span:
-        file_pages, numbers = last + 1, _as_they_are
+            known = np.union1d(known, chunk)
+        file_pages, numbers = len(known), lambda chunk: np.searchsorted(known, chunk)
     else:
         file_pages, numbers = last - base + 1, lambda chunk: chunk - base
     cache = PageCache(file_pages, pages, policy, read_around=read_around)
     return CacheResult(requests, sum(cache_kernels.replay(cache.table, numbers(chunk), read_around) for chunk in chunks()))
-
-
-def _as_they_are(chunk: Ints) -> Ints:
-    return chunk

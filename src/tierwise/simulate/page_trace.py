@@ -1,6 +1,6 @@
 """Page traces in the format of the ARC paper: ``start blocks x request`` a line, plain or packed.
 
-Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003. A line asks for `blocks` pages from page `start` on; the
+Megiddo and Modha, ARC: a self-tuning, low overhead replacement cache, FAST 2003. A line reads `blocks` pages from page `start` on; the
 other two numbers are not used. Empty lines are skipped.
 """
 
@@ -28,8 +28,6 @@ _REMEDY: Final = "one request a line: start blocks x request"
 
 
 class TraceResult(TypedDict):
-    """What ``tierwise simulate trace`` prints."""
-
     requests: int
     misses: int
     hit_ratio: float
@@ -39,9 +37,6 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
     """Replay the trace `path` through a cache of `pages` pages, empty at first; every page of a line is one request.
 
     The file is read as a stream, twice or three times: memory is taken by pages, not by requests.
-
-    Raises:
-        InputError: a file that is absent or cannot be unpacked, a malformed line, an unknown policy, fewer than one page.
     """
     if policy not in POLICIES:
         raise InputError("--policy", value=policy, rule=f"must be one of {', '.join(POLICIES)}")
@@ -52,20 +47,11 @@ def simulate_trace(path: Path, pages: int, policy: str = "lru") -> TraceResult:
 
 
 def read_page_trace(path: Path) -> Ints:
-    """Return the page numbers that `path` asks for, in order.
-
-    Raises:
-        InputError: as `page_chunks`.
-    """
     return np.concatenate(list(page_chunks(path)))
 
 
 def page_chunks(path: Path) -> Iterator[Ints]:
-    """Yield the page numbers that `path` asks for, in order: some million at a time.
-
-    Raises:
-        InputError: the file is absent, cannot be unpacked or holds no request, or a line breaks a rule (the first one is named).
-    """
+    """Yield the page numbers of `path`, in order: some million at a time."""
     lines = count = 0
     for text in _whole_lines(_unpacked(path)):
         requests = np.empty((np.count_nonzero(text == ord("\n")) + 1, 2), np.int64)
@@ -84,7 +70,6 @@ def page_chunks(path: Path) -> Iterator[Ints]:
 
 
 def _whole_lines(parts: Iterator[bytes]) -> Iterator[NDArray[np.uint8]]:
-    """`parts`, cut anew so that each ends where a line does."""
     rest = b""
     for part in parts:
         *whole, rest = (rest + part).rpartition(b"\n")

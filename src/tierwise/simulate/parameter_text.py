@@ -23,7 +23,6 @@ class Block:
     where: str = ""
 
     def walk(self) -> Iterator["Block"]:
-        """Yield this block and all inside it."""
         yield self
         for value in self.fields.values():
             for inner in value if isinstance(value, list) else [value]:
@@ -31,11 +30,6 @@ class Block:
                     yield from inner.walk()
 
     def number(self, name: str, default: float | None = None) -> float:
-        """Return the number `name`.
-
-        Raises:
-            InputError: it is absent and there is no default, or it is no finite number.
-        """
         value = self.fields.get(key(name))
         if value is None and default is not None:
             return default
@@ -49,7 +43,6 @@ class Block:
         return found
 
     def whole(self, name: str, default: int | None = None, *, least: int = 0) -> int:
-        """Return the whole number `name`, at least `least`."""
         number = self.number(name, default)
         if number % 1 or number < least:
             raise InputError(self.where, field=name, value=number, rule=f"must be a whole number of at least {least}")
@@ -60,7 +53,6 @@ class Block:
         return value if isinstance(value, str) else default
 
     def items(self, name: str) -> list["Value"]:
-        """Return the list `name`; empty where it is absent."""
         value = self.fields.get(key(name), [])
         return value if isinstance(value, list) else [value]
 
@@ -69,11 +61,7 @@ Value = str | Block | list["Value"]
 
 
 def read_blocks(path: Path) -> Block:
-    """Return the file as one block without a kind.
-
-    Raises:
-        InputError: no such file, or brackets that do not match.
-    """
+    """Return the file as one block without a kind."""
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -88,7 +76,6 @@ class _Parser:
         self._pieces, self._at, self._where, self._depth = pieces, 0, where, 0
 
     def _next(self, closing: str | None) -> str | None:
-        """The next piece, or None where `closing` (the end of the file, if None) has come."""
         piece = self._pieces[self._at] if self._at < len(self._pieces) else None
         self._at += 1
         if piece == closing:
@@ -142,5 +129,4 @@ class _Parser:
 
 
 def key(name: str) -> str:
-    """Return the key of a field `name`, as `Block` keeps it."""
     return " ".join(name.lower().split())

@@ -47,7 +47,6 @@ class Warming:
 
 
 def recorded_case(rows: Rows, case: Case, *, clients: int, host_s: float, transactions: int, warming: Warming, seed: int) -> Recorded:
-    """Return the requests of a case, after the caches have filled."""
     memory_pages = max(2, round(rows.index_pages / case.index_to_memory))
     load = Load(clients, case.writes, case.skew, host_s, case.layout)
     lookups = warming.lookups_per_page * memory_pages
@@ -119,7 +118,6 @@ def rate_cached(recorded: Recorded, devices: Devices, seed: int, policy: SsdCach
 
 
 def _drained_s(device: DeviceModel, now_s: float) -> float:
-    """When `device` has done all that it was given."""
     while (event_s := device.next_event_s()) < math.inf:
         now_s = event_s
         device.advance(now_s)

@@ -1,7 +1,7 @@
-"""How often each page is asked for: of the whole data set, and of one of a part of its size that is read alike.
+"""How often each page is read: of the whole data set, and of one of a part of its size that is read alike.
 
 YCSB's hash, taken modulo the number of items, does not strew the popular ones evenly: where that number is 3 x 2^24 + 1 (48 GiB of 1 KiB
-items) they share far fewer pages than chance would have it, and a cache holds more of what is asked for. A part of the size must have the
+items) they share far fewer pages than chance would have it, and a cache holds more of what is read. A part of the size must have the
 same spread. So popularity is counted by page at the full size, and `scale` pages that are neighbours in *popularity* are made one; with
 read-around whole windows are merged so, the most popular page of one with those of others. Where the merged pages lie is drawn once.
 """

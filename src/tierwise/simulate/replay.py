@@ -34,7 +34,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """What one query asked of the storage, in the order of issue; it ends `tail_s` after access `tail_after` (None: the beginning)."""
+    """The requests of one query, in the order of issue; it ends `tail_s` after access `tail_after` (None: the beginning)."""
 
     accesses: Sequence[Access]
     tail_s: float = 0.0
@@ -56,7 +56,6 @@ class TierUse:
     busy_since_s: float = 0.0
 
     def issued(self, access: Access, now_s: float) -> None:
-        """Note that one more request is out."""
         self.requests += 1
         if access.operation is Operation.READ:
             self.reads += 1
@@ -69,7 +68,6 @@ class TierUse:
         self.outstanding += 1
 
     def completed(self, latency_s: float, now_s: float) -> None:
-        """Take down that a request completed at `now_s`, after `latency_s` seconds of service: one less is outstanding."""
         self.service_s += latency_s
         self.outstanding -= 1
         if not self.outstanding:

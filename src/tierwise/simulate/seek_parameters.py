@@ -28,9 +28,6 @@ def seek_formula(mechanism: Block, cylinders: int) -> SeekCurve:
     `linear`: from one cylinder to all; `curve`: ``a + b sqrt(d - 1) + c (d - 1)`` through the times for one cylinder, on average and for
     all of them; `constant`: the average at any distance; `hpl`: ``V2 + V3 sqrt(d)`` below V1 cylinders and ``V4 + V5 d`` from
     there, for one cylinder V6 unless it is -1; `hplplus10`: the same after ten times of their own.
-
-    Raises:
-        InputError: the type is another one, or a time is absent or below zero.
     """
     kind = mechanism.text("Seek type", "").lower()
     curves: dict[str, Callable[[Block, int], SeekCurve]] = {

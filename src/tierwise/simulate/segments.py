@@ -8,15 +8,13 @@ from tierwise.simulate.drive_specs import DriveSpecs
 
 @dataclass(eq=False)
 class Held:
-    """Addresses `start` to `end` in one segment."""
-
     start: int
     end: int
     written: bool = False
 
 
 class Segments:
-    """Segments of a drive's buffer, as many as its `specs` say, of which the one that was used least recently makes room."""
+    """Segments of a drive's buffer, as many as its `specs` say, of which the one that was used least recently makes space."""
 
     def __init__(self, specs: DriveSpecs):
         self._specs = specs

@@ -140,19 +140,19 @@ class SpecifiedDrive:
     def _limits(self, address: int, end: int) -> tuple[int, int]:
         """How far the head reads on after `address` to `end` at least, and how far at most."""
         specs, most = self._specs, self._specs.most_ahead_sectors
-        room = (end if specs.over_requested else address) + self._buffer.segment_bytes
+        space = (end if specs.over_requested else address) + self._buffer.segment_bytes
         until = {
             ReadAhead.NONE: lambda: end,
             ReadAhead.TRACK: lambda: self._geometry.track(end - SECTOR_BYTES)[1],
             ReadAhead.CYLINDER: lambda: self._geometry.cylinder(end - SECTOR_BYTES)[1],
-            ReadAhead.SEGMENT: lambda: room,
-            ReadAhead.MAXIMUM: lambda: room if most is None else end + most * SECTOR_BYTES,
+            ReadAhead.SEGMENT: lambda: space,
+            ReadAhead.MAXIMUM: lambda: space if most is None else end + most * SECTOR_BYTES,
         }[specs.read_ahead]()
         if not specs.caching or specs.read_ahead is ReadAhead.NONE:
             return end, end
-        room = max(end, min(room, self._geometry.capacity_bytes))
-        least = min(room, end + specs.least_ahead_sectors * SECTOR_BYTES)
-        return least, max(least, min(room, until))
+        space = max(end, min(space, self._geometry.capacity_bytes))
+        least = min(space, end + specs.least_ahead_sectors * SECTOR_BYTES)
+        return least, max(least, min(space, until))
 
     def _set_limit(self, passing: _Pass, address: int, end: int) -> None:
         least, limit = self._limits(address, end)
@@ -164,7 +164,7 @@ class SpecifiedDrive:
         early = self._reported_early(now_s, end - address, follows=follows)
         hit = (early and specs.early_write is EarlyWrite.ALL) or self._buffer.find(address, end) is not None
         begin_s, data_s = self._write_command(now_s, hit=hit, extra=specs.extra_disconnect and not follows)
-        data_s = max(data_s, self._room_s(end - address))
+        data_s = max(data_s, self._space_s(end - address))
         start_s = self._call_away(begin_s)
         move_s = self._move_s(address)
         arrival_s = start_s + (max(0.0, move_s + self._mechanics.write_settle_s) if move_s else 0.0)
@@ -207,16 +207,16 @@ class SpecifiedDrive:
     def _write_bytes(self) -> int:
         return max(1, self._specs.write_segments) * self._buffer.segment_bytes
 
-    def _room_s(self, size: int) -> float:
-        """When so much of what was reported early is on the medium that `size` more find room."""
-        room_s, waiting = -math.inf, sum(early for _, early in self._early)
+    def _space_s(self, size: int) -> float:
+        """When so much of what was reported early is on the medium that `size` more find space."""
+        space_s, waiting = -math.inf, sum(early for _, early in self._early)
         for on_medium_s, early in self._early:
             if waiting + size > self._write_bytes:
-                room_s, waiting = on_medium_s, waiting - early
-        return room_s
+                space_s, waiting = on_medium_s, waiting - early
+        return space_s
 
     def _back_on_bus_s(self, filled_s: float, written_s: float, *, again: bool) -> float:
-        """When the end of a write that was `written_s` on the medium can be told over the bus, which had brought its data `filled_s`."""
+        """When a write that is on the medium at `written_s` can be reported over the bus, which had brought its data at `filled_s`."""
         specs = self._specs
         if specs.never_disconnects:
             return max(filled_s, written_s)
@@ -225,7 +225,6 @@ class SpecifiedDrive:
         return max(written_s, filled_s + self._work_s(disconnect_ms)) + self._work_s(reselect_ms)
 
     def _move_s(self, address: int) -> float:
-        """Seconds of the arm's move to the track of `address`, as for a read."""
         before = max(0, self._at - SECTOR_BYTES)
         distance = abs(self._geometry.spot(address)[1] - self._geometry.spot(before)[1])
         if distance >= 1:
@@ -233,7 +232,6 @@ class SpecifiedDrive:
         return 0.0 if self._geometry.track(address) == self._geometry.track(before) else self._mechanics.head_switch_s
 
     def _wait_s(self, now_s: float, turns: float) -> float:
-        """How long it takes, in seconds, until the platter has turned to `turns`."""
         wait = (turns - now_s / self._turn_s - self._phase) % 1.0
         return 0.0 if wait > 1 - ROUNDING_TURNS else wait * self._turn_s
 
@@ -252,7 +250,6 @@ class SpecifiedDrive:
         self._at = passing.held.end
 
     def _call_away(self, now_s: float) -> float:
-        """Whatever the head is reading on for ends now, or where that much was to be read; when the arm can set off."""
         if passing := self._pass:
             now_s = max(now_s, self._there_s(passing, passing.least))
             self._catch_up(now_s)

@@ -2,7 +2,7 @@
 
 Sources: the kernel's admin-guide/device-mapper/cache and cache-policies; the comment "Level 2 ARC" of ZFS's arc.c; openzfs/zfs commit
 887a3c533 for l2arc_write_max. Simpler than both: dm-cache's stochastic multi-queue becomes LRU with a count of uses, and L2ARC, which takes
-what is near the end of the cache in memory, is fed what the disk was just asked for, as all of that comes to the end sooner or later.
+what is near the end of the cache in memory, is fed what was just read from the disk, as all of that comes to the end sooner or later.
 """
 
 import math
@@ -25,7 +25,7 @@ class SsdCachePolicy:
     copies: bool
     """Whether the block is read from the disk once more, as a whole; else it is taken from a request, if that held all of it."""
     least_recent_goes: bool
-    """What makes room: the block used least recently, or (no) the one that was written first."""
+    """What makes space: the block used least recently, or (no) the one that was written first."""
     writes_through: bool
     """Whether a write goes to both, and completes with the later; else it goes to the disk, and the block leaves the flash."""
     fill_rate: float = math.inf
@@ -95,7 +95,6 @@ class SsdCache:
         return done
 
     def _pieces(self, address: int, size: int) -> list[tuple[int, int, int]]:
-        """(block, offset in it, length) of a request."""
         pieces, end, length = [], address + size, self._policy.block_bytes
         while address < end:
             block, offset = divmod(address, length)
@@ -118,7 +117,6 @@ class SsdCache:
                 self._free.append(self._cached.pop(piece[0]))
 
     def _take_in(self, now_s: float, pieces: list[tuple[int, int, int]]) -> None:
-        """Begin to fill those blocks that have earned it and that there is time for."""
         policy = self._policy
         for block, _, length in pieces:
             if block in self._cached or block in self._filling or (length < policy.block_bytes and not policy.copies):
@@ -150,7 +148,6 @@ class SsdCache:
         self._flash.submit(now_s, self._fill_part(block, slot), Operation.WRITE, slot * size, size)
 
     def _fill_part(self, block: int, slot: int | None = None) -> int:
-        """A new part that brings `block`, to `slot` once that is known."""
         self._parts += 1
         self._filling[block] = self._parts
         self._fills[self._parts] = (block, slot)

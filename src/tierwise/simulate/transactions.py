@@ -2,7 +2,7 @@
 
 Many clients look up rows by key, and some update them. The server's buffers decide which pages are read at all (the same for
 every placement); the reads, commits and one checkpoint that reach the storage are a trace, replayed on the devices of each placement.
-Modelled like pgbench on a database that was in use: rows lie in the order of their keys, an update stays in its page if that has room
+Modelled like pgbench on a database that was in use: rows lie in the order of their keys, an update stays in its page if that has space
 (`heap`), a commit writes and flushes the log, with an image of each page that it is the first to change since the checkpoint. A client
 that needs a buffer of a page which was changed since the last checkpoint writes that page first. Not modelled: locks, group commit,
 upper levels of the tree (always cached), hint bits.
@@ -56,7 +56,6 @@ class Rows:
 
     @property
     def table_pages(self) -> int:
-        """Return how many pages the table has."""
         return aged_pages(self.rows)
 
 
@@ -95,7 +94,6 @@ class Recorded:
 
     @property
     def reads(self) -> dict[str, int]:
-        """Return the reads of the table and of the index."""
         names = [access.relation for access in self.trace.accesses if access.operation is Operation.READ]
         return {name: names.count(name) for name in (TABLE, INDEX)}
 
@@ -128,9 +126,6 @@ def record(
 
     Before them come `lookups` of rows at random, each made twice, then `warm` transactions. A checkpoint begins after a quarter of them and
     writes every page that was changed, by those before them as well, in order.
-
-    Raises:
-        InputError: no memory, or not a transaction for every client.
     """
     buffers = memory_pages - other_pages - rows.index_pages // FANOUT
     if buffers < 2 or transactions < load.clients:
@@ -178,7 +173,7 @@ class _Window:
         return sizes
 
     def lines(self) -> Iterator[tuple[int, list[tuple[int, int, bool, int]]]]:
-        """Each transaction and its lines: itself, the page, whether that was missed, and which one was written to make room (-1: none)."""
+        """Each transaction and its lines: itself, the page, whether that was missed, and which one was written to make space (-1: none)."""
         own = np.flatnonzero(self.touched.transactions >= self.first)
         own = own[np.argsort(self.touched.transactions[own], kind="stable")]
         columns = (self.touched.transactions, self.touched.pages, self.missed, self.evicted)
@@ -187,12 +182,10 @@ class _Window:
 
 
 def _place(rows: Rows, page: int) -> tuple[str, int]:
-    """Relation and page in it."""
     return (INDEX, page) if page < rows.index_pages else (TABLE, page - rows.index_pages)
 
 
 def _recorded(window: _Window, seen: list[tuple[str, int]]) -> Recorded:
-    """The requests of the transactions, client by client in turn."""
     rows, load, stayed = window.rows, window.load, window.touched.stayed
     accesses: list[Access] = []
     chains: list[int] = []

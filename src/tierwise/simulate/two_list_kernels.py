@@ -64,7 +64,6 @@ def insert(table: Table, page: int, state: int) -> None:
 
 @compiled
 def replay(table: Table, trace: Ints) -> int:
-    """Use the pages of `trace`, taking in those that are absent; returns how many were."""
     table, trace, misses = uncounted(table), uncounted(trace), 0
     for at in range(len(trace)):
         prefetch(table, HEAD + trace[min(at + AHEAD, len(trace) - 1)])
@@ -90,7 +89,6 @@ def _evict(table: Table) -> None:
 
 @inlined
 def _take(table: Table, queue: int, begin: int) -> int:
-    """Take the oldest entry from a queue, and begin to load what is known of one that comes soon."""
     soon = table[FIRST + 2 * queue] + AHEAD
     if soon < table[SLOTS]:
         prefetch(table, HEAD + table[begin + soon])
@@ -140,11 +138,9 @@ def _close_ranks(table: Table) -> None:
 
 @inlined
 def _grow_older(table: Table) -> None:
-    """An eviction or an activation: what the refault distance counts."""
     table[AGE] = (table[AGE] + 1) & _AGES
 
 
 @inlined
 def _inactive(table: Table) -> int:
-    """Where the inactive queue begins; the active one follows."""
     return int(HEAD + table[FILE_PAGES])

@@ -14,12 +14,10 @@ A run at 1/n of the size (`scale`) divides pages, page cache and durations by n,
 size (tests hold them within 3 %), the series has the same points.
 """
 
-import math
 import os
-import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing import get_context
 from statistics import fmean
 from typing import Final, TypedDict
@@ -29,7 +27,7 @@ from numpy.typing import NDArray
 
 from tierwise.core.errors import InputError
 from tierwise.core.progress import say
-from tierwise.core.units import GIB, KIB, human_seconds
+from tierwise.core.units import GIB, KIB
 from tierwise.devices.model import build
 from tierwise.devices.spec import ArraySpec, DeviceSpec, HddSpec, SsdSpec, load_device
 from tierwise.simulate.closed_loop import Costs, Rates, Series, run_threads
@@ -49,14 +47,9 @@ INTERVAL_S: Final = 10.0
 SEEDS: Final = (1, 2, 3, 4, 5)
 QUICK_SCALE: Final = 64
 """The scale that is advised where the full size takes long: that of the tests."""
-COARSEST: Final = 4096
-LONG_S: Final = 60.0
-"""What takes longer is said before it begins."""
 
 
 class ZipfResult(TypedDict):
-    """What ``tierwise simulate zipf`` prints: means over the measured phase and `SEEDS`."""
-
     substrate: str
     reads_per_s: float
     miss_ratio: float
@@ -65,11 +58,7 @@ class ZipfResult(TypedDict):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """One data set, one page cache, one device; `scale` 64 simulates 1/64 of it.
-
-    Raises:
-        InputError: a size, a number of threads or a scale that cannot be.
-    """
+    """One data set, one page cache, one device; `scale` 64 simulates 1/64 of it."""
 
     device: DeviceSpec
     dataset_bytes: int
@@ -97,7 +86,6 @@ class Benchmark:
 
     @property
     def read_around(self) -> int:
-        """Return how many pages the kernel reads around a fault."""
         if self.window_pages is not None:
             return self.window_pages
         return WINDOW_PAGES if is_rotational(self.device) else 1
@@ -119,7 +107,6 @@ class Benchmark:
         )
 
     def _pages(self, seed: int) -> tuple[int, Iterator[NDArray[np.int64]]]:
-        """Pages of the file, and the ones that are read."""
         if self.scale > 1 and not self.strewn:
             every = merged_zipfian(self.dataset_bytes // ITEM_BYTES + 1, ITEMS_PER_PAGE, self.scale, (1, WINDOW_PAGES))
             return len(every[self.read_around]), drawn_pages(every[self.read_around], seed=seed)
@@ -127,17 +114,14 @@ class Benchmark:
         return (items - 1) // ITEMS_PER_PAGE + 1, zipfian_pages(items, seed=seed, items_per_page=ITEMS_PER_PAGE, scale=self.scale)
 
     def rates(self, seed: int) -> Rates:
-        """Return means of the measured phase."""
         return self.run(seed).rates(WARM_UP_S / self.scale)
 
 
 def is_rotational(device: DeviceSpec) -> bool:
-    """Return whether the kernel takes it for a disk, alone or in an array."""
     return isinstance(device.member if isinstance(device, ArraySpec) else device, HddSpec)
 
 
 def usable_bytes(device: DeviceSpec) -> int:
-    """Return the capacity that holds data, in bytes."""
     return build(device).capacity_bytes
 
 
@@ -150,9 +134,6 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
 
     The processors are those that ``data/machines/zipf.toml`` names. What takes long is said before: a thousand seconds of flash are 1e8
     operations, and in an array each read is a model's work.
-
-    Raises:
-        InputError: an unknown device, or a number that cannot be.
     """
     for option, value in (("--dataset-gib", dataset_gib), ("--cache-gib", cache_gib)):
         if not 0 < value <= MOST_GIB:
@@ -160,7 +141,7 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
     costs = stand_in().costs
     benchmark = Benchmark(load_device(device), round(dataset_gib * GIB), round(cache_gib * GIB), costs, threads, scale)
     if scale < QUICK_SCALE:
-        _announce(benchmark)
+        say(f"{len(SEEDS)} seeds of 1,200 seconds take minutes, of an array hours; --scale {QUICK_SCALE} is enough for a comparison")
     found = rates_of(benchmark)
     return {
         "substrate": "simulated",
@@ -171,34 +152,11 @@ def simulate_zipf(device: str, *, dataset_gib: float, cache_gib: float, threads:
 
 
 def rates_of(benchmark: Benchmark) -> list[Rates]:
-    """Return the measured phase for each of `SEEDS`, in their order."""
     workers = _workers(benchmark.scale)
     if workers == 1:
         return [benchmark.rates(seed) for seed in SEEDS]
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         return list(pool.map(benchmark.rates, SEEDS))
-
-
-def expected_s(benchmark: Benchmark) -> float:
-    """Return what one seed takes on this machine, from smaller and smaller parts of it, until one takes a second."""
-    least_bytes = min(benchmark.cache_bytes, benchmark.dataset_bytes)
-    scale = max(benchmark.scale, min(COARSEST, least_bytes // (WINDOW_PAGES * PAGE_BYTES)))
-    replace(benchmark, scale=scale, strewn=True).run(SEEDS[0])  # loads the compiled code
-    while True:
-        began_s = time.monotonic()
-        replace(benchmark, scale=scale, strewn=True).run(SEEDS[0])
-        took_s = time.monotonic() - began_s
-        if took_s > 1 or scale < 4 * benchmark.scale:
-            return took_s * scale / benchmark.scale
-        scale //= 4
-
-
-def _announce(benchmark: Benchmark) -> None:
-    one_s = expected_s(benchmark)
-    whole_s = one_s * math.ceil(len(SEEDS) / _workers(benchmark.scale))
-    if whole_s > LONG_S:
-        quick_s = one_s * len(SEEDS) * benchmark.scale / QUICK_SCALE
-        say(f"{len(SEEDS)} seeds take about {human_seconds(whole_s)}; with --scale {QUICK_SCALE} about {human_seconds(quick_s)}")
 
 
 def _workers(scale: int) -> int:

@@ -16,7 +16,7 @@ from tierwise.core.progress import Progress
 from tierwise.core.toml import Strict
 from tierwise.core.units import KIB, PAGE_BYTES
 from tierwise.core.words import Substrate
-from tierwise.simulate.scans import Reading, duration_s, lookups, parts_in_order, whole
+from tierwise.simulate.table_reads import Reading, duration_s, lookups, parts_in_order, whole
 from tierwise.tiers.open import device_model
 from tierwise.timings.replicates import BLOCKS
 

@@ -17,7 +17,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import count, number
 from tierwise.report.prices import run_note
 from tierwise.report.run import Run
-from tierwise.simulate.scans import Reading, duration_s, parts_in_order, whole
+from tierwise.simulate.table_reads import Reading, duration_s, parts_in_order, whole
 from tierwise.studies.survey_arrays.reading.figures import NOT_HUNTED, hunted
 from tierwise.studies.survey_arrays.reading.shown import ARRAYS
 

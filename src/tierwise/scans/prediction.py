@@ -15,10 +15,10 @@ from tierwise.devices.model import build
 from tierwise.devices.parameter import sourced
 from tierwise.devices.slowed import Slowed
 from tierwise.devices.spec import DeviceSpec, load_device
-from tierwise.simulate.scan.methods import ColdScan, Server, warm_s
-from tierwise.simulate.scan.processor import Processor, load_processor
-from tierwise.simulate.scan.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
-from tierwise.simulate.scan.words import Buffers, IoMethod, ScanMethod
+from tierwise.scans.methods import ColdScan, Server, warm_s
+from tierwise.scans.processor import Processor, load_processor
+from tierwise.scans.rows import Table, jitter, lossy_share, pages_in_order, rank_correlation, touched_pages
+from tierwise.scans.words import Buffers, IoMethod, ScanMethod
 
 SIMULATED_PAGES: Final = 4_000
 """The most pages that are simulated; of a scan that touches more, the table is made smaller in proportion, with the distances on the device
@@ -46,7 +46,7 @@ NOTES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What is asked: which table, how it is scanned, on what."""
+    """A table, the scan of it, and the device and server that run it."""
 
     device: str
     table: Table
@@ -59,7 +59,7 @@ class Scan:
     cpu_speed: float | None = None
     cpu_us_per_row: float | None = None
     slowdown: float = 1.0
-    """The device takes so many times as long, as an emulated one can be told to."""
+    """Factor on the times of the device, as emulated tiers can have one."""
     processors: int | None = None
     """None: one for each process."""
 
@@ -84,11 +84,7 @@ class Prediction(Strict):
 
 
 def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
-    """Return the time of `scan`, and the distinct pages of the table that it touches; `processor`: another than that of the file.
-
-    Raises:
-        InputError: an impossible value, no such device, or a table that does not fit on it.
-    """
+    """Return the time of `scan`, and the distinct pages of the table that it touches; `processor`: another than that of the file."""
     spec = load_device(scan.device)
     _check(scan, spec)
     whole = scan.table
@@ -136,7 +132,6 @@ def predict(scan: Scan, processor: Processor | None = None) -> Prediction:
 
 
 def as_text(found: Prediction) -> str:
-    """Return the prediction as text, for a person to read."""
     return "\n".join(
         [
             f"{found.time_s:.3g} s ({found.low_s:.3g} to {found.high_s:.3g} s), {found.pages:,} distinct pages of the table; "
@@ -149,12 +144,10 @@ def as_text(found: Prediction) -> str:
 
 
 def _of_processors(scan: Scan) -> str:
-    """What is said of the processors that the server's processes share."""
     return f"{scan.processors} processors for all processes" if scan.processors else "every process has a processor"
 
 
 def _of_bitmap(scan: Scan, lossy: float) -> tuple[str, ...]:
-    """What is said of the bitmap of a scan that makes one."""
     said = f"of {lossy:.0%} of its pages a bitmap of {scan.work_mem_mib} MiB (work_mem) forgets the rows"
     return (said,) if scan.method is ScanMethod.BITMAP else ()
 

@@ -9,7 +9,7 @@ from itertools import count
 
 from tierwise.core.units import PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel, Operation
-from tierwise.simulate.scan.read_ahead import Run
+from tierwise.scans.read_ahead import Run
 
 Process = Generator["float | Event", None, None]
 """Yields the seconds for which it computes, or the event that it waits for."""
@@ -17,8 +17,6 @@ Process = Generator["float | Event", None, None]
 
 @dataclass(eq=False)
 class Event:
-    """Something that happens once."""
-
     happened: bool = False
     waiting: list[Process] = field(default_factory=list)
 
@@ -39,7 +37,6 @@ class Clock:
         self._reads: dict[int, Event] = {}
 
     def start(self, process: Process) -> None:
-        """Let `process` begin now, or once there is a processor for it."""
         if self._free > 0:
             self._free -= 1
             heappush(self._ready, (self.now_s, next(self._number), process))
@@ -54,14 +51,12 @@ class Clock:
         self._event_s = self._device.next_event_s()
 
     def happen(self, event: Event) -> None:
-        """Wake whoever waits for `event`."""
         event.happened = True
         for process in event.waiting:
             self.start(process)
         event.waiting.clear()
 
     def run(self, until: Event) -> float:
-        """Go on until the event has happened, and return when that was."""
         while not until.happened:
             if self._ready and self._ready[0][0] <= self._event_s:
                 self.now_s, _, process = heappop(self._ready)

@@ -7,7 +7,7 @@ from pydantic import Field
 from tierwise.core import paths
 from tierwise.core.toml import Strict, read_toml
 from tierwise.devices.parameter import Parameter, Sourced, Time
-from tierwise.simulate.scan.words import ScanMethod
+from tierwise.scans.words import ScanMethod
 
 FILE: Final = "postgres-18-scans"
 
@@ -72,7 +72,6 @@ class Processor(Strict):
         return self.model_copy(update={"speed": Speed(value=self.speed.value * speed, source=source or self.speed.source)})
 
     def row(self, method: ScanMethod) -> Parameter:
-        """Return what a row costs by `method`, in the time of the processor that it was measured on."""
         return {ScanMethod.SEQUENTIAL: self.sequential.row, ScanMethod.INDEX: self.index.row, ScanMethod.BITMAP: self.bitmap.row}[method]
 
     def with_row_us(self, row_us: float) -> Self:
@@ -83,9 +82,4 @@ class Processor(Strict):
 
 
 def load_processor() -> Processor:
-    """Return the costs that `predict-scan` takes.
-
-    Raises:
-        InputError: an unknown field, an impossible value, a missing source or unit.
-    """
     return read_toml(paths.data() / "machines" / f"{FILE}.toml", Processor)

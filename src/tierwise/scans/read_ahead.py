@@ -12,7 +12,7 @@ from tierwise.core.units import KIB, PAGE_BYTES
 MAX: Final = 128 * KIB // PAGE_BYTES
 """Pages of the largest window: the kernel's default of 128 KiB."""
 ALIGNED: Final = 16 * KIB // PAGE_BYTES
-"""A window that a marker has asked for ends at a multiple of this many pages (file systems with large folios align better)."""
+"""A window that a marker started ends at a multiple of this many pages (file systems with large folios align better)."""
 NO_PAGE: Final = -1
 
 
@@ -48,11 +48,9 @@ class CachedFile:
         return runs
 
     def cached_before(self, page: int) -> int:
-        """Count the cached pages just before `page`, no more than a window of them."""
         return next((count for count in range(MAX) if page - 1 - count not in self.cached), MAX)
 
     def missing_after(self, page: int) -> int | None:
-        """Return the first page behind `page` that is not cached, within a window."""
         return next((other for other in range(page + 1, page + 1 + MAX) if other not in self.cached), None)
 
 
@@ -68,7 +66,7 @@ class OpenFile:
     end: int = NO_PAGE
 
     def missed(self, page: int, wanted: int) -> list[Run]:
-        """Return `page` of a read is not cached, and `wanted` pages of the read are left: what is read now."""
+        """Return what is read now where `page` of a read is not cached and `wanted` pages of the read are left."""
         if page == 0 or wanted > MAX or page == self.end:
             self.start, self.size = page, _first_window(wanted)
             self.ahead = self.size - wanted if self.size > wanted else self.size // 2
@@ -83,7 +81,7 @@ class OpenFile:
         return self._window()
 
     def touched(self, page: int, wanted: int) -> list[Run]:
-        """Return `page` of a read is cached: what is read now because the kernel's marker is on it."""
+        """Return what is read now where `page` of a read is cached and carries the kernel's marker."""
         if page not in self.file.marked:
             return []
         late = self.file.marked.pop(page)
@@ -102,7 +100,6 @@ class OpenFile:
         return self.file.fill(*pages)
 
     def _aligned(self, size: int) -> int:
-        """The part of a window of `size` that ends at a multiple of 16 KiB."""
         beyond = (self.start + size) % ALIGNED
         return size - beyond if size > beyond else size
 

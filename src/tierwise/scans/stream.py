@@ -1,4 +1,4 @@
-"""PostgreSQL 18's read stream: which pages a sequential or a bitmap scan asks for, how far ahead, and who reads them.
+"""PostgreSQL 18's read stream: which pages a sequential or a bitmap scan reads, how far ahead, and who reads them.
 
 The rules are those of ``read_stream.c``: pages that follow each other become one read; the look-ahead doubles with each read that is
 waited for, and falls by one with each page found in shared buffers, of which there are none here. Under `sync` no read begins before it
@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from tierwise.simulate.scan.clock import Clock, Event, Process
-from tierwise.simulate.scan.kernel import Relation
-from tierwise.simulate.scan.read_ahead import NO_PAGE, OpenFile, Run
-from tierwise.simulate.scan.words import IoMethod
+from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.kernel import Relation
+from tierwise.scans.read_ahead import NO_PAGE, OpenFile, Run
+from tierwise.scans.words import IoMethod
 
 COMBINED: Final = 16
 """Pages of one read at most: io_combine_limit."""
@@ -60,7 +60,6 @@ class Readers:
                 clock.start(self._worker(relation.opened()))
 
     def begin(self, read: _Read, under_way: int) -> Process:
-        """Have somebody read the stream, while others are `under_way`."""
         yield self._reads.hand_s
         if self._reads.method is IoMethod.WORKER:
             self._queue.append(read)
@@ -113,7 +112,6 @@ class Stream:
         self._ungot: int | None = None
 
     def scan(self, pages: Iterator[int], page_s: float) -> Process:
-        """Read all pages of the stream, and handle each."""
         while True:
             yield from self._look_ahead(pages)
             if not self._begun:
@@ -152,7 +150,6 @@ class Stream:
             yield from self._begin()
 
     def _begin(self) -> Process:
-        """Begin the pending read, or announce it."""
         read = _Read(Run(self._pending[0], len(self._pending)))
         self._pending = []
         jump, first = read.run.first != self._next, not self._pinned

@@ -1,4 +1,4 @@
-"""A table's pages asked for in one way or another: what a device takes for all of them, from a sample."""
+"""A table's pages requested for in one way or another: what a device takes for all of them, from a sample."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tierwise.core.units import GB, KIB, PAGE_BYTES
 from tierwise.devices.model import build
 from tierwise.devices.protocol import DeviceModel
 from tierwise.devices.spec import load_device
-from tierwise.simulate.scans import Reading, duration_s, lookups, parts_in_order, whole
+from tierwise.simulate.table_reads import Reading, duration_s, lookups, parts_in_order, whole
 
 TABLE_BYTES = 100 * GB
 SSD, DISKS, DISK = "crucial-h", "hdd-1tb-raid5-x7", "hdd-1tb"
@@ -47,11 +47,6 @@ def test_parts_of_a_table_take_less_than_the_whole_and_more_than_their_bytes() -
     part_s = took_s(DISK, parts_in_order(TABLE_BYTES / 100, TABLE_BYTES, request_bytes=128 * KIB))
     assert scan_s / 100 < part_s < scan_s
     assert took_s(DISK, parts_in_order(TABLE_BYTES, TABLE_BYTES, request_bytes=128 * KIB)) == pytest.approx(scan_s, rel=0.01)
-
-
-def test_equal_seeds_give_equal_times_and_others_do_not() -> None:
-    reading = lookups(100)
-    assert took_s(DISK, reading) == took_s(DISK, reading) != took_s(DISK, reading, seed=2)
 
 
 def test_a_table_that_does_not_fit_is_refused() -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from tierwise.simulate.scan.clock import Clock, Event, Process
-from tierwise.simulate.scan.read_ahead import CachedFile, OpenFile, Run
+from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.read_ahead import CachedFile, OpenFile, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,6 @@ class Relation:
     arriving: dict[int, Event] = field(default_factory=dict)
 
     def opened(self) -> OpenFile:
-        """Return the relation's file as one process has opened it, with a read-ahead of its own."""
         return OpenFile(self.file)
 
     def read(self, by: OpenFile, run: Run, *, checked: bool = True) -> Process:
@@ -61,7 +60,6 @@ class Relation:
         by.end = sum(run)
 
     def arrived(self, run: Run) -> Process:
-        """Wait until all of `run` is in the kernel's cache."""
         for page in range(run.first, sum(run)):
             if arriving := self.arriving.get(page):
                 yield arriving

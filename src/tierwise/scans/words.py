@@ -1,4 +1,4 @@
-"""What may be asked of a scan."""
+"""Scan methods, I/O methods and buffer states."""
 
 from enum import StrEnum
 

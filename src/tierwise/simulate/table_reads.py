@@ -1,4 +1,4 @@
-"""How long a device takes for a table's pages, asked for in one way or another: a sample is simulated, the rest in proportion."""
+"""How long a device takes to read a table's pages in one order or another: a sample is simulated, the rest in proportion."""
 
 import random
 from dataclasses import dataclass, replace
@@ -32,7 +32,6 @@ class Reading:
 
 
 def whole(table_bytes: float, *, request_bytes: int, depth: int = 1) -> Reading:
-    """Return the table from its first page to its last."""
     return Reading(table_bytes / request_bytes, request_bytes, depth)
 
 
@@ -42,7 +41,6 @@ def parts_in_order(part_bytes: float, table_bytes: float, *, request_bytes: int,
 
 
 def lookups(rows: float, *, depth: int = 1) -> Reading:
-    """Return a page anywhere in the table for each row."""
     return Reading(rows, PAGE_BYTES, depth, scattered=1.0)
 
 
@@ -50,9 +48,6 @@ def duration_s(device: DeviceModel, reading: Reading, table_bytes: float, *, req
     """Return seconds that `device`, which is as new, takes for `reading` of a table that lies on it from address 0 on; the host takes none.
 
     `requests` are simulated (more, where they are small), from a place of the table that `seed` decides.
-
-    Raises:
-        ValueError: the table does not fit on the device.
     """
     if table_bytes > device.capacity_bytes:
         raise ValueError(f"a table of {table_bytes:.3g} bytes does not fit on a device of {device.capacity_bytes:.3g}")

@@ -9,13 +9,13 @@ import numpy as np
 
 from tierwise.core.units import MIB, PAGE_BYTES
 from tierwise.devices.protocol import DeviceModel
-from tierwise.simulate.scan.clock import Clock, Event, Process
-from tierwise.simulate.scan.kernel import KernelCosts, Relation
-from tierwise.simulate.scan.processor import Processor
-from tierwise.simulate.scan.read_ahead import CachedFile, Run
-from tierwise.simulate.scan.rows import Floats, Ints, Table, touched_pages
-from tierwise.simulate.scan.stream import Reads, Stream
-from tierwise.simulate.scan.words import IoMethod, ScanMethod
+from tierwise.scans.clock import Clock, Event, Process
+from tierwise.scans.kernel import KernelCosts, Relation
+from tierwise.scans.processor import Processor
+from tierwise.scans.read_ahead import CachedFile, Run
+from tierwise.scans.rows import Floats, Ints, Table, touched_pages
+from tierwise.scans.stream import Reads, Stream
+from tierwise.scans.words import IoMethod, ScanMethod
 
 LEAF_ROWS: Final = 367
 """Rows that a page of a new B-tree points to: 20 bytes each for a key of at most 8, in 90 % of 8,152 bytes."""
@@ -93,7 +93,6 @@ class ColdScan:
         self._ask_s = server.reads().ask_s
 
     def run_s(self, method: ScanMethod, pages: Ints) -> float:
-        """Return seconds that it takes; `pages` as for `warm_s`, none for a sequential scan."""
         done = Event()
         self._clock.start(self._to_the_end(self._scan(method, pages), done))
         return self._clock.run(done)

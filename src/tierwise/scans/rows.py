@@ -48,7 +48,6 @@ class Table:
 
     @property
     def first(self) -> int:
-        """Return the rank of the first row of the range."""
         return (self.rows - self.matched) // 2
 
     @property

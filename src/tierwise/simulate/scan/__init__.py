@@ -1,1 +1,0 @@
-"""What a scan of a PostgreSQL table takes on a device: where its rows lie, what the kernel reads ahead, how the server asks."""
