@@ -20,12 +20,12 @@ from pathlib import Path
 from typing import Final, Self
 
 from tierwise.core.errors import InputError
-from tierwise.core.quiet import piece_of_work
+from tierwise.core.pace import piece_s
 from tierwise.core.units import GIB
-from tierwise.plan.forecast import load_host
+from tierwise.plan.recorded import load_recorded
 
-PROCESSOR_S: Final = 5.0 * max(1.0, min(piece_of_work()[1] for _ in range(3)) / load_host().pace_s)
-"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/host.toml``, and more where a processor
+PROCESSOR_S: Final = 5.0 * max(1.0, min(piece_s() for _ in range(3)) / load_recorded().piece_s)
+"""Most processor time, in seconds, that a case may take: 5 at the pace of ``data/plan/recorded.toml``, and more where a processor
 needs more for the same work; what others make it wait is no processor time."""
 COMMAND_S: Final = 2 * PROCESSOR_S
 """The same for a command in a process of its own, which starts Python, loads libraries and, for a plan, reads the code of all studies."""

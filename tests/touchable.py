@@ -140,9 +140,9 @@ def processor() -> None:
 
 
 def host() -> None:
-    from tierwise.plan.forecast import load_host
+    from tierwise.plan.recorded import load_recorded
 
-    load_host()
+    load_recorded()
 
 
 def series(file: str) -> None:
@@ -324,7 +324,7 @@ TARGETS: Final = (
     Target("questions", "data/published/questions.toml", questions),
     Target("machine", "data/machines/source-r.toml", partial(machine, "source-r")),
     Target("processor", "data/machines/postgres-18-scans.toml", processor, SCAN),
-    Target("host of the plan", "data/plan/host.toml", host),
+    Target("host of the plan", "data/plan/recorded.toml", host),
     *(Target(name, f"data/published/{name}", partial(series, f"data/published/{name}")) for name in ("read_latency.csv", "survey.csv")),
     Target("break-evens", "data/published/break_evens.csv", break_evens),
     Target("release of the sky", "data/datasets/twomass-release.toml", release),
@@ -417,6 +417,6 @@ def older(folder: Path) -> None:
     rows = rows.drop("clock", *PARTS).with_columns(schema_version=pl.lit(PARTS_SINCE - 1, pl.Int16), run_id=pl.lit(folder.name))
     rows.write_parquet(folder / "timings.parquet")
     manifest = json.loads((FOLDER / "manifest.json").read_text(encoding="utf-8"))
-    since = ("fingerprints", "clocks", "taken", "copied", "why", "samples", "stages", "foreseen", "retry", "chosen")
+    since = ("fingerprints", "clocks", "taken", "copied", "why", "samples", "stages", "retry", "chosen")
     kept = {name: told for name, told in manifest.items() if name not in since} | {"run_id": folder.name}
     (folder / "manifest.json").write_text(json.dumps(kept), encoding="utf-8")
