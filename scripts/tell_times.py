@@ -1,7 +1,7 @@
 """Fill the times of the documents, which stand between ``<!-- minutes NAME -->`` and ``<!-- end -->``, from the plan's own numbers.
 
 ``--check`` writes nothing, and ends with 1 where a time is another one. NAME is a profile, or ``tests`` for ``make test``; all are at the
-pace of ``data/plan/host.toml``.
+pace of ``data/plan/recorded.toml``.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Final
 from tierwise.bench.loop import gather_inputs
 from tierwise.core import paths
 from tierwise.plan.estimate import plan_of
-from tierwise.plan.forecast import load_host
+from tierwise.plan.recorded import load_recorded
 
 DOCUMENTS: Final = ("README.md", "docs/artifact.md")
 MARKED: Final = re.compile(r"(?<=<!-- minutes )(\w+)( -->)[^<]*(?=<!-- end -->)")
@@ -21,8 +21,8 @@ MARKED: Final = re.compile(r"(?<=<!-- minutes )(\w+)( -->)[^<]*(?=<!-- end -->)"
 def minutes(name: str) -> int:
     """Whole minutes of a report of the profile `name`, or of the tests."""
     if name == "tests":
-        return round(load_host().tests_s / 60)
-    return round(plan_of(gather_inputs(profile=name, tiers="", seed=1)).minutes)
+        return round(load_recorded().tests_s / 60)
+    return round(plan_of(gather_inputs(profile=name, tiers="", seed=1), pace=load_recorded().pace).minutes)
 
 
 def filled(text: str, known: Mapping[str, int]) -> str:

@@ -4,18 +4,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tierwise import doctor
-from tierwise.core import quiet
 from tierwise.core.paths import home
 from tierwise.doctor import Finding, Status
 
 Examine = Callable[[], dict[str, Finding]]
-LISTENING_S = 0.1
 
 
 @pytest.fixture
@@ -29,8 +26,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
-    """Examine this machine with a work folder of the test's own, listening for a moment only; the findings by name."""
-    monkeypatch.setattr(quiet, "listen", partial(quiet.listen, LISTENING_S))
+    """Examine this machine with a work folder of the test's own; the findings by name."""
     monkeypatch.setenv("TIERWISE_WORK", str(open_folder / "work"))
     monkeypatch.delenv("PG_BIN", raising=False)
     monkeypatch.delenv("PROFILE", raising=False)
@@ -52,7 +48,7 @@ def test_everything_that_the_study_uses_is_looked_for(examine: Examine) -> None:
         "direct I/O",
         "cores",
         "memory",
-        "quiet",
+        "processors",
         "memory cgroup",
         "counted time",
         "drop_caches",

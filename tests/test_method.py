@@ -101,7 +101,6 @@ def anew(package: Path, before: dict[str, Fingerprint]) -> Iterator[Anew]:
         ("bench/lab.py", "PROCESSORS = 2", "PROCESSORS = 3", LIVE),
         ("studies/pgbench_placement/measuring/flip_map.py", "HOST_S: Final = 0.0005", "HOST_S: Final = 0.0006", {"pgbench_placement"}),
         ("studies/survey_arrays/measuring/trials.py", 'FIRST: Final = "hdd"', 'FIRST: Final = "ssd"', {"survey_arrays"}),
-        ("studies/survey_arrays/measuring/forecast.py", "from ", "LIMIT = 1\nfrom ", set()),
         ("studies/survey_arrays/reading/rows.sql", "as gain", "as gained", set()),  # SQL
         ("studies/read_latency/reading/figures.py", "import ", "LIMIT = 1\nimport ", set()),  # a figure
         ("studies/index_placement/reading/words.toml", '"Florida"', '"the Sunshine State"', set()),  # prose

@@ -17,7 +17,6 @@ from smoke_run import MEASURED
 from support import shared
 from tierwise.analysis.rules import Verdict
 from tierwise.core import paths
-from tierwise.core.spent import Part
 from tierwise.core.words import Substrate
 from tierwise.report.rooms import judge_all
 from tierwise.report.site import PDFS
@@ -159,18 +158,6 @@ def test_no_verdict_is_the_opposite_of_the_kept_run_s(smoke_home: Home, smoke: M
 
 def run_of(smoke_home: Home, run: Manifest) -> Path:
     return smoke_home.folder / "raw" / run.run_id
-
-
-def test_its_time_is_told_by_part(smoke: Manifest) -> None:
-    inside_s = smoke.spent_s
-    assert {part: seconds > 0 for part, seconds in inside_s.items()} == {
-        Part.MEASURING: True,
-        Part.LOADING: True,
-        Part.SERVERS: True,
-        Part.RECORDS: True,
-        Part.PREDICTIONS: True,
-    }
-    assert sum(inside_s.values()) < sum(stage.took_s for stage in smoke.stages), "the rest is kernels and imports"
 
 
 @pytest.mark.soak

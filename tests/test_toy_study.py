@@ -34,8 +34,6 @@ NEW = {
         for file in (
             "__init__.py",
             "measuring/__init__.py",
-            "measuring/forecast.py",
-            "measuring/forecast.toml",
             "measuring/profiles.toml",
             "measuring/trials.py",
             "reading/__init__.py",

@@ -16,9 +16,10 @@ from typing import Final
 import psutil
 import pypandoc
 
-from tierwise.core import profiles, quiet, session_group
+from tierwise.core import profiles, session_group
 from tierwise.core.errors import InputError, MissingError, TierwiseError
 from tierwise.core.host import fingerprint
+from tierwise.core.pace import Processors, calibrate
 from tierwise.core.paths import home, installed, short
 from tierwise.core.units import GB, GIB, human_bytes
 from tierwise.postgres.binaries import find_binaries
@@ -30,6 +31,8 @@ from tierwise.tiers.mounting import DEVICE, require_fuse
 
 LITTLE_MEMORY_BYTES: Final = 2 * GIB
 """Assumed: below this the server, the daemons and a notebook kernel push each other out."""
+MOSTLY_FREE: Final = 0.9
+"""Assumed: the least share of the processors that a calibration gets on a quiet machine."""
 
 
 class Status(StrEnum):
@@ -64,7 +67,7 @@ def examine() -> list[Finding]:
         *([_checkout()] if installed() else _work_folder()),
         _cores(),
         _memory(),
-        _quiet(),
+        _busy(),
         _cgroup(),
         _sessions(),
         _drop_caches(),
@@ -192,12 +195,16 @@ def _memory() -> Finding:
     return Finding("memory", Status.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
 
 
-def _quiet() -> Finding:
-    """Steal and late sleepers for some seconds: what they mean for a run that is begun now."""
-    noise = quiet.listen()
-    if noise.word is quiet.Quiet.QUIET:
-        return Finding("quiet", Status.OK, f"{noise.word}: {noise.measured}; {noise.meaning}")
-    return Finding("quiet", Status.OPTIONAL, f"{noise.word}: {noise.measured}", noise.meaning, quiet.REMEDY)
+def _busy() -> Finding:
+    """Return how many processors other programs and the machine's host leave, for about a second."""
+    cores, before = os.cpu_count() or 1, Processors.now()
+    pace = calibrate()
+    steal = Processors.now().steal_since(before)
+    detail = f"{pace.processors:.1f} of {cores} free, {100 * steal:.1f} % stolen by the host"
+    if pace.processors >= MOSTLY_FREE * cores:
+        return Finding("processors", Status.OK, detail)
+    cost = "rows in real time (real disks, traced reads) may be rejected; virtual times only take longer to measure"
+    return Finding("processors", Status.OPTIONAL, detail, cost, "end other programs, or let make report RETRY=1 add replicates afterwards")
 
 
 def _cgroup() -> Finding:

@@ -24,21 +24,21 @@ from tierwise.bench.retry import begin_retry
 from tierwise.bench.rooms import load_study
 from tierwise.bench.runs import begin_run, complete, finish, lacking, look_ahead
 from tierwise.bench.workspace import one_report
-from tierwise.core import data_sets, paths, quiet, studies
+from tierwise.core import data_sets, paths, studies
 from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError, one_line, with_remedy
 from tierwise.core.files import make_folder, put, scratch_folder
+from tierwise.core.pace import Processors, piece_s
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
-from tierwise.core.spent import Part, spending, take_spent
 from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
-from tierwise.plan.forecast import load_host
+from tierwise.plan.recorded import load_recorded
 from tierwise.postgres.workspace import open_workspace
 from tierwise.report import fresh as freshness
 from tierwise.report.judged import judged
 from tierwise.report.newest import answer_lines, ship_answer
 from tierwise.timings.export import export
-from tierwise.timings.manifest import RETRIED, Foreseen, Manifest, Stage, load_manifest
+from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
 
 
 def unasked(_question: str) -> None:
@@ -95,46 +95,17 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
         else:
             from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
 
-            with spending(Part.CHAPTERS):
-                executed = _show(run)
+            executed = _show(run)
             say("rendering")
-            with spending(Part.RENDERING):
-                site = render(run_id=run.run_id, executed=executed, engine=engine)
-                freshness.keep_built(site, folder, engine)
+            site = render(run_id=run.run_id, executed=executed, engine=engine)
+            freshness.keep_built(site, folder, engine)
         if measured:
-            say(_took(run, time.monotonic() - begun_s))
-            say(_parted(run, take_spent()))
+            measured_s = sum(stage.took_s for stage in run.stages)
+            say(f"took {(time.monotonic() - begun_s) / 60:.1f} minutes; measuring in this run {measured_s / 60:.1f}")
         answer_lines(folder)
         for line in tally_lines(judged(folder)):
             say(line)
         return site
-
-
-def _took(run: Manifest, took_s: float) -> str:
-    """What this call took, beside the plan at the recorded pace and the plan scaled by the pace and the steal that the run recorded."""
-    told = f"took {took_s / 60:.1f} minutes"
-    conditions, planned = run.conditions, run.foreseen
-    if conditions is None or planned is None:
-        return told
-    host_s = planned.host_s + load_host().report_s
-    recorded_s = quiet.took_s(host_s, planned.device_s, pace=1.0, steal=0.0)
-    scaled_s = quiet.took_s(host_s, planned.device_s, pace=conditions.pace, steal=conditions.steal)
-    return (
-        f"{told}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
-        f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
-    )
-
-
-def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
-    """Return where the time of the run and of its report went, by part, and the share of it that brought no figure."""
-    driving_s = sum(stage.took_s for stage in run.stages if ACQUIRING not in stage.name)
-    acquired_s = sum(stage.took_s for stage in run.stages) - driving_s
-    spent_s = {Part(name): seconds for name, seconds in run.spent_s.items()} | dict(shown_s)
-    spent_s[Part.KERNELS] = max(0.0, driving_s - sum(run.spent_s.values()))  # what JupyterLab measured is of no stage
-    spent_s[Part.LOADING] = spent_s.get(Part.LOADING, 0.0) + acquired_s
-    told = ", ".join(f"{part} {seconds / 60:.1f}" for part, seconds in sorted(spent_s.items(), key=lambda item: -item[1]))
-    figures_s = sum(spent_s.get(part, 0.0) for part in (Part.MEASURING, Part.PREDICTIONS))
-    return f"minutes by part: {told}; {1 - figures_s / sum(spent_s.values()):.0%} of them neither measuring nor predicting"
 
 
 def make_reference(asked: Asked, *, run_id: str = "") -> Path:
@@ -235,15 +206,13 @@ def _measured(asked: Asked) -> tuple[Manifest, bool]:
 def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
     """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked, if the reader agrees."""
     check_free_space(load_profile(asked.profile))
-    planned = None if chosen else plan_of(inputs, names)  # forecasts are of whole studies
-    if planned:
-        say(sentence(planned))
+    if not chosen:  # recorded times are of whole studies
+        say(sentence(plan_of(inputs, names)))
     asked.agree(f"measure with profile {asked.profile} now?")
     with one_report():
         run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
         folder = paths.raw() / run.run_id
-        foreseen = run.foreseen or (planned and Foreseen(host_s=planned.host_s - planned.report_s, device_s=planned.device_s))
-        run = update(run, status="running", finished_at=None, foreseen=foreseen)
+        run = update(run, status="running", finished_at=None)
         run.save(folder)
         say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
         _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
@@ -268,14 +237,14 @@ def _driving(names: Sequence[str]) -> list[Path]:
 
 def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
     """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
-    recorded_s = load_host().pace_s
+    recorded_s = load_recorded().piece_s
     for notebook in notebooks:
         begun_s = time.monotonic()
-        with quiet.Pace() as pace:
-            execute(notebook, folder.name, parameters)
-        piece_s, steal = pace.measured()
-        took_s = time.monotonic() - begun_s
-        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=piece_s / recorded_s, steal=steal))
+        before, piece_before_s = Processors.now(), piece_s()
+        execute(notebook, folder.name, parameters)
+        pace = (piece_before_s + piece_s()) / 2 / recorded_s
+        took_s, steal = time.monotonic() - begun_s, Processors.now().steal_since(before)
+        record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal))
 
 
 def _show(run: Manifest) -> Path:

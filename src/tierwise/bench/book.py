@@ -8,7 +8,6 @@ from typing import Any
 from tierwise.bench.lab import DatasetLike
 from tierwise.bench.order import Turn
 from tierwise.bench.simulation import Calibrations
-from tierwise.core.spent import Part
 from tierwise.core.toml import validate
 from tierwise.timings.manifest import DatasetRecord, Manifest, Stage, StudyRecord, load_manifest
 
@@ -39,12 +38,6 @@ class Book:
         """Add `figures` to those that the run has."""
         manifest = load_manifest(self.folder)
         update(manifest, calibrations={**manifest.calibrations, **figures}).save(self.folder)
-
-    def add_spent(self, spent_s: Mapping[Part, float]) -> None:
-        """Add the seconds by part that a process spent on the run."""
-        manifest = load_manifest(self.folder)
-        known = manifest.spent_s
-        update(manifest, spent_s=known | {str(part): known.get(part, 0.0) + seconds for part, seconds in spent_s.items()}).save(self.folder)
 
     def blocks_added(self, study: str, pair: str) -> int:
         """Return how many blocks the run has beyond the profile's."""

@@ -13,7 +13,6 @@ from tierwise.bench.order import Turn, also_waited, block_seed, interleave
 from tierwise.bench.trials import run_trials
 from tierwise.core.pairs import DirectoryTier, Pair
 from tierwise.core.session_group import session_group
-from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
 from tierwise.postgres.binaries import find_binaries
 from tierwise.postgres.cluster import Cluster
@@ -42,8 +41,7 @@ def open_lab(study: "Study[C, Memo]", pair: Pair, inputs: "Inputs", work: Path, 
     with ExitStack() as stack:
         makers = stack.enter_context(ThreadPoolExecutor(max_workers=1))  # to copy a thousand files is to wait for the disk
         made = None if cluster.exists else makers.submit(lab.make_cluster, cluster)
-        with spending(Part.LOADING):
-            memo = study.begin(lab)
+        memo = study.begin(lab)
         lab.stretch = 1.0 / study.published_share(lab, memo)
         tiers = {}
         if pair.substrate is Substrate.EMULATED:

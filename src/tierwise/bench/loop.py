@@ -21,7 +21,6 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import TODAY, Pair, load_pair
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.session_group import obstacle as session_group_obstacle
-from tierwise.core.spent import Part, spending, take_spent
 from tierwise.core.toml import validate
 from tierwise.core.words import IoArm, Substrate
 from tierwise.postgres.binaries import Binaries, find_binaries
@@ -140,7 +139,7 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
     run = load_manifest(folder)
     study = with_trials(load_study(name), inputs, run.chosen.get(name, ""))
     if run.status != "complete":
-        with exclusive_workspace() as workspace, spending(Part.RECORDS):
+        with exclusive_workspace() as workspace:
             discard_runs(workspace, but=folder.name)
             for pair in pairs_of(study, inputs.pairs, inputs.reader_pair):
                 if run.chosen and not study.trials(inputs.profile, pair):
@@ -150,7 +149,6 @@ def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:
                     simulate_on_pair(study, pair, inputs, Book(folder), work)
                 else:
                     measure_on_pair(study, pair, inputs, Book(folder), work)
-        Book(folder).add_spent(take_spent())
     return load_manifest(folder)
 
 

@@ -14,7 +14,6 @@ from tierwise.bench.prediction import predicted, traced
 from tierwise.bench.recording import EmulatorLog, Recorder, Straced, with_host_time
 from tierwise.bench.replaying import simulated
 from tierwise.bench.study import Study
-from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
 from tierwise.recorders import strace
 from tierwise.tiers.emulated import Emulated
@@ -54,8 +53,7 @@ class OnServer:
     def observe(self, turn: Turn) -> Sequence[Timing]:
         """Measure the trial of `turn`, after its preparation where something else is prepared."""
         if turn.trial.preparation != self._prepared:
-            with spending(Part.LOADING):
-                self._study.prepare(turn.trial, self._lab, self._memo)
+            self._study.prepare(turn.trial, self._lab, self._memo)
             self._prepared = turn.trial.preparation
         return observe(self._study, turn, self._lab, self._memo, self._run_folder, traces=self._traces)
 

@@ -10,7 +10,6 @@ import polars as pl
 from tierwise.bench.order import Turn
 from tierwise.core.pairs import Pair
 from tierwise.core.progress import Progress
-from tierwise.core.spent import Part, spending
 from tierwise.core.words import Substrate
 from tierwise.timings.parts import done_parts, rows_so_far, without_checks, write_part
 from tierwise.timings.schema import Origin, Timing, frame
@@ -74,10 +73,9 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
         missing = [turn for turn in left if turn.lab == block]
         if known and known.blocks >= labs and not missing:
             continue
-        with spending(Part.SERVERS), opened(block, missing) as observer, spending(Part.RECORDS):
+        with opened(block, missing) as observer:
             for turn in missing:
-                with spending(Part.MEASURING):
-                    timings = observer.observe(turn)
+                timings = observer.observe(turn)
                 origin = Origin(
                     run_id=book.folder.name,
                     study=study.name,
@@ -93,8 +91,7 @@ def run_trials(study: Question, pair: Pair, turns: Sequence[Turn], book: "Book",
             rows = without_checks(rows_so_far(book.folder, study.name))
             if block == turns[-1].lab:
                 study.check(rows.filter(pair=pair.name))  # a pair of today has the data of the first block alone
-            with spending(Part.PREDICTIONS):
-                facts = observer.facts(rows, known.facts if known else None)
+            facts = observer.facts(rows, known.facts if known else None)
             book.record(
                 study.name,
                 pair.name,

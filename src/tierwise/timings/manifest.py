@@ -90,18 +90,11 @@ class Retry(Strict):
     rejected: dict[str, int]
 
 
-class Foreseen(Strict):
-    """What the plan said of measuring when the run began: seconds of the host at the recorded pace, and of waiting for devices."""
-
-    host_s: float
-    device_s: float
-
-
 class Stage(Strict):
-    """How the machine was while one notebook of the run measured.
+    """How long one notebook of the run measured.
 
-    `pace`: how many times as long as in ``data/plan/host.toml`` the fixed piece of work took meanwhile. `steal`: of the processor time that
-    the machine's processes wanted, the share that its host gave to others.
+    `pace` is the processor time of the fixed piece of work before it, over that of ``data/plan/recorded.toml``. `steal` is the share of the
+    processor time wanted by the machine's processes that its host gave to others.
     """
 
     name: str
@@ -157,8 +150,6 @@ class Manifest(Strict):
     calibrations: dict[str, dict[str, float]] = Field(default_factory=dict)  # "pair/tier" -> figures with their units in the names
     samples: dict[str, Sample] = Field(default_factory=dict)  # "table/study" -> what of it a run that was made small has kept
     retry: Retry | None = None
-    foreseen: Foreseen | None = None  # of the notebooks that measure
-    spent_s: dict[str, float] = Field(default_factory=dict)  # part of the measuring notebooks' work -> seconds of them
     stages: tuple[Stage, ...] = ()  # in the order in which they ended; a resumed run has some of them twice
 
     @property

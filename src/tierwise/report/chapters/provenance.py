@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from tierwise.core.data_sets import published_rows
 from tierwise.core.days import is_stale
-from tierwise.core.quiet import took_s
 from tierwise.core.units import MB, human_seconds
 from tierwise.core.words import Substrate
 from tierwise.report.display import Sentence, Table
@@ -61,21 +60,14 @@ def _elsewhere(manifest: Manifest) -> dict[str, str]:
 
 
 def _machine(manifest: Manifest) -> dict[str, str]:
-    found, planned = manifest.conditions, manifest.foreseen
+    found = manifest.conditions
     if found is None:
         return {}
-    rows = {
+    return {
         "Pace while measuring": f"{number(found.pace)} times as long for the same work as where the plan's constants were recorded",
         "Steal while measuring": f"{percent(found.steal)} of the processor time that was wanted",
+        "Measuring took": human_seconds(found.took_s),
     }
-    if planned is None:
-        return rows
-    recorded_s = took_s(planned.host_s, planned.device_s, pace=1.0, steal=0.0)
-    scaled_s = took_s(planned.host_s, planned.device_s, pace=found.pace, steal=found.steal)
-    told = (
-        f"{human_seconds(found.took_s)}; planned {human_seconds(recorded_s)}, at this pace and steal {human_seconds(scaled_s)} (simulated)"
-    )
-    return {**rows, "Measuring took": told}
 
 
 def _added(manifest: Manifest) -> dict[str, str]:
