@@ -27,9 +27,7 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path, archive: b
     relative path starts at the checkout). Real rows come whole, whatever `fraction` and `seed`, and with the release's columns alone.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or not to be had (nothing is written then,
-            but what a broken download brought is kept).
-        MissingError: the source needs a package that is not installed.
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched; nothing is written then.
     """
     kind, _, named = source.partition(":")
     if archive and kind != "synthetic":

@@ -22,13 +22,10 @@ from tierwise.core.errors import InputError, MissingError
 from tierwise.core.paths import short
 from tierwise.core.progress import Progress
 from tierwise.core.units import MIB
-from tierwise.datasets.download import GZIP_BEGINS
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
 """The version of the rows, raised whenever the same file gives other ones."""
-
-
 _KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
 """The kind of a file by its suffix; any other is taken for the release's text."""
 _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
@@ -95,7 +92,7 @@ def _parquet(source: Path) -> Iterator[pa.Table]:
 def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
     """The file as it lies on disk, whose position tells the progress, and its text."""
     with source.open("rb") as raw:
-        packed = raw.read(2) == GZIP_BEGINS
+        packed = raw.read(2) == b"\x1f\x8b"  # how a gzip file begins
         raw.seek(0)
         with gzip.open(raw) if packed else nullcontext(raw) as content:
             yield raw, content
