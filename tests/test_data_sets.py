@@ -52,12 +52,11 @@ def test_rooms_are_found_by_their_folders_and_each_is_acquired_by_its_notebook()
 
 
 def test_a_reader_may_choose_where_there_is_a_choice() -> None:
-    assert list(data_sets.options()) == ["census", "sky"]
+    assert data_sets.with_choice() == ["census", "sky"]
     command = typer.main.get_command(app)
-    for name in ("report", "plan"):
+    for name in ("report", "run", "plan"):
         options = {option.name: option for option in command.commands[name].params}  # type: ignore[attr-defined]
-        assert {each: options[each].envvar for each in data_sets.options()} == {"census": "CENSUS", "sky": "SKY"}
-        assert not {"survey", "pgbench", "sources"} & options.keys()
+        assert {each: options[each].envvar for each in data_sets.with_choice()} == {"census": "CENSUS", "sky": "SKY"}
 
 
 def test_what_is_not_the_default_is_kept_and_what_there_is_not_is_refused() -> None:

@@ -28,7 +28,7 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset
     ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched; nothing is written then.
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
     if source == "synthetic":
         return _synthetic(fraction, seed, folder)

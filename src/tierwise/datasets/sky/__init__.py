@@ -27,7 +27,7 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path, archive: b
     relative path starts at the checkout). Real rows come whole, whatever `fraction` and `seed`, and with the release's columns alone.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched; nothing is written then.
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
     kind, _, named = source.partition(":")
     if archive and kind != "synthetic":
