@@ -95,7 +95,7 @@ def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str
     nbformat.write(made, notebook)
     program = (
         "import sys; from pathlib import Path; from tierwise.core.errors import TierwiseError; from tierwise.pipeline import execute\n"
-        "try: execute(Path(sys.argv[1]), 'run', {})\n"
+        "try: execute(Path(sys.argv[1]), 'run')\n"
         "except TierwiseError as error: print(error)"
     )
     command = [sys.executable, "-W", "ignore", "-c", program, str(notebook)]
