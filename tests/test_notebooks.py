@@ -20,9 +20,11 @@ from report_run import RUN_ID, execute, rich_run
 from rows import save_run
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
-from tierwise.bench.loop import gather_inputs, run_study
-from tierwise.bench.runs import look_ahead
-from tierwise.core import paths
+from tierwise.bench.fingerprints import fingerprints
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, inputs_of, requested_inputs, run_study
+from tierwise.bench.runs import begin_run, look_ahead
+from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import IoArm
@@ -32,7 +34,7 @@ from tierwise.report.display import VEGA_MIME, Figure
 from tierwise.report.notebooks import LABEL
 from tierwise.report.run import Run, open_run
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 from wal_rows import wal_rows
 
@@ -45,10 +47,6 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-
-
-def test_there_are_chapters() -> None:
-    assert {"show-summary", "show-census", "show-index_placement", "show-provenance"} <= {path.stem for path in SHOWN}
 
 
 @pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
@@ -79,6 +77,29 @@ def test_a_notebook_only_calls(path: Path) -> None:
         tree = ast.parse(cell.source)
         assert not [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS)], cell.source
         assert sum(not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) for node in tree.body) <= 1, cell.source
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Every name that a notebook's code imports, with its module."""
+    for cell in code_cells(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Import):
+                yield from (name.name for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from (f"{node.module}.{name.name}" for name in node.names)
+
+
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
+def test_a_notebook_imports_no_other_study_and_a_chapter_nothing_that_measures(path: Path) -> None:
+    kind, _, name = path.stem.partition("-")
+    modules = [module.split(".") for module in imported(path)]
+    used = {module[2] for module in modules if module[:2] == ["tierwise", "studies"]}
+    if name in studies.names() or name == "toy_x":
+        assert used <= {name}
+    assert len(used) <= 1, "a chapter of several studies finds them by `report.rooms`"
+    measuring = {"bench", "datasets", "measuring", "plan", "postgres", "recorders", "tiers"}
+    if kind in {"show", "explore"}:
+        assert not [module for module in modules if module[0] == "tierwise" and measuring & set(module)]
 
 
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
@@ -330,7 +351,39 @@ def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
     execute(tmp_path, paths.home() / "notebooks" / "acquire-census.ipynb")
 
 
-def test_what_measures_by_hand_begins_small() -> None:
-    for path in WITH_TOYS:
-        if path.name.startswith(("acquire-", "run-")):
-            assert 'PROFILE = "smoke"' in code_cells(path)[0].source
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
+    """Inputs of which nothing is a default, and the run that began with them."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.delenv("CENSUS", raising=False)
+    (tmp_path / "mine.csv").write_text("rows")
+    inputs = gather_inputs(profile="quick", tiers="today-server", seed=3, census=f"file:{tmp_path / 'mine.csv'}", sky="download")
+    return inputs, begin_run(inputs, fresh=False)
+
+
+def test_the_inputs_of_a_run_are_read_from_its_manifest_which_names_no_folder(
+    begun: tuple[Inputs, Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, run = begun
+    assert str(tmp_path) not in (tmp_path / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"CENSUS.*has file:mine\.csv. Remedy: CENSUS=file:PATH"):
+        inputs_of(run)
+    monkeypatch.setenv("CENSUS", f"file:{tmp_path / 'mine.csv'}")
+    assert inputs_of(run) == requested_inputs(run.run_id, profile="smoke") == inputs
+    assert fingerprints(inputs_of(run)) == run.fingerprints
+
+
+def test_a_run_whose_inputs_changed_since_it_began_takes_no_more_rows(
+    begun: tuple[Inputs, Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, run = begun
+    monkeypatch.setenv("CENSUS", f"file:{tmp_path / 'mine.csv'}")
+    (tmp_path / "mine.csv").write_text("other rows")
+    with pytest.raises(InputError, match=f"RUN_ID is '{run.run_id}': source of census changed"):
+        run_study("index_placement", run_id=run.run_id, profile="smoke")
+
+
+def test_without_a_run_the_environment_names_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SKY", "download")
+    monkeypatch.setenv("CENSUS", "")
+    assert requested_inputs(profile="smoke").sources == {"sky": "download"}

@@ -16,7 +16,7 @@ from tierwise.costs.answer import device_names
 from tierwise.report.display import Figure
 from tierwise.report.formats import DASH
 from tierwise.report.notebooks import inert
-from tierwise.report.prices import answer_of, book_of
+from tierwise.report.prices import answer_of, book_of, tier_costs
 from tierwise.report.run import Run, open_run
 from tierwise.report.theme import VEGA_LITE
 from tierwise.report.woff import write_woff
@@ -142,7 +142,7 @@ def test_stale_prices_are_marked_old(run: Run) -> None:
 
 
 def test_another_chapter_can_show_what_its_tiers_cost(run: Run) -> None:
-    table = chapter.tiers(run, "source-m")
+    table = tier_costs(run, "source-m")
     assert [row[1] for row in table.rows] == ["`sata-7k2-x6`", "`mtron-3025`"]
     assert chapter.finding(run) in chapter.today(run)
 
