@@ -98,7 +98,6 @@ class Facts:
 
 @cache
 def load_facts() -> Facts:
-    """Return the distilled facts of this checkout."""
     path: Path = paths.data() / "datasets" / "census1990.json"
     read = json.loads(path.read_text(encoding="utf-8"))
     return Facts(

@@ -6,9 +6,8 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.datasets.dataset import Dataset, cached, sha256_of
+from tierwise.datasets.dataset import Dataset, cached, from_file, sha256_of
 from tierwise.datasets.sky import reader, remote, synthetic
 from tierwise.datasets.sky.columns import ARCHIVE_PSC, PROFILE_SHARE, PSC, ROWS, table
 from tierwise.datasets.sky.facts import facts_sha256
@@ -37,7 +36,7 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path, archive: b
     if kind == "download":
         return _downloaded(remote.parse(named), folder)
     if kind == "file" and named:
-        return _file(paths.home() / Path(named).expanduser(), folder)
+        return from_file("sky", named, folder, reader.VERSION, lambda path, part: reader.write([path], part))
     raise InputError("sky", field="source", value=source, rule="not a source of sky rows", remedy=f"name one of: {_SOURCES}")
 
 
@@ -72,13 +71,3 @@ def _downloaded(wanted: remote.Region | list[str], folder: Path) -> Dataset:
 
     label = hashlib.sha256(",".join(wanted).encode()).hexdigest()[:8]
     return cached("sky", folder / f"sky-files-{label}.parquet", request, build)
-
-
-def _file(path: Path, folder: Path) -> Dataset:
-    try:
-        digest = sha256_of(path)
-    except OSError as error:
-        rule = f"cannot be read: {error.strerror}"
-        raise InputError("sky", field="file", value=str(path), rule=rule, remedy="name a file: SKY=file:PATH") from error
-    request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": reader.VERSION}
-    return cached("sky", folder / f"sky-file-{digest[:8]}.parquet", request, lambda part: reader.write([path], part))

@@ -62,5 +62,4 @@ ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
 
 
 def table(*, archive: bool) -> Table:
-    """Return the release's table, or the archive's."""
     return ARCHIVE_PSC if archive else PSC

@@ -102,7 +102,6 @@ class Counted(Strict):
 
     @cached_property
     def shares(self) -> npt.NDArray[np.float64]:
-        """Return the share of each value."""
         return np.array(self.counts) / sum(self.counts)
 
 
@@ -131,11 +130,9 @@ class Facts(Strict):
 
 @cache
 def load_facts() -> Facts:
-    """Return the distilled facts of this checkout."""
     return read_toml(paths.data() / "datasets" / "twomass.toml", Facts)
 
 
 @cache
 def facts_sha256() -> str:
-    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "twomass.toml")

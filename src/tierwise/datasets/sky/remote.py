@@ -90,7 +90,6 @@ def _release(path: Path) -> Release:
 
 
 def release() -> Release:
-    """Return what this checkout knows of it."""
     return _release(paths.data() / "datasets" / "twomass-release.toml")
 
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
+from tierwise.datasets.dataset import check_size
 from tierwise.datasets.sky import batch
 from tierwise.datasets.sky.columns import ROWS, table
 from tierwise.datasets.sky.density import BIN_DEG, CELLS, bins_joined, cell_counts, cell_densities
@@ -40,7 +40,6 @@ class Sky:
 
     @property
     def joined(self) -> int:
-        """Return how many bins of the release make one of this file."""
         return int(self.counts.shape[2])
 
     def slices(self) -> Iterator[tuple[int, int, int]]:
@@ -72,10 +71,7 @@ def plan(fraction: float, seed: int, *, archive: bool = False) -> Sky:
     Raises:
         InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
     """
-    if not LEAST_FRACTION <= fraction <= 1:
-        raise InputError("sky", field="fraction", value=fraction, rule=f"from {LEAST_FRACTION} to 1 (of {ROWS:,} sources)")
-    if seed < 0:
-        raise InputError("sky", field="seed", value=seed, rule="a whole number from 0")
+    check_size("sky", fraction, seed, least=LEAST_FRACTION, why=f"of {ROWS:,} sources")
     density, joined = load_facts().density, bins_joined(fraction)
     counts = cell_counts(density, round(ROWS * fraction), joined)
     per_deg2 = cell_densities(density).reshape(counts.shape[0], joined, CELLS).swapaxes(1, 2)

@@ -53,7 +53,6 @@ class Frames:
 
     @property
     def ids(self) -> Ints:
-        """Return the multiframeID of each exposure, as an array."""
         identifiers: Ints = 1_000_001 + np.arange(len(self.field), dtype=np.int64)
         return identifiers
 
@@ -146,7 +145,6 @@ class Field:
 
     @property
     def source_ids(self) -> Ints:
-        """Return the sourceID of each source, as an array."""
         identifiers: Ints = 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
         return identifiers
 

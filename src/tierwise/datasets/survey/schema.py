@@ -58,5 +58,4 @@ def load_tables() -> dict[str, Table]:
 
 @cache
 def tables_sha256() -> str:
-    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "survey.toml")
