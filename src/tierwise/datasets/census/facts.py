@@ -47,8 +47,7 @@ class Table:
 
     def draw(self, ranks: Ints, keys: Ints | int = 0) -> Ints:
         """Return a value for each rank, from the distribution of its key."""
-        drawn: Ints = self._flat.take(keys * np.int32(RESOLUTION) + ranks)
-        return drawn
+        return self._flat.take(keys * np.int32(RESOLUTION) + ranks)
 
 
 def _table(entry: dict[str, Any]) -> Table:

@@ -38,8 +38,7 @@ class Bins:
     def __call__(self, magnitude: Floats32) -> Ints:
         """Return the bin of each; magnitudes from -16 to 48."""
         steps = (magnitude - np.float32(_BRIGHTEST_MAG)) * np.float32(1 / _STEP_MAG)
-        found: Ints = self._bins.take(steps.astype(np.int32))
-        return found
+        return self._bins.take(steps.astype(np.int32))
 
 
 class FittedOn(Strict):

@@ -74,8 +74,7 @@ def scatter(counts: npt.NDArray[np.int64], first_bin: int, first_cell: int, rng:
 
 def _shortened(degrees: Floats) -> Floats:
     """The positions to six decimals, towards the lower side, so that none leaves its bin."""
-    result: Floats = np.floor(degrees * 1e6) / 1e6
-    return result
+    return np.floor(degrees * 1e6) / 1e6
 
 
 def designations(ra_deg: Floats, dec_deg: Floats) -> pa.Array:

@@ -48,8 +48,7 @@ def _tables() -> _Tables:
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
     """Draw a rank for each of `rows`, uniform in [0, `RESOLUTION`)."""
-    drawn: Ints = rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
-    return drawn
+    return rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
 
 
 def _of_score(score: Floats32) -> Ints:
@@ -89,5 +88,4 @@ def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.ra
 
 
 def _rounded(values: Floats32, decimals: int) -> Floats32:
-    result: Floats32 = np.round(values, decimals)
-    return result
+    return np.round(values, decimals)

@@ -53,8 +53,7 @@ class Frames:
 
     @property
     def ids(self) -> Ints:
-        identifiers: Ints = 1_000_001 + np.arange(len(self.field), dtype=np.int64)
-        return identifiers
+        return 1_000_001 + np.arange(len(self.field), dtype=np.int64)
 
     def of(self, field: int) -> Ints:
         """Return the places of a field's frames, in order."""
@@ -145,8 +144,7 @@ class Field:
 
     @property
     def source_ids(self) -> Ints:
-        identifiers: Ints = 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
-        return identifiers
+        return 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
 
     @property
     def ext_num(self) -> Ints:
@@ -168,8 +166,7 @@ class Field:
 
 def ext_num(x: Floats, y: Floats) -> Ints:
     """Return the detector that looks at a place of the field, given in fields."""
-    numbers: Ints = (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
-    return numbers
+    return (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:

@@ -71,14 +71,12 @@ def both_positions(at: Place) -> dict[str, Any]:
 
 def flux(magnitude: Floats) -> Floats:
     """Return the counts of a magnitude, with a zero point of 25 mag."""
-    counts: Floats = 10 ** (-0.4 * (magnitude - 25))
-    return counts
+    return 10 ** (-0.4 * (magnitude - 25))
 
 
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
     """Return the set of frames, one of each band, of each detector of a field."""
-    identifiers: Ints = 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
-    return identifiers
+    return 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
@@ -271,5 +269,4 @@ def _middle(values: Floats, good: Any) -> Floats:
     count = good.sum(axis=1)
     rows = np.arange(len(count))
     low, high = ordered[rows, np.maximum(count - 1, 0) // 2], ordered[rows, count // 2 if ordered.shape[1] > 1 else np.zeros_like(count)]
-    middle: Floats = np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)
-    return middle
+    return np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)
