@@ -12,7 +12,7 @@ import pyarrow as pa
 from tierwise.datasets.sky.facts import BANDS, load_facts
 from tierwise.datasets.sky.positions import NORTH_FROM_DEG, STRIP_ARCMIN, ZONE_DEG, Tiles, designations
 from tierwise.datasets.sky.stars import Photometry, draw
-from tierwise.datasets.sphere import galactic, htm_ids, unit_vectors
+from tierwise.datasets.sphere import galactic
 
 Values = npt.NDArray[Any]
 
@@ -44,15 +44,9 @@ def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles:
     return {name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in made.items()}
 
 
-def archive_columns(ra: Values, dec: Values) -> dict[str, pa.Array]:
-    """Return the archive's own columns for positions in degrees: unit vector (cx, cy, cz) and htmid."""
-    vectors = unit_vectors(ra, dec)
-    return {**{name: pa.array(axis) for name, axis in zip(("cx", "cy", "cz"), vectors, strict=True)}, "htmid": pa.array(htm_ids(vectors))}
-
-
 @cache
 def _words(alphabets: Sequence[Sequence[str]]) -> pa.Array:
-    """Every word with a letter of each alphabet, the last one changing quickest."""
+    """Every word with a letter of each alphabet, the last one changing fastest."""
     return pa.array(["".join(word) for word in product(*alphabets)])
 
 
@@ -100,13 +94,13 @@ def _flags(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[st
     facts = load_facts()
     quality, read, blend, frames = [], [], [], []
     for band in BANDS:
-        measured, told = bands[band], facts.bands[band]
+        measured, known = bands[band], facts.bands[band]
         rows = len(measured.limit)
         quality.append(np.where(measured.limit, 4, np.searchsorted(LETTER_ERRORS_MAG, measured.corrected)))
         bright = measured.magnitude < BRIGHT_MAG[band]
-        failed = rng.random(rows, dtype=np.float32) < told.bright_limits
+        failed = rng.random(rows, dtype=np.float32) < known.bright_limits
         read.append(np.where(measured.limit, np.where(failed, 3, 0), np.where(bright, 1, 2)))
-        blended = rng.random(rows, dtype=np.float32) < told.blended
+        blended = rng.random(rows, dtype=np.float32) < known.blended
         blend.append(np.where(measured.limit, 0, 1 + blended))
         share = np.clip((measured.snr - 5) / 20, 0, 1)
         frames.append(np.where(measured.limit, 0, np.rint(_FRAMES * share)).astype(np.int8))

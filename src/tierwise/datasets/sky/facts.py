@@ -41,15 +41,6 @@ class Bins:
         return self._bins.take(steps.astype(np.int32))
 
 
-class FittedOn(Strict):
-    """One figure that the model of density was fitted to, and what it gives."""
-
-    what: str
-    published: float
-    model: float
-    source: str
-
-
 class Crowding(Strict):
     """What stands denser than `from_per_deg2` is brighter, by `brighter_mag` at the galactic longitude and latitude `at`, and at most."""
 
@@ -108,7 +99,7 @@ class Facts(Strict):
     """The whole file, whose comments say what each part is."""
 
     assumed: tuple[str, ...]
-    fitted_on: tuple[FittedOn, ...]
+    fitted_on: tuple[dict[str, str | float], ...]
     size: dict[str, Any]
     order: dict[str, Any]
     density: Density

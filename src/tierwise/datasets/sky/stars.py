@@ -29,15 +29,15 @@ class _Tables:
     """The facts, expanded once."""
 
     def __init__(self, facts: Facts):
-        told = facts.magnitudes
+        known = facts.magnitudes
         self.facts = facts
-        self.h = np.append(expand(told.at, told.h), np.float32(told.h[-1]))
-        self.bins = Bins(told.edges)
-        self.j_h, self.h_k = expand(told.colour_at, told.j_h), expand(told.colour_at, told.h_k)
-        self.correlation = np.array(told.correlation, dtype=np.float32)
+        self.h = np.append(expand(known.at, known.h), np.float32(known.h[-1]))
+        self.bins = Bins(known.edges)
+        self.j_h, self.h_k = expand(known.colour_at, known.j_h), expand(known.colour_at, known.h_k)
+        self.correlation = np.array(known.correlation, dtype=np.float32)
         self.rest = np.sqrt(1 - self.correlation**2)
         self.error_bins = {band: Bins(facts.bands[band].edges) for band in BANDS}
-        self.errors = {band: expand(told.colour_at, facts.bands[band].errors) for band in BANDS}
+        self.errors = {band: expand(known.colour_at, facts.bands[band].errors) for band in BANDS}
         self.limits = {band: np.array(facts.bands[band].limits, dtype=np.float32) for band in BANDS}
 
 

@@ -110,8 +110,8 @@ def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
     detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
     middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
     first = frames.ids[field.frames[references(frames.band[field.frames])]]
-    told = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
-    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **told, "deprecated": 0}
+    middles = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
+    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **middles, "deprecated": 0}
     for band, identifier in zip(BANDS, first.tolist(), strict=True):
         values |= {f"{band}mfID": identifier, f"{band}eNum": detector}
     return filled("MergeLog", len(detector), values)
@@ -223,10 +223,10 @@ def variability(field: Field, frames: Frames) -> pa.RecordBatch:
     }
     for number, band in enumerate(BANDS):
         mine = frames.band[field.frames] == number
-        told = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
-        values |= {f"{band}{what}": value for what, value in told.items()}
+        found = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
+        values |= {f"{band}{what}": value for what, value in found.items()}
         if number == EPOCH_BAND:  # the only one with five observations
-            values["variableClass"] = told["VarClass"]
+            values["variableClass"] = found["VarClass"]
     return filled("Variability", rows, values)
 
 
@@ -241,7 +241,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
     intrinsic = np.sqrt(np.maximum(rms**2 - expected**2, 0))
     ratio = np.where(count >= LEAST_EPOCHS, intrinsic / expected, 0)
     several = count >= LEAST_EPOCHS
-    told = {
+    measured = {
         "MeanMag": np.where(count > 0, mean, NO_REAL),
         "MedianMag": np.where(count > 0, median, NO_REAL),
         "minMag": np.where(count > 0, np.where(good, magnitude, np.inf).min(axis=1), NO_REAL),
@@ -258,7 +258,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
         "nGoodObs": count,
         "nFlagObs": np.zeros_like(count),
         "nMissingObs": (~good).sum(axis=1),
-        **told,
+        **measured,
         "VarClass": (ratio > VARIABLE_RATIO).astype(np.int32),
     }
 
