@@ -45,7 +45,6 @@ SkyOption = Annotated[
 
 
 def _version(wanted: bool) -> None:
-    """Print the version, and the commit where there is one."""
     if wanted:
         from tierwise.report.site import UNVERSIONED, code_version  # noqa: PLC0415  the heavy libraries load only where they are needed
 
@@ -326,10 +325,10 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="tierwise", standalone_mode=False))
     except TyperException as error:  # an option; without a message it was answered by the help
-        if told := one_line(error.format_message()):
-            print(f"tierwise: {told} (--help says what there is)", file=sys.stderr)
+        if message := one_line(error.format_message()):
+            print(f"tierwise: {message} (--help says what there is)", file=sys.stderr)
         sys.exit(2)
-    except typer.Abort:  # asked, and answered by no
+    except typer.Abort:  # the reader's answer was no
         sys.exit(1)
     except TierwiseError as error:
         if os.environ.get("TIERWISE_DEBUG"):
@@ -344,7 +343,7 @@ def main() -> None:
 
 
 def _said(error: OSError | MemoryError) -> str:
-    """What the system said; where a folder could not be copied, of the first of its files."""
+    """Return what the system said; where a folder could not be copied, of the first of its files."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
         (_, _, why), *_ = error.args[0]
         return str(why)

@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 from tierwise.advisor.recorded import behind_advice
 from tierwise.analysis.runs import find_run
 from tierwise.analysis.verdicts import tally_lines
@@ -59,8 +57,6 @@ class Asked:
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
-PART: Final = ".part-"
-"""How the name of a notebook begins that is being executed; the id of the process that does so follows."""
 ACQUIRING: Final = "acquire-"
 """How the name of a notebook begins that acquires a data set."""
 DRIVING: Final = "run-"
@@ -272,7 +268,6 @@ def _show(run: Manifest) -> Path:
     """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
     folder = paths.raw() / run.run_id
     executed = folder / "notebooks"
-    _forget_parts(executed)
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
     if notebooks:
         judged(folder)  # before the first chapters, which run at once, each judge the run for themselves
@@ -290,14 +285,6 @@ def _show(run: Manifest) -> Path:
     return executed
 
 
-def _forget_parts(executed: Path) -> None:
-    """Remove what killed commands left half executed; what they measured is there, so that some of it is not executed again."""
-    for part in executed.glob(f"{PART}*.ipynb"):
-        process = part.name.removeprefix(PART).partition("-")[0]
-        if not (process.isdigit() and psutil.pid_exists(int(process))):
-            part.unlink(missing_ok=True)
-
-
 def execute(notebook: Path, run_id: str) -> None:
     """Run `notebook` for run `run_id`; the executed copy is kept with the run, whole or marked as failed.
 
@@ -312,10 +299,14 @@ def execute(notebook: Path, run_id: str) -> None:
 
     folder = paths.raw() / run_id / "notebooks"
     make_folder(folder)
-    kept, part = folder / notebook.name, folder / f"{PART}{os.getpid()}-{notebook.name}"
+    kept, failed = folder / notebook.name, folder / f"failed-{notebook.name}"
     say(f"notebook {notebook.stem}")
-    try:
-        with scratch_folder("tierwise-kernel-") as private:  # its key and sockets: no TCP ports of the machine
+    with (
+        scratch_folder("tierwise-kernel-") as private,  # its key and sockets: no TCP ports of the machine
+        scratch_folder(".part-", within=folder) as half_done,
+    ):
+        part = half_done / notebook.name
+        try:
             execute_notebook(
                 notebook,
                 part,
@@ -327,18 +318,17 @@ def execute(notebook: Path, run_id: str) -> None:
                 extra_arguments=["--log-level=CRITICAL"],
                 shutdown_kernel="graceful" if notebook.stem.startswith(DRIVING) else "immediate",
             )
-    except PapermillExecutionError as error:
-        failed = kept.with_name(f"failed-{notebook.name}")
-        shutil.move(part, failed)
-        text = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
-        ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
-        raise TierwiseError(text if ours else with_remedy(text)) from None
-    except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
-        raise TierwiseError(
-            f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
-        ) from None
-    put(part, kept)
-    kept.with_name(f"failed-{notebook.name}").unlink(missing_ok=True)
+        except PapermillExecutionError as error:
+            shutil.move(part, failed)
+            text = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
+            ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
+            raise TierwiseError(text if ours else with_remedy(text)) from None
+        except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
+            raise TierwiseError(
+                f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
+            ) from None
+        put(part, kept)
+    failed.unlink(missing_ok=True)
 
 
 def check_free_space(profile: Profile) -> None:

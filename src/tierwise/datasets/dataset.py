@@ -47,7 +47,6 @@ def check_size(name: str, fraction: float, seed: int, *, least: float, why: str)
 
 
 def sha256_of(path: Path) -> str:
-    """Return the digest of the whole file, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 

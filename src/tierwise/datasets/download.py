@@ -42,7 +42,6 @@ class Remote(Strict):
 
     @property
     def name(self) -> str:
-        """The file's name on the server."""
         return self.address.rpartition("/")[2]
 
     def other(self, path: Path) -> str | None:
@@ -54,7 +53,6 @@ class Remote(Strict):
 
 
 def _broken_gzip(path: Path) -> str | None:
-    """Return what is wrong with a gzip file: cut off, damaged, not one at all."""
     try:
         with gzip.open(path) as content:
             while content.read(MIB):
@@ -128,10 +126,9 @@ class _Bar(Progress):
         self.step(size_bytes - self.done)
 
     def reset(self) -> None:
-        """Do nothing: the bar is full."""
+        """Do nothing, as at the end: the bar is full, and its lines stay."""
 
-    def close(self) -> None:
-        """Do nothing: lines stay on the terminal."""
+    close = reset
 
 
 def _refused(remote: Remote, rule: str, remedy: str) -> InputError:

@@ -18,7 +18,6 @@ _ARROW: Final[dict[str, pa.DataType]] = {
 
 
 def arrow_type(sql_type: str) -> pa.DataType:
-    """Return the type of a Parquet column that holds a column of `sql_type`."""
     return _ARROW.get(sql_type, pa.string())
 
 

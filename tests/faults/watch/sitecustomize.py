@@ -38,7 +38,7 @@ def phase_of(event: str, arguments: tuple[Any, ...]) -> str:
 
 def of_rows(event: str, path: str) -> str:
     """The same, of what is done below the folder of the runs."""
-    if "/notebooks/.part-" in path and "-show-" in path:
+    if "/notebooks/.part-" in path and "/show-" in path:
         return "rendering" if event == "open" else ""
     if "timings.parquet" in path or (event == "os.remove" and "/parts/" in path and not path.endswith(".part")):
         return "merging" if event != "open" or path.endswith(".part") else ""

@@ -46,7 +46,6 @@ class Table:
         self._flat = np.concatenate([np.repeat(values, row) for row in repeats])
 
     def draw(self, ranks: Ints, keys: Ints | int = 0) -> Ints:
-        """Return a value for each rank, from the distribution of its key."""
         return self._flat.take(keys * np.int32(RESOLUTION) + ranks)
 
 

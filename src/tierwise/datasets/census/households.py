@@ -26,7 +26,6 @@ class Block:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """Return `rows` ranks to draw from a `Table` with."""
     return rng.integers(0, RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
 
 

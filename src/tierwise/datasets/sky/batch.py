@@ -155,7 +155,6 @@ def _observation(ra: Values, dec: Values, tiles: Tiles) -> dict[str, Any]:
 
 
 def _optical(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[str, Any]:
-    """The optical counterpart, or its absence."""
     j = bands["j"].magnitude
     rows = len(j)
     drawn = rng.random(rows, dtype=np.float32)

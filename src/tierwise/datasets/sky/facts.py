@@ -85,8 +85,6 @@ class Answer(Strict):
 
 
 class Counted(Strict):
-    """Values and how often each was found."""
-
     values: tuple[str | int, ...]
     counts: tuple[int, ...]
 

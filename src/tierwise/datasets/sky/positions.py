@@ -42,7 +42,6 @@ class Tiles:
 
 @cache
 def tiles(seed: int) -> Tiles:
-    """Return the tiles of one survey, drawn with `seed`."""
     rng = np.random.default_rng([seed, 0])
     middles = np.radians(np.arange(-90, 90, ZONE_DEG) + ZONE_DEG / 2)
     strips = np.maximum(np.rint(360 * np.cos(middles) / (STRIP_ARCMIN / 60)), 1).astype(np.int32)

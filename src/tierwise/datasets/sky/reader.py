@@ -71,7 +71,6 @@ def _kind(source: Path) -> str:
 
 
 def _tables(source: Path) -> Iterator[pa.Table]:
-    """The file's rows, some at a time."""
     readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
     where = short(source)
     try:
@@ -114,12 +113,10 @@ def _text(source: Path) -> Iterator[pa.Table]:
 
 
 def columns_of(votable: Any) -> pa.Table:
-    """Return the columns of a VOTable's table (astropy's) by their names."""
     return pa.table({field.name: _array(votable.array[field.name]) for field in votable.fields})
 
 
 def _votable(source: Path) -> Iterator[pa.Table]:
-    """The first table."""
     from astropy.io.votable import parse_single_table  # noqa: PLC0415  takes a second, and few need it
 
     with warnings.catch_warnings():
@@ -128,7 +125,6 @@ def _votable(source: Path) -> Iterator[pa.Table]:
 
 
 def _fits(source: Path) -> Iterator[pa.Table]:
-    """Rows of the first table, some at a time."""
     from astropy.io import fits  # noqa: PLC0415  as above
 
     try:
@@ -157,7 +153,6 @@ def _array(values: Any, none: object = None) -> pa.Array:
 
 
 def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
-    """`table` with the catalog's columns and types, in its order."""
     for name in _NEEDED:
         if name not in table.column_names:
             raise InputError(where, field="columns", value=table.column_names[:8], rule=f"the column {name} is missing")

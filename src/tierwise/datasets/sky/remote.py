@@ -72,7 +72,6 @@ class Release(Strict):
 
     @property
     def names(self) -> list[str]:
-        """The names of the files, in the catalog's order."""
         letters = ["".join(ends) for ends in product(ascii_lowercase, repeat=2)]
         south = [f"psc_a{end}" for end in letters if end <= self.last_south[-2:]]
         return south + [f"psc_b{end}" for end in letters if end <= self.last_north[-2:]]

@@ -52,7 +52,6 @@ def ranks(rng: np.random.Generator, rows: int) -> Ints:
 
 
 def _of_score(score: Floats32) -> Ints:
-    """The rank of a normal score."""
     found: Ints = np.minimum(ndtr(score) * np.float32(RESOLUTION), RESOLUTION - 1).astype(np.int32)
     return found
 

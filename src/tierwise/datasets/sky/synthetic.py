@@ -51,7 +51,6 @@ class Sky:
             begin, before = end, int(until[end - 1])
 
     def make(self, begin: int, end: int, before: int) -> pa.RecordBatch:
-        """Return the rows of cells `begin` to `end`."""
         rng = np.random.default_rng([self.seed, 1, begin])
         flat = self.counts.reshape(-1, self.joined)[begin:end]
         row, cell = divmod(begin, CELLS)

@@ -56,7 +56,6 @@ class Frames:
         return 1_000_001 + np.arange(len(self.field), dtype=np.int64)
 
     def of(self, field: int) -> Ints:
-        """Return the places of a field's frames, in order."""
         return np.flatnonzero(self.field == field)
 
 
@@ -104,7 +103,6 @@ class Place:
     htm_id: Ints
 
     def of(self, rows: Ints) -> "Place":
-        """Return the positions of these `rows`, in their order."""
         return Place(self.ra[rows], self.dec[rows], self.vectors[:, rows], self.htm_id[rows])
 
 
@@ -118,8 +116,6 @@ def place(field: int, x: Floats, y: Floats) -> Place:
 
 @dataclass(frozen=True)
 class Spurious:
-    """Detections of one frame that belong to no source."""
-
     x: Floats
     y: Floats
     magnitude: Floats

@@ -58,13 +58,11 @@ def _column(field: pa.Field, rows: int, values: Mapping[str, Any]) -> pa.Array:
 
 
 def position(at: Place) -> dict[str, Any]:
-    """Return the columns that tell it."""
     vectors = dict(zip(("cx", "cy", "cz"), at.vectors, strict=True))
     return {"ra": at.ra, "dec": at.dec, **vectors, "htmID": at.htm_id}
 
 
 def both_positions(at: Place) -> dict[str, Any]:
-    """Return the columns of `position`, and those of the galactic one."""
     lon, lat = galactic(at.ra, at.dec)
     return {**position(at), "l": lon, "b": lat}
 
