@@ -165,7 +165,7 @@ def test_an_empty_line_before_the_end_is_no_row(tmp_path: Path) -> None:
     [
         (["", *NAMES[:-1]], r"line 1: header is 'YRSSERV': the column is missing"),
         (["", *NAMES, "EXTRA"], r"line 1: header is 'EXTRA': not one of the 125 columns"),
-        (["", *NAMES[:-1], "AAGE"], r"line 1: header is 'AAGE': a column stands there more than once"),
+        (["", *NAMES, "AAGE"], r"line 1: header is 'AAGE': .*more than once"),
         ([*NAMES, ""], r"line 1: header is '': not one of the 125 columns"),
     ],
 )

@@ -1,6 +1,5 @@
 """A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
 
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,7 +21,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.trials import banks
-from tierwise.timings.manifest import DatasetRecord, Manifest, Sample
+from tierwise.timings.manifest import DatasetRecord, Manifest
 
 ROOMS = ["census", "pgbench", "sky", "survey"]
 
@@ -99,11 +98,6 @@ def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_sta
     assert [after.data("sky", study) for study in ("one", "two", "three")] == [after.datasets[1], after.datasets[2], None]
 
 
-def test_a_run_from_before_does_not_say_who_used_its_data_and_anybody_finds_them(run: Run) -> None:
-    old = run.manifest.model_copy(update={"datasets": (record(),)})
-    assert old.data("census", "index_placement") == record()
-
-
 def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
     bank = Bank("large", 30, 3_000_000)
     told = with_records(
@@ -116,33 +110,6 @@ def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Ru
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
     assert isinstance(provenance.data(with_records(run)), Sentence)
-
-
-def test_a_table_that_ships_as_a_sample_says_so(run: Run) -> None:
-    sampled = run.manifest.model_copy(update={"samples": {"page_requests": Sample(rows=1_000, of=20_000, seed=1)}})
-    (told,) = (text for label, text in shown(provenance.run_table(replace(run, manifest=sampled))) if "page_requests" in label)
-    assert told == "1,000 of 20,000 rows ship with this run, drawn with seed 1; they give no verdict"
-
-
-def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:
-    told = with_records(run, record(rows=245_828), record("sky", 470_992, "2" * 64), record("survey Source", 500, "3" * 64)).facts()["data"]
-    assert told == (
-        "census, synthetic, 245,828 rows (10.0\xa0% of the published); sky, synthetic, 470,992 rows (0.100\xa0% of the published); "
-        "survey Source, synthetic, 500 rows"
-    )
-
-
-def test_the_front_page_tells_where_the_raw_rows_lie(run: Run, reference: Run) -> None:
-    ours, shipped = run.facts()["raw"], reference.facts()["raw"]
-    assert f"`data/raw/{run.run_id}`" in ours
-    (folder,) = re.findall(r"`(data/reference/[^`]+)`", shipped)
-    assert (paths.home() / folder / "manifest.json").is_file()
-    assert ("of single requests a sample" in ours, "of single requests a sample" in shipped) == (False, True)
-
-
-def test_the_draws_of_blocks_are_told_in_one_phrase(run: Run) -> None:
-    told = with_records(run, *(record("survey Source", 500 + block, f"{block}" * 64) for block in range(5))).facts()["data"]
-    assert told == "survey Source, synthetic, 500 to 504 rows, in 5 draws"
 
 
 def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:

@@ -27,7 +27,6 @@ from tierwise.core.errors import GO_ON, InputError, MissingError, TierwiseError,
 from tierwise.core.files import make_folder, put, scratch_folder
 from tierwise.core.profiles import Profile, load_profile
 from tierwise.core.progress import Progress, announcing, say
-from tierwise.core.spent import Part, spending, take_spent
 from tierwise.core.units import human_bytes
 from tierwise.plan.estimate import plan_of, sentence
 from tierwise.plan.forecast import load_host
@@ -82,15 +81,12 @@ def make_report(request: Asked, *, engine: str, run_id: str = "") -> Path:
         else:
             from tierwise.report.render import render  # noqa: PLC0415  a report in which nothing changed needs no heavy library
 
-            with spending(Part.CHAPTERS):
-                executed = _show(run)
+            executed = _show(run)
             say("rendering")
-            with spending(Part.RENDERING):
-                site = render(run_id=run.run_id, executed=executed, engine=engine)
-                freshness.keep_built(site, folder, engine)
+            site = render(run_id=run.run_id, executed=executed, engine=engine)
+            freshness.keep_built(site, folder, engine)
         if measured:
             say(_took(run, time.monotonic() - begun_s))
-            say(_parted(run, take_spent()))
         answer_lines(folder)
         for line in tally_lines(judged(folder)):
             say(line)
@@ -110,18 +106,6 @@ def _took(run: Manifest, took_s: float) -> str:
         f"{text}; planned were {recorded_s / 60:.1f} at the pace of data/plan/host.toml, {scaled_s / 60:.1f} at this run's own "
         f"(the same work took {conditions.pace:.2f} times as long, {100 * conditions.steal:.1f} % of the time was stolen)"
     )
-
-
-def _parted(run: Manifest, shown_s: Mapping[Part, float]) -> str:
-    """Return where the time of the run and of its report went, by part, and the share of it that brought no figure."""
-    driving_s = sum(stage.took_s for stage in run.stages if ACQUIRING not in stage.name)
-    acquired_s = sum(stage.took_s for stage in run.stages) - driving_s
-    spent_s = {Part(name): seconds for name, seconds in run.spent_s.items()} | dict(shown_s)
-    spent_s[Part.KERNELS] = max(0.0, driving_s - sum(run.spent_s.values()))  # what JupyterLab measured is of no stage
-    spent_s[Part.LOADING] = spent_s.get(Part.LOADING, 0.0) + acquired_s
-    text = ", ".join(f"{part} {seconds / 60:.1f}" for part, seconds in sorted(spent_s.items(), key=lambda item: -item[1]))
-    figures_s = sum(spent_s.get(part, 0.0) for part in (Part.MEASURING, Part.PREDICTIONS))
-    return f"minutes by part: {text}; {1 - figures_s / sum(spent_s.values()):.0%} of them neither measuring nor predicting"
 
 
 def make_reference(request: Asked, *, run_id: str = "") -> Path:

@@ -9,6 +9,7 @@ import io
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -121,16 +122,13 @@ def _layout(source: Path) -> Layout:
 
 
 def _check_header(source: Path, names: tuple[str, ...]) -> None:
-    where = f"{short(source)} line 1"
     columns = names[1:] if names[0] == "" else names
-    for name in columns:
-        if name not in _NAMES:
-            raise InputError(where, field="header", value=name, rule="not one of the 125 columns of the census")
-        if columns.count(name) > 1:
-            raise InputError(where, field="header", value=name, rule="a column stands there more than once")
-    for name in _NAMES:
-        if name not in columns:
-            raise InputError(where, field="header", value=name, rule="the column is missing")
+    wrong = Counter(columns)
+    wrong.subtract(_NAMES)
+    for name, more in wrong.items():
+        if more:
+            rule = "the column is missing" if more < 0 else "not one of the 125 columns, or there more than once"
+            raise InputError(f"{short(source)} line 1", field="header", value=name, rule=rule)
 
 
 def _convert(source: Path, layout: Layout, parquet: Path) -> None:

@@ -48,11 +48,7 @@ def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
 
 
 def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:
-    """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack.
-
-    Raises:
-        InputError: as `write`.
-    """
+    """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack."""
     rows, absent = 0, list[str]()
     with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
         for table in tables:

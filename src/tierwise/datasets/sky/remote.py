@@ -117,11 +117,7 @@ def parse(wanted: str) -> Region | list[str]:
 
 
 def write_region(region: Region, folder: Path, parquet: Path) -> dict[str, Any]:
-    """Query `region` strip by strip, and write it; a strip that an earlier attempt brought, whole, is in `folder` and not fetched again.
-
-    Raises:
-        InputError: the service refuses, or cannot be reached; says what is kept.
-    """
+    """Query `region` strip by strip, and write it; a strip that an earlier attempt brought, whole, is in `folder` and not fetched again."""
     known = release()
     steps = max(1, int(np.ceil((region.dec_max_deg - region.dec_min_deg) / known.strip_deg - 1e-9)))
     bounds = np.linspace(region.dec_min_deg, region.dec_max_deg, steps + 1).round(6).tolist()
@@ -193,11 +189,7 @@ def _refused(rule: str) -> InputError:
 
 
 def fetch_files(names: list[str], folder: Path) -> list[Path]:
-    """Return the release's files of `names` in `folder`, each whole; one that is there is not fetched again.
-
-    Raises:
-        InputError: one cannot be fetched, or is not what is known of it.
-    """
+    """Return the release's files of `names` in `folder`, each whole; one that is there is not fetched again."""
     return [download.fetch(_remote(name), folder / f"{name}.gz", remedy=OFFLINE) for name in names]
 
 

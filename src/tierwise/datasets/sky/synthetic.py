@@ -61,11 +61,7 @@ class Sky:
 
 
 def plan(fraction: float, seed: int) -> Sky:
-    """Return the file of `fraction` and `seed`.
-
-    Raises:
-        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
-    """
+    """Return the file of `fraction` and `seed`."""
     check_size("sky", fraction, seed, least=LEAST_FRACTION, why=f"of {ROWS:,} sources")
     density, joined = load_facts().density, bins_joined(fraction)
     counts = cell_counts(density, round(ROWS * fraction), joined)

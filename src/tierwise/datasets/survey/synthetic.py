@@ -36,11 +36,7 @@ ASSUMED: Final = (
 
 
 class Survey:
-    """The survey of `fraction` and `seed`; the fields are observed when the first table needs them.
-
-    Raises:
-        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
-    """
+    """The survey of `fraction` and `seed`; the fields are observed when the first table needs them."""
 
     def __init__(self, fraction: float, seed: int):
         check_size("survey", fraction, seed, least=LEAST_FRACTION, why=f"of {SOURCES:,} sources")
