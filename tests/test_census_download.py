@@ -14,9 +14,8 @@ import pytest
 from pooch import HTTPDownloader
 
 from hosting import Answer, Site, chunked, hosting, page, silence, whole
-from tierwise.core import paths, progress
+from tierwise.core import progress
 from tierwise.core.errors import InputError
-from tierwise.core.toml import read_toml
 from tierwise.datasets import census, download
 from tierwise.datasets.census.raw_file import MEMBER
 from tierwise.datasets.download import Remote, fetch
@@ -185,14 +184,6 @@ def test_the_census_is_read_from_the_archive_and_fetched_once(home: Path) -> Non
     assert data.provenance["sha256_recorded"] == "2026-01-02: this test"
 
 
-def test_the_archive_may_go_once_it_was_read(home: Path) -> None:
-    with hosting(whole(GOOD), page(404)) as site:
-        record(home, site)
-        data = census.acquire("download", fraction=1, seed=1, folder=home / "made")
-        (home / "made" / "us+census+data+1990.zip").unlink()
-        assert census.acquire("download", fraction=1, seed=1, folder=home / "made") == data
-
-
 @pytest.mark.parametrize(
     ("content", "rows", "message"),
     [
@@ -226,9 +217,3 @@ def test_a_flipped_byte_in_an_archive_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"mine\.zip"):
         census.acquire(f"file:{archive}", fraction=1, seed=1, folder=tmp_path / "made")
     assert list((tmp_path / "made").iterdir()) == []
-
-
-def test_the_recorded_archive_is_the_publishers_and_as_long_as_the_source_says() -> None:
-    known = read_toml(paths.data() / "datasets" / "census1990-raw.toml", Remote)
-    assert known.address.startswith("https://archive.ics.uci.edu/")
-    assert known.rows == census.ROWS

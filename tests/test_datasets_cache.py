@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tierwise.datasets import census
+from tierwise.datasets import census, sky, survey
 from tierwise.datasets.dataset import Dataset, cached, sha256_of
 
 
@@ -86,3 +86,16 @@ def test_a_changed_source_file_is_read_again(tmp_path: Path) -> None:
         source.write_text(f"{line}\n" * rows)
         assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").rows == rows
     assert census.acquire(f"file:{source}", fraction=1, seed=1, folder=tmp_path / "made").provenance["source"] == "file:rows.txt"
+
+
+def generated(seed: int, folder: Path) -> list[str]:
+    sets = [census.acquire("synthetic", fraction=0.002, seed=seed, folder=folder)]
+    sets += [sky.acquire("synthetic", fraction=1e-4, seed=seed, folder=folder)]
+    sets += survey.acquire(fraction=0.001, seed=seed, folder=folder).values()
+    return [sha256_of(data.parquet) for data in sets]
+
+
+def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_rows(tmp_path: Path) -> None:
+    one, again, other = (generated(seed, tmp_path / name) for name, seed in (("one", 7), ("again", 7), ("other", 8)))
+    assert one == again
+    assert not set(one) & set(other)

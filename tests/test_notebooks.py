@@ -29,8 +29,7 @@ from tierwise.core.pairs import load_pair
 from tierwise.core.words import IoArm
 from tierwise.report.chapters import answer
 from tierwise.report.chapters.conclusion_evidence import gather
-from tierwise.report.display import VEGA_MIME, Figure
-from tierwise.report.notebooks import LABEL
+from tierwise.report.display import Figure
 from tierwise.report.run import Run, open_run
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
 from tierwise.timings.manifest import Manifest, load_manifest
@@ -114,20 +113,6 @@ def first_finding(run: Run) -> str:
 
 
 @pytest.mark.soak
-def test_exploring_shows_a_real_run_with_other_devices_where_they_are_asked_for(kept: Run, tmp_path: Path) -> None:
-    charts = {}
-    for name, devices in (("measured", {}), ("replayed", {"ssd": "kingston-dc600m"})):
-        folder = tmp_path / name
-        folder.mkdir()
-        execute(folder, paths.home() / "notebooks" / "explore.ipynb", DEVICES=devices)
-        assert finding(folder / "explore.ipynb") == first_finding(kept)
-        charts[name] = points_of(folder / "explore.ipynb")[""]
-    assert len(charts["measured"]) == len(charts["replayed"])
-    assert charts["measured"] != charts["replayed"]
-    assert any("simulated" in point for point in charts["replayed"])
-
-
-@pytest.mark.soak
 def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with_cold_ones(kept: Run) -> None:
     names: dict[str, Any] = {}
     for cell in cells.code_of("explore"):
@@ -144,16 +129,6 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
         "select distinct cache from timings semi join index_placement_heat using (pair, trial, block, step) where study = 'index_placement'"
     )
     assert kept.query(caches)["cache"].to_list() == ["cold"]
-
-
-def points_of(executed: Path) -> dict[str, Any]:
-    """Return label (none: empty) -> what each chart of an executed notebook draws."""
-    return {
-        found[1] if (found := LABEL.search(cell.source)) else "": drawn_points(output.data[VEGA_MIME])
-        for cell in code_cells(executed)
-        for output in cell.outputs
-        if VEGA_MIME in output.get("data", {})
-    }
 
 
 def drawn_points(spec: Mapping[str, Any]) -> list[str]:

@@ -121,12 +121,6 @@ def test_another_format_that_is_cut_off_is_refused(tmp_path: Path, rows: pl.Data
     assert list((tmp_path / "made").iterdir()) == []
 
 
-@pytest.mark.parametrize("source", ["synthetically", "file:", "file", ""])
-def test_an_unknown_source_is_refused(tmp_path: Path, source: str) -> None:
-    with pytest.raises(InputError, match=r"sky: source is .*Remedy: name one of: synthetic, download"):
-        sky.acquire(source, fraction=1, seed=1, folder=tmp_path)
-
-
 def test_an_absent_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing'.*No such file.*SKY=file:PATH"):
         sky.acquire(f"file:{tmp_path / 'nothing'}", fraction=1, seed=1, folder=tmp_path)

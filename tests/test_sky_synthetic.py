@@ -1,6 +1,5 @@
 """The synthetic sky: its columns, order, density and magnitudes are those of the real catalog as far as they are known, at any size."""
 
-import hashlib
 import re
 import runpy
 from pathlib import Path
@@ -204,14 +203,6 @@ def test_places_are_in_exact_proportion_at_any_fraction() -> None:
         shares.append(counts.sum(axis=(0, 2))[240:242].sum() / counts.sum())
     assert shares[0] == pytest.approx(shares[2], rel=0.01)
     assert shares[1] == pytest.approx(shares[2], rel=0.001)
-
-
-def test_the_same_seed_gives_the_same_bytes_and_another_seed_other_rows(tmp_path: Path) -> None:
-    digests = [
-        hashlib.sha256(sky.acquire("synthetic", fraction=0.0003, seed=seed, folder=tmp_path / name).parquet.read_bytes()).hexdigest()
-        for name, seed in (("one", 7), ("two", 7), ("three", 8))
-    ]
-    assert digests[0] == digests[1] != digests[2]
 
 
 def test_a_position_lies_in_its_triangle_of_the_mesh(rows: pl.DataFrame) -> None:

@@ -111,10 +111,8 @@ def _postgresql() -> Finding:
     cost = "nothing can be measured; finished runs still render"
     try:
         found = find_binaries()
-    except (InputError, MissingError) as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), cost, error.remedy or "make report PG_BIN=")
     except TierwiseError as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), cost, "make report PG_BIN=")
+        return Finding("PostgreSQL", Status.MISSING, str(error), cost, getattr(error, "remedy", None) or "make report PG_BIN=")
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
     if found.supports_direct_io:
         return Finding("PostgreSQL", Status.OK, detail)
