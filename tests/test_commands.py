@@ -1,4 +1,4 @@
-"""What every command shares: how a run is named, what is said without a command, what is asked first, what a shell completes."""
+"""What every command shares: how a run is named, what is said without a command, what is confirmed first, what a shell completes."""
 
 import os
 import pty
@@ -122,10 +122,10 @@ def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path
 
 def completed(words: str) -> list[str]:
     """What bash is offered after `words`."""
-    asked = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    completing = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     program = "from tierwise.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], env={**os.environ, **completing}, capture_output=True, text=True, check=False
     ).stdout.split()
 
 
@@ -160,11 +160,11 @@ ASKS = "from tierwise.core.asking import asking; asking(yes={yes})('measure now?
 
 
 @pytest.mark.parametrize(
-    ("yes", "answer", "begun", "asked"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
+    ("yes", "answer", "begun", "prompted"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
 )
-def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, asked: bool) -> None:
+def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, prompted: bool) -> None:
     code, shown = asked_on_a_terminal(ASKS.format(yes=yes), answer)
-    assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, asked), shown
+    assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, prompted), shown
 
 
 def test_without_a_terminal_nothing_is_asked() -> None:
@@ -176,8 +176,8 @@ def test_without_a_terminal_nothing_is_asked() -> None:
 
 def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspace: Path) -> None:
     environment = {"TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site"), "TIERWISE_WORK": str(workspace)}
-    told = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
-    program = f"import os, sys; {told}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
+    settings = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
+    program = f"import os, sys; {settings}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
     code, shown = asked_on_a_terminal(program, "n")
     assert code == 1, shown
     assert re.search(r"plan: \d+ trials, about [\d.]+ minutes", shown)

@@ -67,12 +67,12 @@ def test_what_is_not_the_default_is_kept_and_what_there_is_not_is_refused() -> N
 
 
 def test_the_published_number_of_rows_is_known_without_loading_what_makes_them() -> None:
-    asked = "import sys; import tierwise.report.run; from tierwise.core.data_sets import published_rows as rows;" + (
+    program = "import sys; import tierwise.report.run; from tierwise.core.data_sets import published_rows as rows;" + (
         "print(rows('census'), rows('sky'), rows('survey Detection'), rows('of a study that is gone'));"
         "print([name for name in sys.modules if name.startswith(('tierwise.datasets', 'tierwise.postgres'))])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == ["2458285 470992970 None None", "[]"]
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["2458285 470992970 None None", "[]"]
 
 
 def test_pgbenchs_banks_are_a_data_set_of_the_run_by_scale_and_rows() -> None:
@@ -100,12 +100,12 @@ def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_sta
 
 def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
     bank = Bank("large", 30, 3_000_000)
-    told = with_records(
+    recorded = with_records(
         run,
         record(rows=245_828, studies=("index_placement",)),
         DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
     )
-    assert shown(provenance.data(told)) == [
+    assert shown(provenance.data(recorded)) == [
         ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}…`", "`index_placement`"],
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]

@@ -242,10 +242,10 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
     assert (run.status, run.chosen) == ("partial", {"ram_or_ssd": "tier=ssd dataset_gib=8"})
     assert [(record.name, record.trials) for record in run.studies] == [("ram_or_ssd", ("dataset_gib=8/scale=64/tier=ssd",))]
     assert newest_run(tmp_path / "raw") is None
-    asked = gather_inputs(profile="smoke", tiers="", seed=1)
-    assert look_ahead(asked).run is None
-    assert look_ahead(asked).rows == {}, "no later run takes its rows"
-    going_on = look_ahead(asked, chosen=run.chosen).run
+    inputs = gather_inputs(profile="smoke", tiers="", seed=1)
+    assert look_ahead(inputs).run is None
+    assert look_ahead(inputs).rows == {}, "no later run takes its rows"
+    going_on = look_ahead(inputs, chosen=run.chosen).run
     assert going_on is not None
     assert going_on.run_id == run.run_id
     shown = "".join(str(output) for cell in code_cells(tmp_path / notebook.name)[-1:] for output in cell.outputs)

@@ -80,7 +80,7 @@ def test_the_server_and_the_emulator_count_the_same_reads(rows: pl.DataFrame) ->
 
 
 def test_an_emulated_disk_takes_its_time(rows: pl.DataFrame) -> None:
-    """The sum of what the model asked for is in the measured time: cold on hdd costs what its reads cost."""
+    """The sum of the model's service times is in the measured time: cold on hdd costs what its reads cost."""
     cold = rows.filter((pl.col("cache") == "cold") & pl.col("trial").str.contains("index=hdd") & pl.col("trial").str.contains("table=hdd"))
     assert len(cold) == 4 * 5, "three first states, and one with the heap cached, in five blocks"
     for elapsed_s, tiers in cold.select("elapsed_s", "tier_io").iter_rows():

@@ -40,18 +40,18 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def pointed(home: Path, told: str, site: Site) -> None:
-    """Have `home` know the release as `told`, at `site`."""
+def pointed(home: Path, known: str, site: Site) -> None:
+    """Have `home` know the release as `known`, at `site`."""
     base = site.address.rpartition("/")[0]
     folder = home / "data" / "datasets"
     folder.mkdir(exist_ok=True)
-    text = re.sub(r"(?m)^tap = .*$", f'tap = "{base}/TAP"', told)
+    text = re.sub(r"(?m)^tap = .*$", f'tap = "{base}/TAP"', known)
     (folder / "twomass-release.toml").write_text(re.sub(r"(?m)^files = .*$", f'files = "{base}/"', text))
     remote._release.cache_clear()
 
 
 @pytest.fixture(scope="module")
-def told() -> str:
+def known() -> str:
     """What the checkout knows of the release."""
     return (paths.data() / "datasets" / "twomass-release.toml").read_text(encoding="utf-8").replace("strip_deg = 0.25", "strip_deg = 0.025")
 
@@ -94,9 +94,9 @@ def acquire(home: Path, wanted: str = REGION) -> pl.DataFrame:
     return pl.read_parquet(sky.acquire(f"download:{wanted}", fraction=1, seed=1, folder=home / "made").parquet)
 
 
-def test_a_region_comes_in_strips_of_declination(home: Path, told: str, excerpt: str) -> None:
+def test_a_region_comes_in_strips_of_declination(home: Path, known: str, excerpt: str) -> None:
     with hosting(archive(excerpt)) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         data = sky.acquire(f"download:{REGION}", fraction=1, seed=1, folder=home / "made")
         again = sky.acquire(f"download:{REGION}", fraction=0.5, seed=2, folder=home / "made")
         assert data == again
@@ -110,21 +110,21 @@ def test_a_region_comes_in_strips_of_declination(home: Path, told: str, excerpt:
     assert [path.suffix for path in sorted((home / "made").iterdir())] == [".json", ".parquet"]
 
 
-def test_a_strip_of_too_many_rows_is_halved(home: Path, told: str, excerpt: str) -> None:
+def test_a_strip_of_too_many_rows_is_halved(home: Path, known: str, excerpt: str) -> None:
     with hosting(archive(excerpt, most=2)) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         assert acquire(home).height == 7
         assert len(site.requests) > 4
 
 
-def test_a_failing_service_is_queried_again_and_its_whole_strips_are_kept(home: Path, told: str, excerpt: str) -> None:
+def test_a_failing_service_is_queried_again_and_its_whole_strips_are_kept(home: Path, known: str, excerpt: str) -> None:
     good = archive(excerpt)
 
     def broken(handler: BaseHTTPRequestHandler) -> None:
         send(handler, excerpt.encode()[:3000], announced=len(excerpt))
 
     with hosting(good, page(503), good, broken, page(500), good) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         with pytest.raises(InputError, match=r"no whole answer: .*500.*strips that are whole are kept.*SKY=file:PATH"):
             acquire(home)
         assert not list((home / "made").glob("sky-*"))
@@ -143,14 +143,14 @@ def refusing(text: str) -> Iterator[Site]:
         yield site
 
 
-def test_what_the_service_refuses_is_an_error_at_once(home: Path, told: str, excerpt: str) -> None:
+def test_what_the_service_refuses_is_an_error_at_once(home: Path, known: str, excerpt: str) -> None:
     with refusing("no table fp_psc") as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         with pytest.raises(InputError, match=r"/TAP'?: the service refuses: no table fp_psc"):
             acquire(home)
         assert len(site.requests) == 1
     with hosting(page(404)) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         with pytest.raises(InputError, match=r"the server answers 404"):
             acquire(home)
         assert len(site.requests) == 1
@@ -187,9 +187,9 @@ def release_file(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return gzip.compress((folder / "psc").read_bytes(), mtime=0)
 
 
-def test_files_of_the_release_are_fetched_once(home: Path, told: str, release_file: bytes) -> None:
+def test_files_of_the_release_are_fetched_once(home: Path, known: str, release_file: bytes) -> None:
     with hosting(whole(release_file, cut=99), whole(release_file)) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         data = sky.acquire("download:psc_aab", fraction=1, seed=1, folder=home / "made")
         assert site.paths == ["/static/psc_aab.gz"] * 2
         assert sky.acquire("download:psc_aab", fraction=1, seed=1, folder=home / "made") == data
@@ -198,25 +198,25 @@ def test_files_of_the_release_are_fetched_once(home: Path, told: str, release_fi
     assert data.provenance["files_sha256"] == {"psc_aab.gz": hashlib.sha256(release_file).hexdigest()}
 
 
-def test_a_file_whose_own_check_sum_is_wrong_is_refused(home: Path, told: str, release_file: bytes) -> None:
+def test_a_file_whose_own_check_sum_is_wrong_is_refused(home: Path, known: str, release_file: bytes) -> None:
     damaged = release_file[:-8] + bytes(8)
     with hosting(whole(damaged)) as site:
-        pointed(home, told, site)
+        pointed(home, known, site)
         with pytest.raises(InputError, match=r"content is '(CRC check failed|Incorrect length).*: a whole gzip file is needed"):
             sky.acquire("download:psc_aab", fraction=1, seed=1, folder=home / "made")
     assert not list((home / "made").glob("*.gz"))
 
 
-def test_a_file_whose_digest_is_known_is_held_to_it(home: Path, told: str, release_file: bytes) -> None:
-    told = told.replace("size_bytes = 492_966_434", f"size_bytes = {len(release_file)}")
+def test_a_file_whose_digest_is_known_is_held_to_it(home: Path, known: str, release_file: bytes) -> None:
+    shorter = known.replace("size_bytes = 492_966_434", f"size_bytes = {len(release_file)}")
     with hosting(whole(release_file)) as site:
-        pointed(home, told, site)
+        pointed(home, shorter, site)
         with pytest.raises(InputError, match=r"psc_aaa\.gz: sha256 is '[0-9a-f]{64}': 0119aa14"):
             sky.acquire("download:psc_aaa", fraction=1, seed=1, folder=home / "made")
-    known = re.sub(r'sha256 = ".*"', f'sha256 = "{hashlib.sha256(release_file).hexdigest()}"', told)
+    ours = re.sub(r'sha256 = ".*"', f'sha256 = "{hashlib.sha256(release_file).hexdigest()}"', shorter)
     with hosting(whole(release_file)) as site:
-        pointed(home, known, site)
+        pointed(home, ours, site)
         with pytest.raises(InputError, match=r"rows is 4710: 5144500 are needed of psc_aaa"):
             acquire(home, "psc_aaa")
-        pointed(home, known.replace("5_144_500", "4710"), site)
+        pointed(home, ours.replace("5_144_500", "4710"), site)
         assert acquire(home, "psc_aaa").height == 4710

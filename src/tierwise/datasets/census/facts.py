@@ -40,8 +40,8 @@ class Table:
     """One distribution for each key; `draw` turns keys and ranks in [0, RESOLUTION) into values."""
 
     def __init__(self, values: Ints, counts: npt.ArrayLike):
-        counted = np.atleast_2d(np.asarray(counts, dtype=np.float64))
-        edges = np.rint(counted.cumsum(axis=1) / counted.sum(axis=1, keepdims=True) * RESOLUTION).astype(np.int64)
+        weights = np.atleast_2d(np.asarray(counts, dtype=np.float64))
+        edges = np.rint(weights.cumsum(axis=1) / weights.sum(axis=1, keepdims=True) * RESOLUTION).astype(np.int64)
         repeats = np.diff(edges, axis=1, prepend=0)
         self._flat = np.concatenate([np.repeat(values, row) for row in repeats])
 

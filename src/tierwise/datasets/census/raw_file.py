@@ -90,7 +90,7 @@ class _Trimmed(io.RawIOBase):
 
 @contextmanager
 def _open(source: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """The file as it lies on disk, whose position tells the progress, and its content unpacked."""
+    """The file as it lies on disk, whose position gives the progress, and its content unpacked."""
     with source.open("rb") as raw:
         if source.suffix == ".zip":
             with zipfile.ZipFile(raw) as archive, archive.open(_member(source, archive)) as member:

@@ -8,7 +8,7 @@ NAME: Final = "pgbench"
 
 @dataclass(frozen=True)
 class Bank:
-    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` tells it from others of the same run."""
+    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` is its name among those of the same run."""
 
     size: str
     scale: int

@@ -60,9 +60,9 @@ def _spelled(alphabets: Sequence[Sequence[str]], letters: Sequence[Values]) -> p
 
 def _of(name: str, rows: int, rng: np.random.Generator) -> pa.Array:
     """Values as often as the facts have them."""
-    counted = load_facts().flags[name]
-    number = np.searchsorted(np.cumsum(counted.shares)[:-1], rng.random(rows, dtype=np.float32), side="right")
-    values = pa.array(counted.values, pa.int16() if isinstance(counted.values[0], int) else pa.string())
+    known = load_facts().flags[name]
+    number = np.searchsorted(np.cumsum(known.shares)[:-1], rng.random(rows, dtype=np.float32), side="right")
+    values = pa.array(known.values, pa.int16() if isinstance(known.values[0], int) else pa.string())
     return values.take(pa.array(number))
 
 
@@ -104,12 +104,12 @@ def _flags(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[st
         blend.append(np.where(measured.limit, 0, 1 + blended))
         share = np.clip((measured.snr - 5) / 20, 0, 1)
         frames.append(np.where(measured.limit, 0, np.rint(_FRAMES * share)).astype(np.int8))
-    counted = [f"{detected}{_FRAMES}" for detected in range(_FRAMES + 1)]
+    detections = [f"{detected}{_FRAMES}" for detected in range(_FRAMES + 1)]
     return {
         "ph_qual": _spelled([LETTERS] * 3, quality),
         "rd_flg": _spelled([("0", "1", "2", "6")] * 3, read),
         "bl_flg": _spelled([("0", "1", "2")] * 3, blend),
-        "ndet": _spelled([counted] * 3, frames),
+        "ndet": _spelled([detections] * 3, frames),
         "cc_flg": _of("cc_flg", len(frames[0]), rng),
     }
 

@@ -84,7 +84,7 @@ class Answer(Strict):
     snr_scatter: float
 
 
-class Counted(Strict):
+class Frequencies(Strict):
     values: tuple[str | int, ...]
     counts: tuple[int, ...]
 
@@ -105,7 +105,7 @@ class Facts(Strict):
     magnitudes: Magnitudes
     bands: dict[str, Band] = Field(min_length=3)
     answer: Answer
-    flags: dict[str, Counted]
+    flags: dict[str, Frequencies]
 
     def brighter_mag(self, per_deg2: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return magnitudes by which sources are brighter where so many stand on a square degree."""
