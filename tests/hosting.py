@@ -1,6 +1,5 @@
 """A web server on a real socket that answers each request as the test says, well or badly."""
 
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,9 +34,7 @@ def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator
                 site.answers[min(turn, len(site.answers) - 1)](self)
             self.close_connection = True
 
-        do_HEAD = do_GET  # noqa: N815 - the base class's name; a client that wants the head only hangs up on the body
-
-        def do_POST(self) -> None:  # what is posted stands in the path, as if it had been requested by GET
+        def do_POST(self) -> None:  # what is posted stands in the path, as in a request by GET
             self.path += "?" + self.rfile.read(int(self.headers["Content-Length"])).decode()
             self.do_GET()
 
@@ -55,40 +52,14 @@ def hosting(*answers: Answer, name: str = "us+census+data+1990.zip") -> Iterator
             server.shutdown()
 
 
-def whole(
-    content: bytes,
-    *,
-    tag: str | None = '"first"',
-    cut: int | None = None,
-    ranges: bool = True,
-    heeds_tags: bool = True,
-    announced: int | None = None,
-    pause_s: float = 0.0,
-) -> Answer:
-    """Answer as a server should: by `content`, or the rest of it where a range of the same tag is requested.
-
-    Unless reported otherwise: it breaks off after `cut` bytes, knows no ranges, gives the rest of whatever file, announces another length
-    (0: none at all), sends in fifty pieces with a pause.
-    """
+def whole(content: bytes, *, cut: int | None = None, pause_s: float = 0.0) -> Answer:
+    """A server that sends `content`; it breaks off after `cut` bytes, or sends in fifty pieces with a pause after each."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
-        requested = re.fullmatch(r"bytes=(\d+)-", handler.headers.get("Range", "")) if ranges else None
-        if requested and heeds_tags and handler.headers.get("If-Range", tag) != tag:
-            requested = None
-        begin = int(requested[1]) if requested else 0
-        if begin >= len(content):
-            handler.send_error(416)
-            return
-        body = content[begin:]
-        handler.send_response(206 if requested else 200)
-        if requested:
-            handler.send_header("Content-Range", f"bytes {begin}-{len(content) - 1}/{len(content)}")
-        if tag:
-            handler.send_header("ETag", tag)
-        if announced != 0:
-            handler.send_header("Content-Length", str(len(body) if announced is None else announced))
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(content)))
         handler.end_headers()
-        sent = body[:cut]
+        sent = content[:cut]
         size = max(1, len(sent) // 50) if pause_s else len(sent)
         for place in range(0, len(sent), size):
             handler.wfile.write(sent[place : place + size])
@@ -99,7 +70,7 @@ def whole(
 
 
 def chunked(content: bytes, cut: int | None = None) -> Answer:
-    """Answer in chunks, with a length that is not reported beforehand; `cut` after so many bytes, in the midst of a chunk."""
+    """Answer in chunks, without announcing a length; `cut` after so many bytes, in the midst of a chunk."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
         handler.protocol_version = "HTTP/1.1"

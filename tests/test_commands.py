@@ -1,13 +1,11 @@
-"""What every command shares: how a run is named, what is said without a command, what is asked first, what a shell completes."""
+"""What every command shares: how a run is named, what is said without a command, what is confirmed first, what a shell completes."""
 
 import os
 import pty
 import re
 import resource
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -114,39 +112,6 @@ def test_the_lines_that_ship_with_the_reference_run_are_those_that_the_code_make
     assert answer_lines(folder) == shipped.lines, "scripts/ship_answer.py writes them anew"
 
 
-def test_an_answer_is_digested_without_pins_as_where_the_wheel_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = find_run(REFERENCE)
-    with_pins = fresh.inputs(folder)
-    (tmp_path / "data").symlink_to(paths.data())
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    assert not (paths.home() / "requirements.txt").exists()
-    assert fresh.inputs(folder) != with_pins
-
-
-def test_what_checks_found_decides_nothing_that_a_run_says_but_a_page_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = find_run(REFERENCE)
-    shutil.copytree(paths.data(), tmp_path / "data", ignore=shutil.ignore_patterns("raw", "work", "external", "reference"))
-    monkeypatch.setenv("TIERWISE_HOME", str(tmp_path))
-    before = fresh.given(folder), fresh.inputs(folder)
-    (faults,) = tmp_path.glob("data/validation/faults.json")
-    faults.write_text("{}", encoding="utf-8")
-    assert fresh.given(folder) == before[0]
-    assert fresh.inputs(folder) != before[1]
-
-
-def test_the_readme_begins_with_the_answer_of_the_reference_run_and_its_picture() -> None:
-    folder = find_run(REFERENCE)
-    shipped = Kept.model_validate_json((folder / SHIPPED).read_bytes())
-    finding, _ = shipped.lines[0].split(". ", 1)
-    readme = " ".join((paths.home() / "README.md").read_text(encoding="utf-8").split())
-    assert finding in readme
-    paragraph = readme[readme.index("**The answer, of the run that ships**") :].split("Five studies")[0]
-    there = set(re.findall(r"\d[\d.]*\d|\d", " ".join(shipped.lines)))
-    assert set(re.findall(r"\d[\d.]*\d|\d", paragraph)) <= there, "no number of it was typed"
-    assert f"`{folder.name}`" in readme
-    assert finding in (paths.home() / "docs" / "answer.svg").read_text(encoding="utf-8")
-
-
 def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path) -> None:
     ours = {**os.environ, "TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site")}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -155,21 +120,12 @@ def test_a_clone_says_its_answer_in_two_seconds_of_processor_time(tmp_path: Path
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 2
 
 
-def test_once_kept_the_answer_comes_before_anything_heavy_is_loaded(home: Path) -> None:
-    newest_answer()
-    begun_s = time.monotonic()
-    loaded = "import sys; from tierwise.report.newest import newest_answer; newest_answer(); print('altair' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-    assert time.monotonic() - begun_s < 10, "two seconds on a machine that does nothing else"
-
-
 def completed(words: str) -> list[str]:
     """What bash is offered after `words`."""
-    asked = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    completing = {"_TIERWISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     program = "from tierwise.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **asked}, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], env={**os.environ, **completing}, capture_output=True, text=True, check=False
     ).stdout.split()
 
 
@@ -204,11 +160,11 @@ ASKS = "from tierwise.core.asking import asking; asking(yes={yes})('measure now?
 
 
 @pytest.mark.parametrize(
-    ("yes", "answer", "begun", "asked"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
+    ("yes", "answer", "begun", "prompted"), [(False, "y", True, True), (False, "n", False, True), (True, "n", True, False)]
 )
-def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, asked: bool) -> None:
+def test_on_a_terminal_it_asks_before_it_begins_and_yes_answers(yes: bool, answer: str, begun: bool, prompted: bool) -> None:
     code, shown = asked_on_a_terminal(ASKS.format(yes=yes), answer)
-    assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, asked), shown
+    assert (code == 0, "under way" in shown, "measure now? [y/N]" in shown) == (begun, begun, prompted), shown
 
 
 def test_without_a_terminal_nothing_is_asked() -> None:
@@ -220,19 +176,14 @@ def test_without_a_terminal_nothing_is_asked() -> None:
 
 def test_a_measuring_run_that_is_declined_leaves_no_run(tmp_path: Path, workspace: Path) -> None:
     environment = {"TIERWISE_RAW": str(tmp_path / "raw"), "TIERWISE_SITE": str(tmp_path / "_site"), "TIERWISE_WORK": str(workspace)}
-    told = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
-    program = f"import os, sys; {told}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
+    settings = "".join(f"os.environ[{name!r}] = {value!r}; " for name, value in environment.items())
+    program = f"import os, sys; {settings}sys.argv[1:] = ['report', '--profile', 'smoke']; from tierwise.cli import main; main()"
     code, shown = asked_on_a_terminal(program, "n")
     assert code == 1, shown
     assert re.search(r"plan: \d+ trials, about [\d.]+ minutes", shown)
     assert "measure with profile smoke now? [y/N]" in shown
     assert "nothing was begun" in shown
     assert not list((tmp_path / "raw").glob("*/manifest.json"))
-
-
-def test_make_never_asks() -> None:
-    recipes = re.findall(r"(?m)^\t\$\(BIN\)/tierwise (report|reference)(.*)$", (paths.home() / "Makefile").read_text(encoding="utf-8"))
-    assert recipes == [("report", " --yes"), ("reference", " --yes")]
 
 
 def test_a_server_that_runs_on_the_disk_of_a_folder_is_found(cluster18: Cluster) -> None:

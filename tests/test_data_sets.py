@@ -1,6 +1,5 @@
 """A data set is a room: what is known of it without loading it, which part of it a study used, and what a run says of it."""
 
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -22,7 +21,7 @@ from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH
 from tierwise.report.run import Run, open_run
 from tierwise.studies.pgbench_placement.measuring.trials import banks
-from tierwise.timings.manifest import DatasetRecord, Manifest, Sample
+from tierwise.timings.manifest import DatasetRecord, Manifest
 
 ROOMS = ["census", "pgbench", "sky", "survey"]
 
@@ -52,12 +51,11 @@ def test_rooms_are_found_by_their_folders_and_each_is_acquired_by_its_notebook()
 
 
 def test_a_reader_may_choose_where_there_is_a_choice() -> None:
-    assert list(data_sets.options()) == ["census", "sky"]
+    assert data_sets.with_choice() == ["census", "sky"]
     command = typer.main.get_command(app)
-    for name in ("report", "plan"):
+    for name in ("report", "run", "plan"):
         options = {option.name: option for option in command.commands[name].params}  # type: ignore[attr-defined]
-        assert {each: options[each].envvar for each in data_sets.options()} == {"census": "CENSUS", "sky": "SKY"}
-        assert not {"survey", "pgbench", "sources"} & options.keys()
+        assert {each: options[each].envvar for each in data_sets.with_choice()} == {"census": "CENSUS", "sky": "SKY"}
 
 
 def test_what_is_not_the_default_is_kept_and_what_there_is_not_is_refused() -> None:
@@ -69,12 +67,12 @@ def test_what_is_not_the_default_is_kept_and_what_there_is_not_is_refused() -> N
 
 
 def test_the_published_number_of_rows_is_known_without_loading_what_makes_them() -> None:
-    asked = "import sys; import tierwise.report.run; from tierwise.core.data_sets import published_rows as rows;" + (
+    program = "import sys; import tierwise.report.run; from tierwise.core.data_sets import published_rows as rows;" + (
         "print(rows('census'), rows('sky'), rows('survey Detection'), rows('of a study that is gone'));"
         "print([name for name in sys.modules if name.startswith(('tierwise.datasets', 'tierwise.postgres'))])"
     )
-    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == ["2458285 470992970 None None", "[]"]
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert printed.splitlines() == ["2458285 470992970 None None", "[]"]
 
 
 def test_pgbenchs_banks_are_a_data_set_of_the_run_by_scale_and_rows() -> None:
@@ -102,43 +100,16 @@ def test_parts_that_two_studies_use_stand_side_by_side_and_one_that_both_use_sta
 
 def test_the_provenance_names_every_data_set_with_source_rows_and_digest(run: Run) -> None:
     bank = Bank("large", 30, 3_000_000)
-    told = with_records(
+    recorded = with_records(
         run,
         record(rows=245_828, studies=("index_placement",)),
         DatasetRecord(name=bank.name, rows=bank.rows, sha256=None, provenance=bank.provenance, studies=("pgbench_placement",)),
     )
-    assert shown(provenance.data(told)) == [
+    assert shown(provenance.data(recorded)) == [
         ["census", "`synthetic`", "245,828", "10.0\xa0%", f"`{'1' * 16}…`", "`index_placement`"],
         ["pgbench large", "`pgbench`", "3,000,000", DASH, DASH, "`pgbench_placement`"],
     ]
     assert isinstance(provenance.data(with_records(run)), Sentence)
-
-
-def test_a_table_that_ships_as_a_sample_says_so(run: Run) -> None:
-    sampled = run.manifest.model_copy(update={"samples": {"page_requests": Sample(rows=1_000, of=20_000, seed=1)}})
-    (told,) = (text for label, text in shown(provenance.run_table(replace(run, manifest=sampled))) if "page_requests" in label)
-    assert told == "1,000 of 20,000 rows ship with this run, drawn with seed 1; they give no verdict"
-
-
-def test_the_front_page_tells_the_share_of_each_data_set_that_has_a_published_size(run: Run) -> None:
-    told = with_records(run, record(rows=245_828), record("sky", 470_992, "2" * 64), record("survey Source", 500, "3" * 64)).facts()["data"]
-    assert told == (
-        "census, synthetic, 245,828 rows (10.0\xa0% of the published); sky, synthetic, 470,992 rows (0.100\xa0% of the published); "
-        "survey Source, synthetic, 500 rows"
-    )
-
-
-def test_the_front_page_tells_where_the_raw_rows_lie(run: Run, reference: Run) -> None:
-    ours, shipped = run.facts()["raw"], reference.facts()["raw"]
-    assert f"`data/raw/{run.run_id}`" in ours
-    (folder,) = re.findall(r"`(data/reference/[^`]+)`", shipped)
-    assert (paths.home() / folder / "manifest.json").is_file()
-    assert ("of single requests a sample" in ours, "of single requests a sample" in shipped) == (False, True)
-
-
-def test_the_draws_of_blocks_are_told_in_one_phrase(run: Run) -> None:
-    told = with_records(run, *(record("survey Source", 500 + block, f"{block}" * 64) for block in range(5))).facts()["data"]
-    assert told == "survey Source, synthetic, 500 to 504 rows, in 5 draws"
 
 
 def test_every_study_that_loads_pgbenchs_bank_notes_it() -> None:

@@ -40,24 +40,6 @@ def examine(open_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Examine:
     return by_name
 
 
-def test_everything_that_the_study_uses_is_looked_for(examine: Examine) -> None:
-    tools = {"Python", "PostgreSQL", "FUSE", "Chromium", "fio", "strace", "bpftrace", "Quarto", "Typst", "Pandoc"}
-    machine = {
-        "system",
-        "work folder",
-        "direct I/O",
-        "cores",
-        "memory",
-        "processors",
-        "memory cgroup",
-        "counted time",
-        "drop_caches",
-        "kernel tracing",
-    }
-    space = {"space for smoke", "space for quick", "space for full"}
-    assert examine().keys() == tools | machine | space
-
-
 def test_whatever_is_missing_says_what_it_costs_and_what_mends_it(examine: Examine) -> None:
     for finding in examine().values():
         assert finding.detail
@@ -122,15 +104,3 @@ def test_a_work_folder_that_is_somebody_elses_is_refused(examine: Examine, monke
     monkeypatch.setenv("TIERWISE_WORK", str(tmp_path))
     assert examine()["work folder"].status is Status.MISSING
     assert [path.name for path in tmp_path.iterdir()] == ["theirs.txt"]
-
-
-def test_the_table_shows_costs_and_remedies_below_what_is_missing() -> None:
-    text = doctor.table(
-        [Finding("Python", Status.OK, "3.11.7"), Finding("fio", Status.OPTIONAL, "not on PATH", "tests skip", "apt-get install fio")]
-    )
-    assert [line.split() for line in text.splitlines()] == [
-        ["ok", "Python", "3.11.7"],
-        ["optional-missing", "fio", "not", "on", "PATH"],
-        ["costs:", "tests", "skip"],
-        ["remedy:", "apt-get", "install", "fio"],
-    ]

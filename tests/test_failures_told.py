@@ -12,7 +12,6 @@ import nbformat
 import polars as pl
 import pytest
 
-from tierwise import pipeline
 from tierwise.cli import main
 from tierwise.core import paths
 from tierwise.core.errors import GO_ON, TierwiseError, with_remedy
@@ -81,7 +80,7 @@ def executed_alone(notebook: Path, cell: str) -> subprocess.CompletedProcess[str
     nbformat.write(made, notebook)
     program = (
         "import sys; from pathlib import Path; from tierwise.core.errors import TierwiseError; from tierwise.pipeline import execute\n"
-        "try: execute(Path(sys.argv[1]), 'run', {})\n"
+        "try: execute(Path(sys.argv[1]), 'run')\n"
         "except TierwiseError as error: print(error)"
     )
     command = [sys.executable, "-W", "ignore", "-c", program, str(notebook)]
@@ -106,9 +105,4 @@ def test_a_kernel_that_is_killed_is_reported_and_its_half_goes(tmp_path: Path, m
     assert done.returncode == 0, done.stderr
     assert "killed: its kernel ended" in done.stdout
     assert f"Remedy: {GO_ON}" in done.stdout
-    executed = tmp_path / "raw" / "run" / "notebooks"
-    (left,) = executed.iterdir()
-    assert left.name.startswith(pipeline.PART)
-    (executed / f"{pipeline.PART}{os.getpid()}-living.ipynb").touch()
-    pipeline._forget_parts(executed)
-    assert [path.name for path in executed.iterdir()] == [f"{pipeline.PART}{os.getpid()}-living.ipynb"]
+    assert list((tmp_path / "raw" / "run" / "notebooks").iterdir()) == []

@@ -1,8 +1,7 @@
-"""Notebooks are thin, stripped, and say what to do where there is nothing to show."""
+"""Notebooks import no other study, read their run's inputs, and say what to do where there is nothing to show."""
 
 import ast
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -20,19 +19,20 @@ from report_run import RUN_ID, execute, rich_run
 from rows import save_run
 from tierwise.analysis.rules import Verdict
 from tierwise.analysis.runs import newest_run
-from tierwise.bench.loop import gather_inputs, run_study
-from tierwise.bench.runs import look_ahead
-from tierwise.core import paths
+from tierwise.bench.fingerprints import fingerprints
+from tierwise.bench.inputs import Inputs
+from tierwise.bench.loop import gather_inputs, inputs_of, requested_inputs, run_study
+from tierwise.bench.runs import begin_run, look_ahead
+from tierwise.core import paths, studies
 from tierwise.core.errors import InputError
 from tierwise.core.pairs import load_pair
 from tierwise.core.words import IoArm
 from tierwise.report.chapters import answer
 from tierwise.report.chapters.conclusion_evidence import gather
-from tierwise.report.display import VEGA_MIME, Figure
-from tierwise.report.notebooks import LABEL
+from tierwise.report.display import Figure
 from tierwise.report.run import Run, open_run
 from tierwise.studies.wal_placement.reading.chapter import PAIR as WAL_PAIR
-from tierwise.timings.manifest import load_manifest
+from tierwise.timings.manifest import Manifest, load_manifest
 from tierwise.timings.store import manifests
 from wal_rows import wal_rows
 
@@ -40,31 +40,10 @@ NOTEBOOKS = sorted((paths.home() / "notebooks").glob("*.ipynb"))
 WITH_TOYS = [*NOTEBOOKS, *sorted((Path(__file__).parent / "toy_study" / "notebooks").glob("*.ipynb"))]
 """Also those of the smallest whole study, which others begin from."""
 SHOWN = [path for path in NOTEBOOKS if path.name.startswith("show-")]
-DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While, ast.If)
 
 
 def code_cells(path: Path) -> list[nbformat.NotebookNode]:
     return [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
-
-
-def test_there_are_chapters() -> None:
-    assert {"show-summary", "show-census", "show-index_placement", "show-provenance"} <= {path.stem for path in SHOWN}
-
-
-@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
-def test_a_notebook_is_valid_and_stripped(path: Path) -> None:
-    nbformat.validate(nbformat.read(path, as_version=4))
-    for cell in code_cells(path):
-        assert (cell.outputs, cell.execution_count) == ([], None)
-
-
-@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
-def test_the_first_code_cell_has_the_parameters_with_their_defaults(path: Path) -> None:
-    first, *others = code_cells(path)
-    assert first.metadata.get("tags") == ["parameters"]
-    assert not any(cell.metadata.get("tags") for cell in others)
-    assigned = [node for node in ast.parse(first.source).body if isinstance(node, ast.Assign)]
-    assert "RUN_ID" in [target.id for node in assigned for target in node.targets if isinstance(target, ast.Name)]
 
 
 @pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
@@ -73,33 +52,27 @@ def test_papermill_reads_every_parameter_without_a_word(path: Path, caplog: pyte
     assert not caplog.records  # it warns on the reader's console
 
 
-@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
-def test_a_notebook_only_calls(path: Path) -> None:
+def imported(path: Path) -> Iterator[str]:
+    """Every name that a notebook's code imports, with its module."""
     for cell in code_cells(path):
-        tree = ast.parse(cell.source)
-        assert not [node for node in ast.walk(tree) if isinstance(node, DEFINITIONS)], cell.source
-        assert sum(not isinstance(node, ast.Import | ast.ImportFrom | ast.Assign) for node in tree.body) <= 1, cell.source
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.Import):
+                yield from (name.name for name in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                yield from (f"{node.module}.{name.name}" for name in node.names)
 
 
-@pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.stem)
-def test_a_chapter_begins_with_a_labelled_heading(path: Path) -> None:
-    cells = nbformat.read(path, as_version=4).cells
-    first = next(cell.source for cell in cells if cell.cell_type == "markdown" or cell.source.startswith("titled("))
-    made = re.fullmatch(r'titled\(\s*"[^"]+",\s*[\w.]+\(.+?\),\s*"[^"]+\?",\s*"sec-[\w-]+",?\s*\)', first, re.DOTALL)
-    assert made or re.fullmatch(r"# .+ \{#sec-[\w-]+\}", first.splitlines()[0])
-
-
-def names(source: str, context: type[ast.expr_context]) -> set[str]:
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)}
-
-
-@pytest.mark.parametrize("path", [path for path in WITH_TOYS if path.name.startswith("show-")], ids=lambda path: path.stem)
-def test_a_chart_is_preceded_by_its_query_and_the_frame_that_it_draws(path: Path) -> None:
-    sources = [cell.source for cell in code_cells(path)]
-    for number, source in enumerate(sources):
-        if (found := LABEL.search(source)) and found[1].startswith("fig-"):
-            before = [one for one in sources[:number] if one.startswith("#| include: false")]
-            assert names(source, ast.Load) & set().union(*(names(one, ast.Store) for one in before)), found[1]
+@pytest.mark.parametrize("path", WITH_TOYS, ids=lambda path: path.stem)
+def test_a_notebook_imports_no_other_study_and_a_chapter_nothing_that_measures(path: Path) -> None:
+    kind, _, name = path.stem.partition("-")
+    modules = [module.split(".") for module in imported(path)]
+    used = {module[2] for module in modules if module[:2] == ["tierwise", "studies"]}
+    if name in studies.names() or name == "toy_x":
+        assert used <= {name}
+    assert len(used) <= 1, "a chapter of several studies finds them by `report.rooms`"
+    measuring = {"bench", "datasets", "measuring", "plan", "postgres", "recorders", "tiers"}
+    if kind in {"show", "explore"}:
+        assert not [module for module in modules if module[0] == "tierwise" and measuring & set(module)]
 
 
 def test_a_chapter_without_rows_says_which_command_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,10 +95,10 @@ def test_exploring_starts_from_the_newest_run_and_compares_it_with_the_one_befor
     assert finding(tmp_path / "explore.ipynb") == first_finding(open_run("20260102-030405-quick-fedcba"))
     assert [text for text in texts if "What each placement leaves of a job's time" in text]
     assert "ratio" in texts[-1]
-    (told,) = [
+    (beside,) = [
         output.text for cell in code_cells(tmp_path / "explore.ipynb") for output in cell.outputs if "beside" in output.get("text", "")
     ]
-    assert told.startswith(f"run `20260102-030405-quick-fedcba` beside run `{RUN_ID}`")
+    assert beside.startswith(f"run `20260102-030405-quick-fedcba` beside run `{RUN_ID}`")
 
 
 def finding(executed: Path) -> str:
@@ -137,20 +110,6 @@ def finding(executed: Path) -> str:
 def first_finding(run: Run) -> str:
     """What the notebook begins with: the report's first sentence, and whose it is."""
     return f"{answer.told(run)['What was found'][0]}\n\n*{run.stamp}.*"
-
-
-@pytest.mark.soak
-def test_exploring_shows_a_real_run_with_other_devices_where_they_are_asked_for(kept: Run, tmp_path: Path) -> None:
-    charts = {}
-    for name, devices in (("measured", {}), ("replayed", {"ssd": "kingston-dc600m"})):
-        folder = tmp_path / name
-        folder.mkdir()
-        execute(folder, paths.home() / "notebooks" / "explore.ipynb", DEVICES=devices)
-        assert finding(folder / "explore.ipynb") == first_finding(kept)
-        charts[name] = points_of(folder / "explore.ipynb")[""]
-    assert len(charts["measured"]) == len(charts["replayed"])
-    assert charts["measured"] != charts["replayed"]
-    assert any("simulated" in point for point in charts["replayed"])
 
 
 @pytest.mark.soak
@@ -170,16 +129,6 @@ def test_the_frames_of_exploring_come_to_the_finding_and_mix_no_cached_rows_with
         "select distinct cache from timings semi join index_placement_heat using (pair, trial, block, step) where study = 'index_placement'"
     )
     assert kept.query(caches)["cache"].to_list() == ["cold"]
-
-
-def points_of(executed: Path) -> dict[str, Any]:
-    """Return label (none: empty) -> what each chart of an executed notebook draws."""
-    return {
-        found[1] if (found := LABEL.search(cell.source)) else "": drawn_points(output.data[VEGA_MIME])
-        for cell in code_cells(executed)
-        for output in cell.outputs
-        if VEGA_MIME in output.get("data", {})
-    }
 
 
 def drawn_points(spec: Mapping[str, Any]) -> list[str]:
@@ -281,25 +230,6 @@ def drawn(chapter: str, run: Run, **parameters: Any) -> Drawn:
     return {label: drawn_points(figure.spec()) for label, figure in shown.items() if isinstance(figure, Figure)}
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize(("chapter", "parameters"), [(chapter, parameters) for chapter, parameters, _ in CHANGES])
-def test_a_parameter_that_a_reader_changes_reaches_the_whole_chapter(
-    chapter: str, parameters: dict[str, Any], charted: Run, tmp_path: Path
-) -> None:
-    """Papermill and a kernel execute it, as they do ``explore.ipynb`` in `make test`; that each chapter's charts follow is seen above."""
-    notebook = paths.home() / "notebooks" / f"show-{chapter}.ipynb"
-    execute(tmp_path, notebook, **parameters)
-    assert points_of(tmp_path / notebook.name) == drawn(chapter, charted, **parameters)
-
-
-@pytest.mark.parametrize("path", [path for path in WITH_TOYS if path.name.startswith("run-")], ids=lambda path: path.stem)
-def test_what_measures_lists_its_trials_and_ends_with_the_rows(path: Path) -> None:
-    first, *between, last = [cell.source for cell in code_cells(path)]
-    assert 'TRIALS = ""' in first
-    assert [source for source in between if "trials_of(" in source]
-    assert f"where study = '{path.stem.removeprefix('run-')}'" in last
-
-
 @pytest.mark.soak  # by the command they are, in `make test`
 def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newest(
     tmp_path: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch
@@ -312,10 +242,10 @@ def test_chosen_trials_are_a_run_of_their_own_that_stays_partial_and_is_no_newes
     assert (run.status, run.chosen) == ("partial", {"ram_or_ssd": "tier=ssd dataset_gib=8"})
     assert [(record.name, record.trials) for record in run.studies] == [("ram_or_ssd", ("dataset_gib=8/scale=64/tier=ssd",))]
     assert newest_run(tmp_path / "raw") is None
-    asked = gather_inputs(profile="smoke", tiers="", seed=1)
-    assert look_ahead(asked).run is None
-    assert look_ahead(asked).rows == {}, "no later run takes its rows"
-    going_on = look_ahead(asked, chosen=run.chosen).run
+    inputs = gather_inputs(profile="smoke", tiers="", seed=1)
+    assert look_ahead(inputs).run is None
+    assert look_ahead(inputs).rows == {}, "no later run takes its rows"
+    going_on = look_ahead(inputs, chosen=run.chosen).run
     assert going_on is not None
     assert going_on.run_id == run.run_id
     shown = "".join(str(output) for cell in code_cells(tmp_path / notebook.name)[-1:] for output in cell.outputs)
@@ -330,7 +260,39 @@ def test_the_data_is_acquired_from_the_defaults(tmp_path: Path) -> None:
     execute(tmp_path, paths.home() / "notebooks" / "acquire-census.ipynb")
 
 
-def test_what_measures_by_hand_begins_small() -> None:
-    for path in WITH_TOYS:
-        if path.name.startswith(("acquire-", "run-")):
-            assert 'PROFILE = "smoke"' in code_cells(path)[0].source
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Inputs, Manifest]:
+    """Inputs of which nothing is a default, and the run that began with them."""
+    monkeypatch.setenv("TIERWISE_RAW", str(tmp_path / "raw"))
+    monkeypatch.delenv("CENSUS", raising=False)
+    (tmp_path / "mine.csv").write_text("rows")
+    inputs = gather_inputs(profile="quick", tiers="today-server", seed=3, census=f"file:{tmp_path / 'mine.csv'}", sky="download")
+    return inputs, begin_run(inputs, fresh=False)
+
+
+def test_the_inputs_of_a_run_are_read_from_its_manifest_which_names_no_folder(
+    begun: tuple[Inputs, Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, run = begun
+    assert str(tmp_path) not in (tmp_path / "raw" / run.run_id / "manifest.json").read_text(encoding="utf-8")
+    with pytest.raises(InputError, match=r"CENSUS.*has file:mine\.csv. Remedy: CENSUS=file:PATH"):
+        inputs_of(run)
+    monkeypatch.setenv("CENSUS", f"file:{tmp_path / 'mine.csv'}")
+    assert inputs_of(run) == requested_inputs(run.run_id, profile="smoke") == inputs
+    assert fingerprints(inputs_of(run)) == run.fingerprints
+
+
+def test_a_run_whose_inputs_changed_since_it_began_takes_no_more_rows(
+    begun: tuple[Inputs, Manifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, run = begun
+    monkeypatch.setenv("CENSUS", f"file:{tmp_path / 'mine.csv'}")
+    (tmp_path / "mine.csv").write_text("other rows")
+    with pytest.raises(InputError, match=f"RUN_ID is '{run.run_id}': source of census changed"):
+        run_study("index_placement", run_id=run.run_id, profile="smoke")
+
+
+def test_without_a_run_the_environment_names_the_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SKY", "download")
+    monkeypatch.setenv("CENSUS", "")
+    assert requested_inputs(profile="smoke").sources == {"sky": "download"}

@@ -1,7 +1,6 @@
 """A catalog of the reader's: the release's text, VOTable, FITS and Parquet give the same rows, and a fault is named."""
 
 import gzip
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from support import shared
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.datasets import sky
 
 EXCERPT = ("realdata", "twomass", "irsa_fp_psc_polygon.xml")
@@ -120,21 +119,6 @@ def test_another_format_that_is_cut_off_is_refused(tmp_path: Path, rows: pl.Data
     with pytest.raises(InputError, match=rf"{name}"):
         sky.acquire(f"file:{path}", fraction=1, seed=1, folder=tmp_path / "made")
     assert list((tmp_path / "made").iterdir()) == []
-
-
-def test_without_astropy_its_formats_are_refused_with_a_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("astropy", "astropy.io", "astropy.io.fits", "astropy.io.votable"):
-        monkeypatch.setitem(sys.modules, module, None)
-    for name in ("mine.fits", "mine.vot"):
-        (tmp_path / name).write_bytes(b"whatever")
-        with pytest.raises(MissingError, match=r"astropy is missing: it reads .* files.*Remedy: pip install astropy"):
-            sky.acquire(f"file:{tmp_path / name}", fraction=1, seed=1, folder=tmp_path / "made")
-
-
-@pytest.mark.parametrize("source", ["synthetically", "file:", "file", ""])
-def test_an_unknown_source_is_refused(tmp_path: Path, source: str) -> None:
-    with pytest.raises(InputError, match=r"sky: source is .*Remedy: name one of: synthetic, download"):
-        sky.acquire(source, fraction=1, seed=1, folder=tmp_path)
 
 
 def test_an_absent_file_is_refused(tmp_path: Path) -> None:

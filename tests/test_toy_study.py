@@ -57,7 +57,7 @@ from tierwise.report.plain import PlainEngine
 from tierwise.report.project import assemble
 from tierwise.report.run import open_run
 run_id, folder = sys.argv[1], Path(sys.argv[2])
-execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id, {"RUN_ID": run_id})
+execute(paths.home() / "notebooks" / "show-toy_x.ipynb", run_id)
 reported = yaml.safe_load((paths.home() / "report" / "_quarto.yml").read_text(encoding="utf-8"))["book"]["chapters"]
 others = {name: f"# {name}" for name in reported if name != "show-toy_x.qmd"}
 run = open_run(run_id)

@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from tierwise.pipeline import execute, kernels
 with kernels():
-    execute(Path(sys.argv[1]), "run", {})
+    execute(Path(sys.argv[1]), "run")
 """
 
 

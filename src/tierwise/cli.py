@@ -1,23 +1,22 @@
 """The command line, thin: each command reads its options, calls one function and prints."""
 
-import inspect
 import json
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.exceptions import TyperException
 
 from tierwise import __version__
 from tierwise.advisor.cli import RunOption, advise, move_plan
-from tierwise.core import completion, data_sets, paths, studies
+from tierwise.core import completion, paths, studies
 from tierwise.core.answers import Format, FormatOption
 from tierwise.core.asking import YesOption, asking
+from tierwise.core.data_sets import SYNTHETIC
 from tierwise.core.errors import InputError, TierwiseError, one_line, with_remedy
 from tierwise.core.progress import say
 from tierwise.costs.cli import cost, volumes
@@ -30,29 +29,6 @@ app.add_typer(validating, name="validate")
 app.add_typer(simulating, name="simulate")
 
 
-def sourced(command: Callable[..., None]) -> Callable[..., None]:
-    """Return `command` with an option for each data set that a reader may have from elsewhere; it is given them together, as `sources`."""
-    asked = inspect.signature(command).parameters
-    own = [parameter for name, parameter in asked.items() if name != "sources"]
-    sets = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=data_sets.SYNTHETIC,
-            annotation=Annotated[str, typer.Option(help=told, envvar=name.upper())],
-        )
-        for name, told in data_sets.options().items()
-    ]
-
-    def with_sources(**given: Any) -> None:
-        command(sources={each.name: given.pop(each.name) for each in sets}, **given)
-
-    first = [parameter for parameter in own if parameter.kind is not inspect.Parameter.KEYWORD_ONLY]
-    with_sources.__name__, with_sources.__doc__ = command.__name__, command.__doc__
-    with_sources.__signature__ = inspect.Signature([*first, *sets, *(each for each in own if each not in first)])  # type: ignore[attr-defined]
-    return with_sources
-
-
 ProfileOption = Annotated[
     str, typer.Option(help="how much is measured: smoke, quick or full", envvar="PROFILE", autocompletion=completion.profiles)
 ]
@@ -61,10 +37,15 @@ TiersOption = Annotated[
     typer.Option(help="your own pair, data/tiers/NAME.toml, beside the sources' pairs", envvar="TIERS", autocompletion=completion.pairs),
 ]
 SeedOption = Annotated[int, typer.Option(help="of data, order and devices", envvar="SEED")]
+CensusOption = Annotated[
+    str, typer.Option(help="source of the 1990 census: synthetic, download, or file:PATH of the raw file", envvar="CENSUS")
+]
+SkyOption = Annotated[
+    str, typer.Option(help="source of the 2MASS point sources: synthetic, download, download:WHAT, or file:PATH", envvar="SKY")
+]
 
 
 def _version(wanted: bool) -> None:
-    """Print the version, and the commit where there is one."""
     if wanted:
         from tierwise.report.site import UNVERSIONED, code_version  # noqa: PLC0415  the heavy libraries load only where they are needed
 
@@ -95,13 +76,13 @@ def tierwise(
 
 
 @app.command()
-@sourced
 def report(
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
     seed: SeedOption = 1,
     *,
-    sources: dict[str, str],
+    census: CensusOption = SYNTHETIC,
+    sky: SkyOption = SYNTHETIC,
     fresh: Annotated[bool, typer.Option("--fresh", help="measure anew", envvar="FRESH")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="add whole blocks, once, for what was rejected", envvar="RETRY")] = False,
     engine: Annotated[str, typer.Option(help="auto, quarto or plain", envvar="ENGINE", autocompletion=completion.engines)] = "auto",
@@ -118,22 +99,23 @@ def report(
     """Measure what is missing and build the report. On a terminal it asks before it measures."""
     from tierwise.pipeline import Asked, make_report  # noqa: PLC0415
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=asking(yes=yes))
-    site = make_report(asked, engine=engine, run_id=run)
+    sources = {"census": census, "sky": sky}
+    request = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, fresh=fresh, retry=retry, agree=asking(yes=yes))
+    site = make_report(request, engine=engine, run_id=run)
     say(f"report: {site / 'index.html'}")
     for name, file in PDFS.items():
         say(f"{name}:  {site / file}")
 
 
 @app.command("run")
-@sourced
 def run_study(
     study: Annotated[str, typer.Argument(help="a folder of src/tierwise/studies", autocompletion=studies.names)],
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
     seed: SeedOption = 1,
     *,
-    sources: dict[str, str],
+    census: CensusOption = SYNTHETIC,
+    sky: SkyOption = SYNTHETIC,
     trials: Annotated[
         str, typer.Option(help="parts of a trial's key, as 'wal=ssd clients=8': these alone, in a run that stays partial")
     ] = "",
@@ -145,26 +127,26 @@ def run_study(
     """
     from tierwise.pipeline import Asked, run_one  # noqa: PLC0415
 
-    asked = Asked(profile=profile, tiers=tiers, seed=seed, sources=sources, agree=asking(yes=yes))
-    run = run_one(asked, study, trials)
+    request = Asked(profile=profile, tiers=tiers, seed=seed, sources={"census": census, "sky": sky}, agree=asking(yes=yes))
+    run = run_one(request, study, trials)
     has = ", ".join(sorted({record.name for record in run.studies}))
     say(f"run {run.run_id} is {run.status}; it has {has}")
 
 
 @app.command()
-@sourced
 def plan(
     profile: ProfileOption = "quick",
     tiers: TiersOption = "",
     seed: SeedOption = 1,
     *,
-    sources: dict[str, str],
+    census: CensusOption = SYNTHETIC,
+    sky: SkyOption = SYNTHETIC,
     form: FormatOption = Format.TABLE,
 ) -> None:
     """Say what a report would measure, how long that takes, what disk it needs and how wide its intervals will be."""
     from tierwise.plan.estimate import as_json, as_text, make_plan  # noqa: PLC0415
 
-    planned = make_plan(profile=profile, tiers=tiers, seed=seed, **sources)
+    planned = make_plan(profile=profile, tiers=tiers, seed=seed, census=census, sky=sky)
     print(json.dumps(as_json(planned), indent=2) if form is Format.JSON else as_text(planned))
 
 
@@ -344,10 +326,10 @@ def main() -> None:
     try:
         sys.exit(app(prog_name="tierwise", standalone_mode=False))
     except TyperException as error:  # an option; without a message it was answered by the help
-        if told := one_line(error.format_message()):
-            print(f"tierwise: {told} (--help says what there is)", file=sys.stderr)
+        if message := one_line(error.format_message()):
+            print(f"tierwise: {message} (--help says what there is)", file=sys.stderr)
         sys.exit(2)
-    except typer.Abort:  # asked, and answered by no
+    except typer.Abort:  # the reader's answer was no
         sys.exit(1)
     except TierwiseError as error:
         if os.environ.get("TIERWISE_DEBUG"):
@@ -362,7 +344,7 @@ def main() -> None:
 
 
 def _said(error: OSError | MemoryError) -> str:
-    """What the system said; where a folder could not be copied, of the first of its files."""
+    """Return what the system said; where a folder could not be copied, of the first of its files."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):
         (_, _, why), *_ = error.args[0]
         return str(why)

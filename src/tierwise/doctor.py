@@ -54,6 +54,10 @@ class Finding:
     remedy: str = ""
 
 
+def _optional(name: str, there: bool, detail: str, cost: str, remedy: str) -> Finding:
+    return Finding(name, Status.OK, detail) if there else Finding(name, Status.OPTIONAL, detail, cost, remedy)
+
+
 def examine() -> list[Finding]:
     """Examine everything that `make report`, the tests and the optional recorders use, in the order in which it is needed.
 
@@ -99,8 +103,8 @@ def examine_quarto() -> Finding:
     version_text = quarto.version()
     if version_text is None:
         record = Path(sys.prefix) / "quarto.txt"
-        told = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
-        return Finding("Quarto", Status.OPTIONAL, told, cost, "make quarto")
+        detail = record.read_text(encoding="utf-8").strip() if record.is_file() else "not found"
+        return Finding("Quarto", Status.OPTIONAL, detail, cost, "make quarto")
     if quarto.usable():
         return Finding("Quarto", Status.OK, version_text)
     return Finding("Quarto", Status.OPTIONAL, f"{version_text} is older than {quarto.OLDEST_TEXT}", cost, "make quarto, or PATH without it")
@@ -110,10 +114,8 @@ def _postgresql() -> Finding:
     cost = "nothing can be measured; finished runs still render"
     try:
         found = find_binaries()
-    except (InputError, MissingError) as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), cost, error.remedy or "make report PG_BIN=")
     except TierwiseError as error:
-        return Finding("PostgreSQL", Status.MISSING, str(error), cost, "make report PG_BIN=")
+        return Finding("PostgreSQL", Status.MISSING, str(error), cost, getattr(error, "remedy", None) or "make report PG_BIN=")
     detail = f"{found.version_text}, from {'its wheel' if found.source == 'wheel' else found.source}"
     if found.supports_direct_io:
         return Finding("PostgreSQL", Status.OK, detail)
@@ -137,18 +139,16 @@ def _fuse() -> Finding:
 
 
 def _work_folder() -> Iterator[Finding]:
-    """The folder itself, direct I/O in it, and room in it for each profile."""
     try:
         folder = open_workspace()
     except TierwiseError as error:
         yield Finding("work folder", Status.MISSING, str(error), "nothing can be measured", "make report TIERWISE_WORK=/path/to/folder")
         return
     yield Finding("work folder", Status.OK, short(folder) if folder.is_relative_to(home()) else str(folder))
-    if direct_io_probe(folder):
-        yield Finding("direct I/O", Status.OK, "in the work folder")
-    else:
-        cost = "the server cannot go past the page cache there: buffered I/O takes its place"
-        yield Finding("direct I/O", Status.OPTIONAL, "not in the work folder", cost, "make report TIERWISE_WORK=/folder/on/ext4/or/xfs")
+    direct = direct_io_probe(folder)
+    cost = "the server cannot go past the page cache there: buffered I/O takes its place"
+    remedy = "make report TIERWISE_WORK=/folder/on/ext4/or/xfs"
+    yield _optional("direct I/O", direct, f"{'' if direct else 'not '}in the work folder", cost, remedy)
     chosen = os.environ.get("PROFILE") or "quick"
     free_bytes = min(shutil.disk_usage(place).free for place in (folder, home()))
     for name in sorted({chosen, *profiles.names()}):
@@ -171,7 +171,6 @@ def _space(name: str, free_bytes: int, *, needed: bool) -> Finding:
 
 
 def _checkout() -> Finding:
-    """Say what a wheel alone can do, which has neither the notebooks nor a place for runs."""
     cost = (
         "report, run, plan, reference, publish, merge, diff and clean need it; trace, cost, volumes, simulate, validate and the rest work"
     )
@@ -180,19 +179,16 @@ def _checkout() -> Finding:
 
 def _cores() -> Finding:
     cores = fingerprint().cores
-    if cores >= 2:
-        return Finding("cores", Status.OK, str(cores))
     cost = "server and emulated disks share one core: more trials overshoot and give no verdict"
-    return Finding("cores", Status.OPTIONAL, str(cores), cost, "give the machine a second core")
+    return _optional("cores", cores >= 2, str(cores), cost, "give the machine a second core")
 
 
 def _memory() -> Finding:
     memory = psutil.virtual_memory()
     detail = f"{human_bytes(memory.available)} of {human_bytes(memory.total)} available"
-    if memory.available >= LITTLE_MEMORY_BYTES:
-        return Finding("memory", Status.OK, detail)
     cost = f"below {human_bytes(LITTLE_MEMORY_BYTES)} the machine may swap, and times then say nothing of the tiers"
-    return Finding("memory", Status.OPTIONAL, detail, cost, "end other programs, or begin with make report PROFILE=smoke")
+    remedy = "end other programs, or begin with make report PROFILE=smoke"
+    return _optional("memory", memory.available >= LITTLE_MEMORY_BYTES, detail, cost, remedy)
 
 
 def _busy() -> Finding:
@@ -214,15 +210,13 @@ def _cgroup() -> Finding:
         release, folder = "version 1", Path("/sys/fs/cgroup/memory")
     else:
         release, folder = "version 2", Path("/sys/fs/cgroup", *(path.lstrip("/") for _, controllers, path in rows if not controllers))
-    if folder.is_dir() and os.access(folder, os.W_OK):
-        return Finding("memory cgroup", Status.OK, release)
+    ours = folder.is_dir() and os.access(folder, os.W_OK)
     cost = "the page cache of buffered I/O cannot be limited on a directory tier"
     remedy = "systemd-run --user --scope -p Delegate=yes make report"
-    return Finding("memory cgroup", Status.OPTIONAL, f"{release}, not ours to divide", cost, remedy)
+    return _optional("memory cgroup", ours, f"{release}{'' if ours else ', which cannot be divided'}", cost, remedy)
 
 
 def _sessions() -> Finding:
-    """Whether the time of several sessions can be counted."""
     if (why := session_group.obstacle()) is None:
         return Finding("counted time", Status.OK, "of one session and of several")
     cost = "loads of several sessions are waited for, which needs a quiet machine"
@@ -230,10 +224,9 @@ def _sessions() -> Finding:
 
 
 def _drop_caches() -> Finding:
-    if os.access("/proc/sys/vm/drop_caches", os.W_OK):
-        return Finding("drop_caches", Status.OK, "permitted")
+    permitted = os.access("/proc/sys/vm/drop_caches", os.W_OK)
     cost = "a directory tier is emptied by posix_fadvise alone (its residency is checked all the same)"
-    return Finding("drop_caches", Status.OPTIONAL, "not permitted", cost, _as_root("make report"))
+    return _optional("drop_caches", permitted, f"{'' if permitted else 'not '}permitted", cost, _as_root("make report"))
 
 
 def _kernel_tracing() -> Finding:
@@ -249,16 +242,12 @@ def _kernel_tracing() -> Finding:
         *([] if Path("/sys/kernel/btf/vmlinux").exists() else ["the kernel has no type information (BTF)"]),
         *(["the kernel is locked down"] if "[confidentiality]" in reads("/sys/kernel/security/lockdown") else []),
     ]
-    if not obstacles:
-        return Finding("kernel tracing", Status.OK, f"permitted (perf_event_paranoid {paranoid})")
-    detail = f"{', '.join(obstacles)} (perf_event_paranoid {paranoid})"
-    return Finding(
-        "kernel tracing", Status.OPTIONAL, detail, "bpftrace records nothing; strace and the emulator's own log do", _as_root("make report")
-    )
+    detail = f"{', '.join(obstacles) or 'permitted'} (perf_event_paranoid {paranoid})"
+    cost = "bpftrace records nothing; strace and the emulator's own log do"
+    return _optional("kernel tracing", not obstacles, detail, cost, _as_root("make report"))
 
 
 def _program(name: str, programs: list[str], cost: str, remedy: str) -> Finding:
-    """An optional program, by the first of its names that is on PATH."""
     found = next((path for program in programs if (path := shutil.which(program))), None)
     if found is None:
         return Finding(name, Status.OPTIONAL, "not on PATH", cost, remedy)

@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
-
-import psutil
+from typing import Final
 
 from tierwise.advisor.recorded import behind_advice
 from tierwise.analysis.runs import find_run
@@ -41,13 +39,9 @@ from tierwise.timings.export import export
 from tierwise.timings.manifest import RETRIED, Manifest, Stage, load_manifest
 
 
-def unasked(_question: str) -> None:
-    """Go on without asking."""
-
-
 @dataclass(frozen=True)
 class Asked:
-    """What a reader asks to be measured; the words of ``make report``."""
+    """What a reader wants measured: the options of ``make report``."""
 
     profile: str
     tiers: str = ""
@@ -55,39 +49,32 @@ class Asked:
     sources: Mapping[str, str] = field(default_factory=dict)  # data set -> source
     fresh: bool = False
     retry: bool = False
-    agree: Callable[[str], None] = unasked
-    """Asks the reader before something slow begins, and raises where the answer is no."""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Return the options as the notebooks have them."""
-        return {"PROFILE": self.profile, "TIERS": self.tiers, "SEED": self.seed, "SOURCES": dict(self.sources)}
+    agree: Callable[[str], None] = lambda _: None
+    """Asks the reader before something slow begins, and raises where the answer is no; by default it goes on."""
 
     def inputs(self) -> Inputs:
         """Return the inputs that the options decide."""
         return gather_inputs(profile=self.profile, tiers=self.tiers, seed=self.seed, **self.sources)
 
 
-PART: Final = ".part-"
-"""How the name of a notebook begins that is being executed; the id of the process that does so follows."""
 ACQUIRING: Final = "acquire-"
 """How the name of a notebook begins that acquires a data set."""
 DRIVING: Final = "run-"
-"""How the name of a notebook begins that measures: its kernel has servers and mounts to put away when it is told to end, others nothing."""
+"""How the name of a notebook begins that measures: its kernel has servers and mounts to put away before it ends, others nothing."""
 
 KERNELS: Final = 2
 """How many chapters are made at once: each is one process for most of its time, and nothing is being measured then."""
 
 
-def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
-    """Measure what is missing, then render, and return the folder of the built site. The last lines told are the claims, decided and open.
+def make_report(request: Asked, *, engine: str, run_id: str = "") -> Path:
+    """Measure what is missing, then render, and return the folder of the built site. The last lines count the claims, decided and open.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is rendered again.
     """
     named = find_run(run_id) if run_id else None
     with kernels(), runs_in(named.parent if named else paths.raw()):
         begun_s = time.monotonic()
-        run, measured = (complete_run(named), False) if named else _measured(asked)
+        run, measured = (complete_run(named), False) if named else _measured(request)
         folder = paths.raw() / run.run_id
         site = freshness.built(folder, engine)
         if site:
@@ -108,21 +95,21 @@ def make_report(asked: Asked, *, engine: str, run_id: str = "") -> Path:
         return site
 
 
-def make_reference(asked: Asked, *, run_id: str = "") -> Path:
+def make_reference(request: Asked, *, run_id: str = "") -> Path:
     """Have a complete run ship with the checkout: `keep_run` in ``data/reference``, with the five lines that it says alone."""
-    shipped = keep_run(asked, paths.reference(), run_id=run_id)
+    shipped = keep_run(request, paths.reference(), run_id=run_id)
     ship_answer(shipped)
     return shipped
 
 
-def keep_run(asked: Asked, place: Path, *, run_id: str = "") -> Path:
-    """Export the run of what was asked, measured unless it is complete, into the folder `place`, where it takes the place of any other;
+def keep_run(request: Asked, place: Path, *, run_id: str = "") -> Path:
+    """Export the run of what was request, measured unless it is complete, into the folder `place`, where it takes the place of any other;
     its new folder.
 
     With `run_id`, named as `find_run` takes it, nothing is measured: that run, which must be complete, is exported.
     """
     with kernels():
-        run = complete_run(find_run(run_id)) if run_id else _measured(asked)[0]
+        run = complete_run(find_run(run_id)) if run_id else _measured(request)[0]
     if "-dirty" in run.code_version:
         say("the code had uncommitted changes: commit it and make the run again, or its version names no commit that has it")
     folder = find_run(run.run_id)
@@ -132,28 +119,28 @@ def keep_run(asked: Asked, place: Path, *, run_id: str = "") -> Path:
 @contextmanager
 def runs_in(folder: Path) -> Iterator[None]:
     """Have runs be those in `folder`, while open: ``data/reference`` for the run that ships; notebook kernels see the same."""
-    with _variable("TIERWISE_RAW", str(folder)):
+    with _variables({"TIERWISE_RAW": str(folder)}):
         yield
 
 
 @contextmanager
 def kernels() -> Iterator[None]:
     """Have notebook kernels report to this process's terminal, and keep what they write for themselves: a home may be full, or none."""
-    with announcing(), scratch_folder("tierwise-ipython-") as private, _variable("IPYTHONDIR", str(private)):
+    with announcing(), scratch_folder("tierwise-ipython-") as private, _variables({"IPYTHONDIR": str(private)}):
         yield
 
 
 @contextmanager
-def _variable(name: str, value: str) -> Iterator[None]:
-    """Have the variable `name` of this process and its children be `value`, while open."""
-    before = os.environ.get(name)
-    os.environ[name] = value
+def _variables(values: Mapping[str, str]) -> Iterator[None]:
+    """Set environment variables of this process and its children, while open."""
+    before = {name: os.environ[name] for name in values if name in os.environ}
+    os.environ.update(values)
     try:
         yield
     finally:
-        del os.environ[name]
-        if before is not None:
-            os.environ[name] = before
+        for name in values:
+            del os.environ[name]
+        os.environ.update(before)
 
 
 def complete_run(folder: Path) -> Manifest:
@@ -164,8 +151,8 @@ def complete_run(folder: Path) -> Manifest:
     return run
 
 
-def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
-    """Measure one study by its notebooks, in the run of what was asked; that run has then at least this study, and can be read.
+def run_one(request: Asked, study: str, trials: str = "") -> Manifest:
+    """Measure one study by its notebooks, in the run of `request`; that run has then at least this study, and can be read.
 
     With `trials` those alone are measured, in a run of their own, as `bench.loop.run_study` says.
 
@@ -174,53 +161,49 @@ def run_one(asked: Asked, study: str, trials: str = "") -> Manifest:
     """
     studies.known(study)
     with kernels():
-        inputs = asked.inputs()
+        inputs = request.inputs()
         with_trials(load_study(study), inputs, trials)  # refuses before a run is begun
         chosen = {study: trials} if trials else None
         if study in look_ahead(inputs, chosen=chosen).rows:
             run = begin_run(inputs, fresh=False, chosen=chosen)
             say(f"run {run.run_id} has {study} already")
         else:
-            run = _measure(asked, inputs, [study], chosen)
+            run = _measure(request, inputs, [study], chosen)
         return finish(run.run_id, inputs)
 
 
-def _measured(asked: Asked) -> tuple[Manifest, bool]:
-    """The complete run of what was asked, and whether any of it was measured now."""
-    inputs = asked.inputs()
-    outlook = look_ahead(inputs, fresh=asked.fresh)
+def _measured(request: Asked) -> tuple[Manifest, bool]:
+    """The complete run of what was request, and whether any of it was measured now."""
+    inputs = request.inputs()
+    outlook = look_ahead(inputs, fresh=request.fresh)
     run = outlook.run
-    if run is not None and run.status == "complete" and asked.retry:
-        asked.agree("add whole blocks for what was rejected, and measure them now?")
+    if run is not None and run.status == "complete" and request.retry:
+        request.agree("add whole blocks for what was rejected, and measure them now?")
         run = begin_retry(paths.raw() / run.run_id)
     if run is not None and run.status == "complete":
         say(f"run {run.run_id} is complete: rendering it (FRESH=1 measures anew)")
         return run, False
-    run = _measure(asked, inputs, lacking(run, inputs) if run else outlook.lacking)
+    run = _measure(request, inputs, lacking(run, inputs) if run else outlook.lacking)
     folder = paths.raw() / run.run_id
-    if asked.retry and load_manifest(folder).retry is None and (run := begin_retry(folder)).retry is not None:
-        _drive(_driving(lacking(run, inputs)), folder, _parameters(asked, run), RETRIED)
+    if request.retry and load_manifest(folder).retry is None and (run := begin_retry(folder)).retry is not None:
+        _drive(_driving(lacking(run, inputs)), folder, inputs, RETRIED)
     return complete(run.run_id), True
 
 
-def _measure(asked: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
-    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of what was asked, if the reader agrees."""
-    check_free_space(load_profile(asked.profile))
+def _measure(request: Asked, inputs: Inputs, names: Sequence[str], chosen: Mapping[str, str] | None = None) -> Manifest:
+    """Acquire the data of the studies `names` and run them, each by its notebook, in the run of the request, if the reader agrees."""
+    check_free_space(load_profile(request.profile))
     if not chosen:  # recorded times are of whole studies
         say(sentence(plan_of(inputs, names)))
-    asked.agree(f"measure with profile {asked.profile} now?")
+    request.agree(f"measure with profile {request.profile} now?")
     with one_report():
-        run = begin_run(inputs, fresh=asked.fresh, chosen=chosen)
+        run = begin_run(inputs, fresh=request.fresh, chosen=chosen)
         folder = paths.raw() / run.run_id
         run = update(run, status="running", finished_at=None)
         run.save(folder)
         say(f"run {run.run_id}: measuring; an interrupted run goes on where it stopped")
-        _drive([*_acquiring(names, inputs), *_driving(names)], folder, _parameters(asked, run), RETRIED if run.retry else "")
+        _drive([*_acquiring(names, inputs), *_driving(names)], folder, inputs, RETRIED if run.retry else "")
     return run
-
-
-def _parameters(asked: Asked, run: Manifest) -> dict[str, Any]:
-    return {**asked.parameters, "RUN_ID": run.run_id, "TRIALS": next(iter(run.chosen.values()), "")}
 
 
 def _acquiring(names: Sequence[str], inputs: Inputs) -> list[Path]:
@@ -235,13 +218,17 @@ def _driving(names: Sequence[str]) -> list[Path]:
     return [paths.home() / "notebooks" / f"{DRIVING}{name}.ipynb" for name in names]
 
 
-def _drive(notebooks: Sequence[Path], folder: Path, parameters: Mapping[str, Any], prefix: str) -> None:
-    """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile."""
+def _drive(notebooks: Sequence[Path], folder: Path, inputs: Inputs, prefix: str) -> None:
+    """Execute `notebooks` for the run in `folder`, which keeps how the machine was meanwhile.
+
+    They read the inputs from the run's manifest, which names no folder: the environment names the files that the reader chose.
+    """
     recorded_s = load_recorded().piece_s
     for notebook in notebooks:
         begun_s = time.monotonic()
         before, piece_before_s = Processors.now(), piece_s()
-        execute(notebook, folder.name, parameters)
+        with _variables({data_set.upper(): source for data_set, source in inputs.sources.items()}):
+            execute(notebook, folder.name)
         pace = (piece_before_s + piece_s()) / 2 / recorded_s
         took_s, steal = time.monotonic() - begun_s, Processors.now().steal_since(before)
         record_stage(folder, Stage(name=f"{prefix}{notebook.stem}", took_s=took_s, pace=pace, steal=steal))
@@ -251,13 +238,12 @@ def _show(run: Manifest) -> Path:
     """Execute every chapter that is a notebook and whose inputs changed; the folder of the executed copies."""
     folder = paths.raw() / run.run_id
     executed = folder / "notebooks"
-    _forget_parts(executed)
     notebooks = freshness.stale(sorted((paths.home() / "notebooks").glob("show-*.ipynb")), folder, executed)
     if notebooks:
         judged(folder)  # before the first chapters, which run at once, each judge the run for themselves
     progress = Progress("chapters", len(notebooks))
     with ThreadPoolExecutor(KERNELS) as pool:
-        waiting = {pool.submit(execute, notebook, run.run_id, {"RUN_ID": run.run_id}): notebook for notebook in notebooks}
+        waiting = {pool.submit(execute, notebook, run.run_id): notebook for notebook in notebooks}
         try:
             for done in as_completed(waiting):
                 done.result()
@@ -269,16 +255,8 @@ def _show(run: Manifest) -> Path:
     return executed
 
 
-def _forget_parts(executed: Path) -> None:
-    """Remove what killed commands left half executed; what they measured is there, so that some of it is not executed again."""
-    for part in executed.glob(f"{PART}*.ipynb"):
-        process = part.name.removeprefix(PART).partition("-")[0]
-        if not (process.isdigit() and psutil.pid_exists(int(process))):
-            part.unlink(missing_ok=True)
-
-
-def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
-    """Run `notebook` with those of `parameters` that it has; the executed copy is kept with the run, whole or marked as failed.
+def execute(notebook: Path, run_id: str) -> None:
+    """Run `notebook` for run `run_id`; the executed copy is kept with the run, whole or marked as failed.
 
     Raises:
         TierwiseError: a cell failed; the message is the cell's own, and the executed copy is named.
@@ -291,14 +269,18 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
 
     folder = paths.raw() / run_id / "notebooks"
     make_folder(folder)
-    kept, part = folder / notebook.name, folder / f"{PART}{os.getpid()}-{notebook.name}"
+    kept, failed = folder / notebook.name, folder / f"failed-{notebook.name}"
     say(f"notebook {notebook.stem}")
-    try:
-        with scratch_folder("tierwise-kernel-") as private:  # its key and sockets: no TCP ports of the machine
+    with (
+        scratch_folder("tierwise-kernel-") as private,  # its key and sockets: no TCP ports of the machine
+        scratch_folder(".part-", within=folder) as half_done,
+    ):
+        part = half_done / notebook.name
+        try:
             execute_notebook(
                 notebook,
                 part,
-                parameters={name: parameters[name] for name in inspect_notebook(str(notebook)) if name in parameters},
+                parameters={"RUN_ID": run_id} if "RUN_ID" in inspect_notebook(str(notebook)) else {},
                 kernel_name="python3",
                 progress_bar=False,
                 cwd=paths.home(),
@@ -306,18 +288,17 @@ def execute(notebook: Path, run_id: str, parameters: Mapping[str, Any]) -> None:
                 extra_arguments=["--log-level=CRITICAL"],
                 shutdown_kernel="graceful" if notebook.stem.startswith(DRIVING) else "immediate",
             )
-    except PapermillExecutionError as error:
-        failed = kept.with_name(f"failed-{notebook.name}")
-        shutil.move(part, failed)
-        told = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
-        ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
-        raise TierwiseError(told if ours else with_remedy(told)) from None
-    except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
-        raise TierwiseError(
-            f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
-        ) from None
-    put(part, kept)
-    kept.with_name(f"failed-{notebook.name}").unlink(missing_ok=True)
+        except PapermillExecutionError as error:
+            shutil.move(part, failed)
+            text = f"{notebook.stem} ({error.ename}; the executed copy is {paths.short(failed)}): {error.evalue}"
+            ours = error.ename in {InputError.__name__, MissingError.__name__}  # names the rule and, where there is one, its own remedy
+            raise TierwiseError(text if ours else with_remedy(text)) from None
+        except (DeadKernelError, RuntimeError) as error:  # the latter: it died while it began
+            raise TierwiseError(
+                f"{notebook.stem}: its kernel ended ({one_line(str(error))}), as where memory is short. Remedy: {GO_ON}"
+            ) from None
+        put(part, kept)
+    failed.unlink(missing_ok=True)
 
 
 def check_free_space(profile: Profile) -> None:

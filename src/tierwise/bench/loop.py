@@ -1,5 +1,6 @@
 """Measure one study: on its source's pair and on the reader's, in the run of these inputs."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,14 +9,15 @@ from typing import Any
 import polars as pl
 
 from tierwise.bench.book import Book
+from tierwise.bench.fingerprints import fingerprint
 from tierwise.bench.inputs import Counting, Inputs
 from tierwise.bench.live import measure_on_pair
 from tierwise.bench.rooms import load_study, pairs_of
-from tierwise.bench.runs import begin_run, finish
+from tierwise.bench.runs import begin_run, finish, shown_source
 from tierwise.bench.simulation import SimulatedStudy, simulate_on_pair
 from tierwise.bench.study import Study, Trial, no_check
 from tierwise.bench.workspace import discard_runs, exclusive_workspace, run_folder
-from tierwise.core import paths, studies
+from tierwise.core import data_sets, paths, studies
 from tierwise.core.data_sets import chosen as chosen_sources
 from tierwise.core.errors import InputError, MissingError
 from tierwise.core.pairs import TODAY, Pair, load_pair
@@ -32,7 +34,7 @@ AnyStudy = Study[Any, Any] | SimulatedStudy[Any, Any]
 
 
 def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inputs:
-    """Read what the reader asked for; `tiers` names the reader's own pair, or is empty; `sources` say whence a data set comes."""
+    """Read what a run is to measure; `tiers` names the reader's own pair, or is empty; `sources`: data set -> where its rows come from."""
     binaries = find_binaries()
     letters = {load_study(name).source for name in studies.names()}
     files = sorted(path.stem for path in (paths.data() / "tiers").glob("*.toml"))
@@ -56,6 +58,37 @@ def gather_inputs(*, profile: str, tiers: str, seed: int, **sources: str) -> Inp
         sources=chosen_sources(sources),
         counting=possible_counting(),
     )
+
+
+def inputs_of(run: Manifest) -> Inputs:
+    """Return the inputs of `run`, read anew.
+
+    A manifest names no folder of the reader's, so that the path of a file comes from the environment (``CENSUS=file:PATH``).
+
+    Raises:
+        InputError: the environment names no such file.
+    """
+    named, sources = named_sources(), dict[str, str]()
+    for data_set, shown in run.sources.items():
+        sources[data_set] = named.get(data_set, "") if shown.startswith("file:") else shown
+        if shown_source(sources[data_set]) != shown:
+            option = data_set.upper()
+            raise InputError(
+                option, value=sources[data_set], rule=f"run {run.run_id} has {shown}", remedy=f"{option}=file:PATH of that file"
+            )
+    return gather_inputs(profile=run.profile["name"], tiers=run.reader_pair or "", seed=run.seed, **sources)
+
+
+def requested_inputs(run_id: str = "", *, profile: str, tiers: str = "", seed: int = 1) -> Inputs:
+    """Return the inputs of run `run_id`; where it is empty, those of the other arguments, and data sets as the environment names them."""
+    if run_id:
+        return inputs_of(load_manifest(paths.raw() / run_id))
+    return gather_inputs(profile=profile, tiers=tiers, seed=seed, **named_sources())
+
+
+def named_sources() -> dict[str, str]:
+    """Return data set -> the source that the environment names for it (``CENSUS``, ``SKY``), if it names one."""
+    return {name: source for name in data_sets.with_choice() if (source := os.environ.get(name.upper()))}
 
 
 def possible_pairs(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -95,43 +128,53 @@ def possible_arms(profile: Profile, binaries: Binaries, *, simulated: bool) -> t
     return tuple(arm for arm in profile.arms if binaries.supports_io_method or arm is not IoArm.ASYNCHRONOUS)
 
 
-def trials_of(name: str, *, profile: str, tiers: str = "", seed: int = 1, trials: str = "", **sources: str) -> pl.DataFrame:
+def trials_of(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> pl.DataFrame:
     """Return the trials that `run_study` would measure with the same arguments: a row each, with its pair and the coordinates of its cell.
 
     Raises:
         InputError: no trial is among the chosen ones.
     """
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
-    study = with_trials(load_study(name), inputs, trials)
-    asked = ((pair, trial) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for trial in study.trials(inputs.profile, pair))
-    return pl.DataFrame([{"pair": pair.name, **trial.coordinates} for pair, trial in asked], infer_schema_length=None)
+    inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
+    chosen = load_manifest(paths.raw() / run_id).chosen.get(name, "") if run_id else trials
+    study = with_trials(load_study(name), inputs, chosen)
+    cells = ((pair, trial) for pair in pairs_of(study, inputs.pairs, inputs.reader_pair) for trial in study.trials(inputs.profile, pair))
+    return pl.DataFrame([{"pair": pair.name, **trial.coordinates} for pair, trial in cells], infer_schema_length=None)
 
 
-def run_study(name: str, *, profile: str, tiers: str = "", seed: int = 1, run_id: str = "", trials: str = "", **sources: str) -> Manifest:
-    """Measure what is still missing of study `name` in run `run_id` (empty: the run of these inputs) and record it.
+def run_study(name: str, *, run_id: str = "", profile: str, tiers: str = "", seed: int = 1, trials: str = "") -> Manifest:
+    """Measure what is still missing of study `name`, and return the run's manifest.
 
     Args:
         name: of the study.
+        run_id: of a run that was begun, whose manifest has the inputs; empty: the run of the inputs below.
         profile: smoke, quick or full.
         tiers: the reader's own pair, or empty.
         seed: of data, order and devices.
-        run_id: of a run that was begun, or empty.
         trials: parts of a trial's key with spaces between them (``start=FL table=hdd``): only trials that have all of them are measured,
             in a run of their own, which stays partial and is never taken for a whole one; empty: all trials.
-        sources: whence a data set comes, by its name.
 
     Raises:
-        InputError: no trial is among the chosen ones, or they are asked for in a run that was begun for others.
+        InputError: no trial is among the chosen ones, they were not chosen when the run began, or the run began with other inputs.
     """
-    inputs = gather_inputs(profile=profile, tiers=tiers, seed=seed, **sources)
+    inputs = requested_inputs(run_id, profile=profile, tiers=tiers, seed=seed)
     if run_id:
-        if trials and trials != load_manifest(paths.raw() / run_id).chosen.get(name):
+        run = load_manifest(paths.raw() / run_id)
+        if trials and trials != run.chosen.get(name):
             raise InputError("TRIALS", value=trials, rule="chosen trials are measured in a run of their own", remedy="leave RUN_ID empty")
+        _need_unchanged(name, inputs, run)
         return measure_study(name, inputs, paths.raw() / run_id)
     with_trials(load_study(name), inputs, trials)  # refuses before a run is begun
     run = begin_run(inputs, fresh=False, chosen={name: trials} if trials else None)
     measure_study(name, inputs, paths.raw() / run.run_id)
     return finish(run.run_id, inputs)
+
+
+def _need_unchanged(name: str, inputs: Inputs, run: Manifest) -> None:
+    """Refuse to add rows to `run` whose inputs, read anew, are others than when it began."""
+    before = run.fingerprints.get(name)
+    changed = before.model_copy(update={"code": {}}).differing(fingerprint(name, inputs).model_copy(update={"code": {}})) if before else []
+    if changed:
+        raise InputError("RUN_ID", value=run.run_id, rule=f"{', '.join(changed)} changed since it began", remedy="leave RUN_ID empty")
 
 
 def measure_study(name: str, inputs: Inputs, folder: Path) -> Manifest:

@@ -17,14 +17,13 @@ SYNTHETIC: Final = "synthetic"
 
 @dataclass(frozen=True)
 class DataSet:
-    """What the instrument knows of the data set `what`; how its rows are had is its room's own.
+    """What the instrument knows of the data set `what`; how its rows are made or read is its package's own.
 
-    `option` tells the sources that a reader may name, where there is a choice. The whole has `published_rows`; `read` says where that
-    stands.
+    `choice`: a reader may name the source of its rows. The whole has `published_rows`; `read` says where that stands.
     """
 
     what: str
-    option: str | None = None
+    choice: bool = False
     published_rows: int | None = None
     read: str | None = None
 
@@ -63,9 +62,9 @@ def published_rows(record: str) -> int | None:
     return facts(record).published_rows if record in names() else None
 
 
-def options() -> dict[str, str]:
-    """Return the data sets that a reader may have from elsewhere, with the sources that he may name."""
-    return {name: option for name in names() if (option := facts(name).option)}
+def with_choice() -> list[str]:
+    """Return the data sets whose source a reader may name."""
+    return [name for name in names() if facts(name).choice]
 
 
 def chosen(sources: Mapping[str, str]) -> dict[str, str]:
@@ -75,6 +74,6 @@ def chosen(sources: Mapping[str, str]) -> dict[str, str]:
         InputError: there is no such data set, or no choice of where it comes from.
     """
     for name, source in sources.items():
-        if facts(name).option is None and source != SYNTHETIC:
+        if not facts(name).choice and source != SYNTHETIC:
             raise InputError("data set", field=name, value=source, rule="this one comes from one place alone")
     return {name: source for name, source in sorted(sources.items()) if source != SYNTHETIC}

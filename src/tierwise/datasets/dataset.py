@@ -3,13 +3,17 @@
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tierwise.core import paths
+from tierwise.core.errors import InputError
 from tierwise.core.files import replacing, write_whole
 
 ColumnType = Literal["boolean", "integer", "text"]
@@ -34,8 +38,15 @@ class Dataset:
     provenance: dict[str, Any]
 
 
+def check_size(name: str, fraction: float, seed: int, *, least: float, why: str) -> None:
+    """Refuse a fraction outside [`least`, 1] and a negative seed, of which there is no synthetic file."""
+    if not least <= fraction <= 1:
+        raise InputError(name, field="fraction", value=fraction, rule=f"from {least} to 1 ({why})")
+    if seed < 0:
+        raise InputError(name, field="seed", value=seed, rule="a whole number from 0")
+
+
 def sha256_of(path: Path) -> str:
-    """Return digest of the whole file, in hexadecimal."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
@@ -46,29 +57,28 @@ def cached(name: str, parquet: Path, request: dict[str, Any], build: Callable[[P
     `build` writes the Parquet file at the path that it is given and returns what provenance has to say beyond the request.
     The sidecar (`parquet` with ``.json``) is written last: without one, a file counts as half written.
     """
-    return _read(name, parquet, request) or _build(name, parquet, request, build)
-
-
-def _sidecar(parquet: Path) -> Path:
-    return parquet.with_suffix(".json")
-
-
-def _read(name: str, parquet: Path, request: dict[str, Any]) -> Dataset | None:
-    try:
-        record = json.loads(_sidecar(parquet).read_text(encoding="utf-8"))
-        if record["request"] != request or record["sha256"] != sha256_of(parquet):
-            return None
-        return Dataset(name, parquet, record["rows"], record["sha256"], record["provenance"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _build(name: str, parquet: Path, request: dict[str, Any], build: Callable[[Path], dict[str, Any]]) -> Dataset:
-    _sidecar(parquet).unlink(missing_ok=True)
+    sidecar = parquet.with_suffix(".json")
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        record = json.loads(sidecar.read_text(encoding="utf-8"))
+        if record["request"] == request and record["sha256"] == sha256_of(parquet):
+            return Dataset(name, parquet, record["rows"], record["sha256"], record["provenance"])
+    sidecar.unlink(missing_ok=True)
     with replacing(parquet) as part:
-        told = build(part)
+        built = build(part)
         rows, digest = pq.read_metadata(part).num_rows, sha256_of(part)
-    provenance = {**request, **told, "rows": rows, "sha256": digest, "pyarrow": pa.__version__}
+    provenance = {**request, **built, "rows": rows, "sha256": digest, "pyarrow": pa.__version__}
     record = {"request": request, "rows": rows, "sha256": digest, "provenance": provenance}
-    write_whole(_sidecar(parquet), json.dumps(record, indent=1, ensure_ascii=False) + "\n")
+    write_whole(sidecar, json.dumps(record, indent=1, ensure_ascii=False) + "\n")
     return Dataset(name, parquet, rows, digest, provenance)
+
+
+def from_file(name: str, named: str, folder: Path, version: int, write: Callable[[Path, Path], dict[str, Any]]) -> Dataset:
+    """Return the dataset that `write` makes of the reader's file `named`; a relative path starts at the checkout."""
+    path = paths.home() / Path(named).expanduser()
+    try:
+        digest = sha256_of(path)
+    except OSError as error:
+        rule, remedy = f"cannot be read: {error.strerror}", f"name a file: {name.upper()}=file:PATH"
+        raise InputError(name, field="file", value=str(path), rule=rule, remedy=remedy) from error
+    request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": version}
+    return cached(name, folder / f"{name}-file-{digest[:8]}.parquet", request, partial(write, path))

@@ -14,7 +14,6 @@ NORTH_LON_DEG: Final = 122.93192
 
 
 def declination(lon_deg: Floats, lat_deg: Floats) -> Floats:
-    """Return the declination of a galactic position, in degrees."""
     lat, pole = np.radians(lat_deg), np.radians(POLE_DEC_DEG)
     sine = np.sin(pole) * np.sin(lat) + np.cos(pole) * np.cos(lat) * np.cos(np.radians(NORTH_LON_DEG - lon_deg))
     degrees: Floats = np.degrees(np.arcsin(np.clip(sine, -1, 1)))

@@ -18,7 +18,6 @@ _ARROW: Final[dict[str, pa.DataType]] = {
 
 
 def arrow_type(sql_type: str) -> pa.DataType:
-    """Return the type of a Parquet column that holds a column of `sql_type`."""
     return _ARROW.get(sql_type, pa.string())
 
 
@@ -34,12 +33,10 @@ class Table:
 
     @property
     def columns(self) -> list[str]:
-        """Return the names of the columns, in order."""
         return list(self.types)
 
     @property
     def schema(self) -> pa.Schema:
-        """Return the schema of the Parquet file that holds the table."""
         return pa.schema([pa.field(name, arrow_type(kind), nullable=name in self.nullable) for name, kind in self.types.items()])
 
     def ddl(self) -> str:

@@ -13,16 +13,26 @@ from tierwise.analysis.today import Own
 from tierwise.analysis.verdicts import judge
 from tierwise.analysis.verdicts import judge_changed as changed
 from tierwise.core import paths, studies
+from tierwise.report.display import Sentence, Table
 from tierwise.timings.references import MANIFEST
 
 
 def reading(study: str, name: str) -> ModuleType:
-    """Return the module `name` of the reading side of `study`: for a notebook that shows several studies."""
-    return import_module(f"tierwise.studies.{study}.reading.{name}")
+    """Return the module `name` of the reading side of `study`, for a chapter that is of several studies."""
+    return import_module(f"tierwise.studies.{studies.known(study)}.reading.{name}")
 
 
 def modules(name: str) -> Iterable[ModuleType]:
+    """Return the module `name` of every reading side that has one, by study."""
     return [reading(study, name) for study in studies.having(f"reading/{name}.py")]
+
+
+def query_costs(pair: str) -> Callable[..., Table | Sentence]:
+    """Return the table of what queries cost on the machines of `pair`, by the study that prices them (``QUERY_COSTS``)."""
+    costs: dict[str, Callable[..., Table | Sentence]] = {}
+    for module in modules("chapter_cost"):
+        costs |= getattr(module, "QUERY_COSTS", {})
+    return costs[pair]
 
 
 def judges() -> Mapping[Kind, Judge]:

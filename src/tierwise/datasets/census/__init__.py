@@ -1,5 +1,6 @@
 """The census study's rows of 1990: generated, fetched from the archive that keeps them, or from a file of the reader's."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from tierwise.core.toml import read_toml
 from tierwise.datasets.census import raw_file, synthetic
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES, ddl
 from tierwise.datasets.census.facts import load_facts
-from tierwise.datasets.dataset import Dataset, cached, sha256_of
+from tierwise.datasets.dataset import Dataset, cached, check_size, from_file
 from tierwise.datasets.download import Remote, fetch
 
 __all__ = ["COLUMNS", "COUNTS", "ROWS", "SCHEMA", "STATES", "acquire", "ddl"]
@@ -28,8 +29,7 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset
     ``file:PATH`` (all rows of that file; a relative path starts at the checkout). The real rows come whole, whatever `fraction` and `seed`.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or not to be had (nothing is written then,
-            but what a broken download brought is kept).
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
     if source == "synthetic":
         return _synthetic(fraction, seed, folder)
@@ -37,14 +37,14 @@ def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset
         return _downloaded(folder)
     kind, _, path = source.partition(":")
     if kind == "file" and path:
-        return _file(paths.home() / Path(path).expanduser(), folder)
+        return from_file("census", path, folder, raw_file.VERSION, raw_file.write)
     raise InputError(
         "census", field="source", value=source, rule="not a source of census rows", remedy="name one of: synthetic, download, file:PATH"
     )
 
 
 def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
-    synthetic.check(fraction, seed)
+    check_size("census", fraction, seed, least=synthetic.LEAST_FRACTION, why="with less, a state is too small to hold households")
     request = {
         "source": "synthetic",
         "fraction": fraction,
@@ -52,11 +52,8 @@ def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
         "generator_version": synthetic.VERSION,
         "facts_sha256": load_facts().sha256,
     }
-
-    def build(part: Path) -> dict[str, Any]:
-        return synthetic.write(part, fraction=fraction, seed=seed)
-
-    return cached("census", folder / f"census-synthetic-{fraction:g}-seed{seed}.parquet", request, build)
+    write = partial(synthetic.write, fraction=fraction, seed=seed)
+    return cached("census", folder / f"census-synthetic-{fraction:g}-seed{seed}.parquet", request, write)
 
 
 def _downloaded(folder: Path) -> Dataset:
@@ -64,24 +61,10 @@ def _downloaded(folder: Path) -> Dataset:
     request = {"source": "download", "address": remote.address, "file_sha256": remote.sha256, "reader_version": raw_file.VERSION}
 
     def build(part: Path) -> dict[str, Any]:
-        told = raw_file.write(fetch(remote, folder / remote.name, remedy=OFFLINE), part)
+        written = raw_file.write(fetch(remote, folder / remote.name, remedy=OFFLINE), part)
         rows = pq.read_metadata(part).num_rows
         if rows != remote.rows:
             raise InputError(remote.name, field="rows", value=rows, rule=f"{remote.rows} are needed", remedy=OFFLINE)
-        return {**told, "sha256_recorded": f"{remote.recorded}: {remote.source}", "licence": remote.licence}
+        return {**written, "sha256_recorded": f"{remote.recorded}: {remote.source}", "licence": remote.licence}
 
     return cached("census", folder / f"census-download-{str(remote.sha256)[:8]}.parquet", request, build)
-
-
-def _file(path: Path, folder: Path) -> Dataset:
-    try:
-        digest = sha256_of(path)
-    except OSError as error:
-        rule = f"cannot be read: {error.strerror}"
-        raise InputError("census", field="file", value=str(path), rule=rule, remedy="name a file: CENSUS=file:PATH") from error
-    request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": raw_file.VERSION}
-
-    def build(part: Path) -> dict[str, Any]:
-        return raw_file.write(path, part)
-
-    return cached("census", folder / f"census-file-{digest[:8]}.parquet", request, build)

@@ -40,15 +40,13 @@ class Table:
     """One distribution for each key; `draw` turns keys and ranks in [0, RESOLUTION) into values."""
 
     def __init__(self, values: Ints, counts: npt.ArrayLike):
-        counted = np.atleast_2d(np.asarray(counts, dtype=np.float64))
-        edges = np.rint(counted.cumsum(axis=1) / counted.sum(axis=1, keepdims=True) * RESOLUTION).astype(np.int64)
+        weights = np.atleast_2d(np.asarray(counts, dtype=np.float64))
+        edges = np.rint(weights.cumsum(axis=1) / weights.sum(axis=1, keepdims=True) * RESOLUTION).astype(np.int64)
         repeats = np.diff(edges, axis=1, prepend=0)
         self._flat = np.concatenate([np.repeat(values, row) for row in repeats])
 
     def draw(self, ranks: Ints, keys: Ints | int = 0) -> Ints:
-        """Return a value for each rank, from the distribution of its key."""
-        drawn: Ints = self._flat.take(keys * np.int32(RESOLUTION) + ranks)
-        return drawn
+        return self._flat.take(keys * np.int32(RESOLUTION) + ranks)
 
 
 def _table(entry: dict[str, Any]) -> Table:
@@ -98,7 +96,6 @@ class Facts:
 
 @cache
 def load_facts() -> Facts:
-    """Return the distilled facts of this checkout."""
     path: Path = paths.data() / "datasets" / "census1990.json"
     read = json.loads(path.read_text(encoding="utf-8"))
     return Facts(

@@ -26,9 +26,7 @@ class Block:
 
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
-    """Return `rows` ranks to draw from a `Table` with."""
-    drawn: Ints = rng.integers(0, RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
-    return drawn
+    return rng.integers(0, RESOLUTION, rows, dtype=np.uint16).astype(np.int32)
 
 
 def apportion(total: int, weights: npt.ArrayLike) -> Ints:

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
 from tierwise.datasets.census import places
 from tierwise.datasets.census.columns import COLUMNS, COUNTS, ROWS, SCHEMA, STATES
@@ -45,19 +44,6 @@ def blocks(fraction: float, seed: int) -> Iterator[pa.RecordBatch]:
     born = np.split(pob, np.cumsum(rows)[:-1])
     for block, where, block_seed in zip(laid, born, people_seed.spawn(len(states)), strict=True):
         yield _batch(People(block, where, facts, np.random.default_rng(block_seed)).fill())
-
-
-def check(fraction: float, seed: int) -> None:
-    """Refuse a size or a seed that has no file.
-
-    Raises:
-        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
-    """
-    if not LEAST_FRACTION <= fraction <= 1:
-        rule = f"from {LEAST_FRACTION} to 1 (with less, state blocks are too small to hold households)"
-        raise InputError("census", field="fraction", value=fraction, rule=rule)
-    if seed < 0:
-        raise InputError("census", field="seed", value=seed, rule="a whole number from 0")
 
 
 def write(parquet: Path, *, fraction: float, seed: int) -> dict[str, Any]:

@@ -8,7 +8,7 @@ NAME: Final = "pgbench"
 
 @dataclass(frozen=True)
 class Bank:
-    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` tells it from others of the same run."""
+    """A database that ``pgbench --initialize --scale`` fills: `rows` accounts; `size` is its name among those of the same run."""
 
     size: str
     scale: int
@@ -16,7 +16,6 @@ class Bank:
 
     @property
     def name(self) -> str:
-        """Return what a manifest calls the database."""
         return f"{NAME} {self.size}"
 
     @property
@@ -26,5 +25,4 @@ class Bank:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Return where the rows come from."""
         return {"source": "pgbench", "what": "accounts, as pgbench --initialize makes them", "scale": self.scale, "rows": self.rows}

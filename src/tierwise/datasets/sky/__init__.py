@@ -6,55 +6,48 @@ from typing import Any, Final
 
 import pyarrow.parquet as pq
 
-from tierwise.core import paths
 from tierwise.core.errors import InputError
-from tierwise.datasets.dataset import Dataset, cached, sha256_of
+from tierwise.datasets.dataset import Dataset, cached, from_file, sha256_of
 from tierwise.datasets.sky import reader, remote, synthetic
-from tierwise.datasets.sky.columns import ARCHIVE_PSC, PROFILE_SHARE, PSC, ROWS, table
+from tierwise.datasets.sky.columns import PROFILE_SHARE, PSC, ROWS
 from tierwise.datasets.sky.facts import facts_sha256
 from tierwise.datasets.sky.queries import NAMES, Queries, load_queries
 
-__all__ = ["ARCHIVE_PSC", "NAMES", "PROFILE_SHARE", "PSC", "ROWS", "Queries", "acquire", "load_queries", "table"]
+__all__ = ["NAMES", "PROFILE_SHARE", "PSC", "ROWS", "Queries", "acquire", "load_queries"]
 
 _SOURCES: Final = "synthetic, download, download:RA_MIN,RA_MAX,DEC_MIN,DEC_MAX, download:psc_aaa,..., file:PATH"
 
 
-def acquire(source: str, *, fraction: float, seed: int, folder: Path, archive: bool = False) -> Dataset:
+def acquire(source: str, *, fraction: float, seed: int, folder: Path) -> Dataset:
     """Return the catalog as one Parquet file in `folder`; one that is there, whole and of the same request is used again.
 
-    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`; with `archive`, the archive's four columns too),
-    ``download`` (a region, by default a small one, or files of the release: `remote.parse`) or ``file:PATH`` (all rows of that file; a
-    relative path starts at the checkout). Real rows come whole, whatever `fraction` and `seed`, and with the release's columns alone.
+    `source` is ``synthetic`` (`fraction` of the published rows, drawn with `seed`), ``download`` (a region, by default a small one, or
+    files of the release: `remote.parse`) or ``file:PATH`` (all rows of that file; a relative path starts at the checkout). Real rows come
+    whole, whatever `fraction` and `seed`.
 
     Raises:
-        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or not to be had (nothing is written then,
-            but what a broken download brought is kept).
-        MissingError: the source needs a package that is not installed.
+        InputError: an unknown source, a fraction out of range, a file that is absent, malformed or cannot be fetched.
     """
     kind, _, named = source.partition(":")
-    if archive and kind != "synthetic":
-        raise InputError("sky", field="archive", value=archive, rule=f"only synthetic sources have the archive's columns, not {source}")
     if source == "synthetic":
-        return _synthetic(fraction, seed, folder, archive)
+        return _synthetic(fraction, seed, folder)
     if kind == "download":
         return _downloaded(remote.parse(named), folder)
     if kind == "file" and named:
-        return _file(paths.home() / Path(named).expanduser(), folder)
+        return from_file("sky", named, folder, reader.VERSION, lambda path, part: reader.write([path], part))
     raise InputError("sky", field="source", value=source, rule="not a source of sky rows", remedy=f"name one of: {_SOURCES}")
 
 
-def _synthetic(fraction: float, seed: int, folder: Path, archive: bool) -> Dataset:
-    sky = synthetic.plan(fraction, seed, archive=archive)
+def _synthetic(fraction: float, seed: int, folder: Path) -> Dataset:
+    sky = synthetic.plan(fraction, seed)
     request = {
         "source": "synthetic",
         "fraction": fraction,
         "seed": seed,
-        "archive": archive,
         "generator_version": synthetic.VERSION,
         "facts_sha256": facts_sha256(),
     }
-    name = f"sky-synthetic-{fraction:g}-seed{seed}{'-archive' if archive else ''}.parquet"
-    return cached("sky", folder / name, request, lambda part: synthetic.write(part, sky))
+    return cached("sky", folder / f"sky-synthetic-{fraction:g}-seed{seed}.parquet", request, lambda part: synthetic.write(part, sky))
 
 
 def _downloaded(wanted: remote.Region | list[str], folder: Path) -> Dataset:
@@ -74,13 +67,3 @@ def _downloaded(wanted: remote.Region | list[str], folder: Path) -> Dataset:
 
     label = hashlib.sha256(",".join(wanted).encode()).hexdigest()[:8]
     return cached("sky", folder / f"sky-files-{label}.parquet", request, build)
-
-
-def _file(path: Path, folder: Path) -> Dataset:
-    try:
-        digest = sha256_of(path)
-    except OSError as error:
-        rule = f"cannot be read: {error.strerror}"
-        raise InputError("sky", field="file", value=str(path), rule=rule, remedy="name a file: SKY=file:PATH") from error
-    request = {"source": f"file:{paths.short(path)}", "file_sha256": digest, "reader_version": reader.VERSION}
-    return cached("sky", folder / f"sky-file-{digest[:8]}.parquet", request, lambda part: reader.write([path], part))

@@ -12,7 +12,7 @@ import pyarrow as pa
 from tierwise.datasets.sky.facts import BANDS, load_facts
 from tierwise.datasets.sky.positions import NORTH_FROM_DEG, STRIP_ARCMIN, ZONE_DEG, Tiles, designations
 from tierwise.datasets.sky.stars import Photometry, draw
-from tierwise.datasets.sphere import galactic, htm_ids, unit_vectors
+from tierwise.datasets.sphere import galactic
 
 Values = npt.NDArray[Any]
 
@@ -44,15 +44,9 @@ def columns(ra: Values, dec: Values, per_deg2: Values, *, first_row: int, tiles:
     return {name: values if isinstance(values, pa.Array) else pa.array(values) for name, values in made.items()}
 
 
-def archive_columns(ra: Values, dec: Values) -> dict[str, pa.Array]:
-    """Return the archive's own columns for positions in degrees: unit vector (cx, cy, cz) and htmid."""
-    vectors = unit_vectors(ra, dec)
-    return {**{name: pa.array(axis) for name, axis in zip(("cx", "cy", "cz"), vectors, strict=True)}, "htmid": pa.array(htm_ids(vectors))}
-
-
 @cache
 def _words(alphabets: Sequence[Sequence[str]]) -> pa.Array:
-    """Every word with a letter of each alphabet, the last one changing quickest."""
+    """Every word with a letter of each alphabet, the last one changing fastest."""
     return pa.array(["".join(word) for word in product(*alphabets)])
 
 
@@ -66,9 +60,9 @@ def _spelled(alphabets: Sequence[Sequence[str]], letters: Sequence[Values]) -> p
 
 def _of(name: str, rows: int, rng: np.random.Generator) -> pa.Array:
     """Values as often as the facts have them."""
-    counted = load_facts().flags[name]
-    number = np.searchsorted(np.cumsum(counted.shares)[:-1], rng.random(rows, dtype=np.float32), side="right")
-    values = pa.array(counted.values, pa.int16() if isinstance(counted.values[0], int) else pa.string())
+    known = load_facts().flags[name]
+    number = np.searchsorted(np.cumsum(known.shares)[:-1], rng.random(rows, dtype=np.float32), side="right")
+    values = pa.array(known.values, pa.int16() if isinstance(known.values[0], int) else pa.string())
     return values.take(pa.array(number))
 
 
@@ -100,22 +94,22 @@ def _flags(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[st
     facts = load_facts()
     quality, read, blend, frames = [], [], [], []
     for band in BANDS:
-        measured, told = bands[band], facts.bands[band]
+        measured, known = bands[band], facts.bands[band]
         rows = len(measured.limit)
         quality.append(np.where(measured.limit, 4, np.searchsorted(LETTER_ERRORS_MAG, measured.corrected)))
         bright = measured.magnitude < BRIGHT_MAG[band]
-        failed = rng.random(rows, dtype=np.float32) < told.bright_limits
+        failed = rng.random(rows, dtype=np.float32) < known.bright_limits
         read.append(np.where(measured.limit, np.where(failed, 3, 0), np.where(bright, 1, 2)))
-        blended = rng.random(rows, dtype=np.float32) < told.blended
+        blended = rng.random(rows, dtype=np.float32) < known.blended
         blend.append(np.where(measured.limit, 0, 1 + blended))
         share = np.clip((measured.snr - 5) / 20, 0, 1)
         frames.append(np.where(measured.limit, 0, np.rint(_FRAMES * share)).astype(np.int8))
-    counted = [f"{detected}{_FRAMES}" for detected in range(_FRAMES + 1)]
+    detections = [f"{detected}{_FRAMES}" for detected in range(_FRAMES + 1)]
     return {
         "ph_qual": _spelled([LETTERS] * 3, quality),
         "rd_flg": _spelled([("0", "1", "2", "6")] * 3, read),
         "bl_flg": _spelled([("0", "1", "2")] * 3, blend),
-        "ndet": _spelled([counted] * 3, frames),
+        "ndet": _spelled([detections] * 3, frames),
         "cc_flg": _of("cc_flg", len(frames[0]), rng),
     }
 
@@ -161,7 +155,6 @@ def _observation(ra: Values, dec: Values, tiles: Tiles) -> dict[str, Any]:
 
 
 def _optical(bands: Mapping[str, Photometry], rng: np.random.Generator) -> dict[str, Any]:
-    """The optical counterpart, or its absence."""
     j = bands["j"].magnitude
     rows = len(j)
     drawn = rng.random(rows, dtype=np.float32)

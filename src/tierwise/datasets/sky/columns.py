@@ -1,10 +1,9 @@
-"""The table twomass_psc: the 60 columns of the official Point Source Catalog in its order, and the archive's four.
+"""The table twomass_psc: the 60 columns of the official Point Source Catalog in its order.
 
 Names, order and types: the release's PostgreSQL schema, and the archive's own description of its table; the release calls the second column
-``decl``, the archive and the survey ``dec``. What the archive adds (unit vector and HTM index of the position) stands before them there.
+``decl``, the archive and the survey ``dec``.
 """
 
-from dataclasses import replace
 from typing import Final
 
 from tierwise.core.data_sets import whole_rows
@@ -48,19 +47,9 @@ _RUNS: Final = (
 )
 TYPES: Final = {name: kind for kind, names in _RUNS for name in names.split()}
 """SQL type by column, in the file's order."""
-ARCHIVE_TYPES: Final = {"cx": "double precision", "cy": "double precision", "cz": "double precision", "htmid": "bigint"}
-"""What the archive adds."""
 
 NULLABLE: Final = frozenset(TYPES) - {"ra", "dec", "designation", "pts_key"}
 """Columns that may hold no value; in the release's text ``\\N``."""
 
 PSC: Final = Table("twomass_psc", TYPES, key=("pts_key",), indexed=(("ra",), ("dec",)), nullable=NULLABLE)
 """Indexed as the survey has it: ra and dec are the "indexed columns" of its first query, those of its second query are not."""
-
-ARCHIVE_PSC: Final = replace(PSC, types={**ARCHIVE_TYPES, **TYPES})
-"""The table with the archive's own columns before the catalog's."""
-
-
-def table(*, archive: bool) -> Table:
-    """Return the release's table, or the archive's."""
-    return ARCHIVE_PSC if archive else PSC

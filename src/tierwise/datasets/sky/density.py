@@ -30,11 +30,9 @@ class Density:
     centre: float
 
     def per_deg2(self, lon_deg: Floats, lat_deg: Floats) -> Floats:
-        """Return sources per square degree."""
         away = np.abs(lat_deg)
         discs = self.thin * np.exp(-away / self.thin_deg) + self.thick * np.exp(-away / self.thick_deg)
-        found: Floats = self.halo + discs * np.exp(self.centre * np.cos(np.radians(lon_deg)))
-        return found
+        return self.halo + discs * np.exp(self.centre * np.cos(np.radians(lon_deg)))
 
 
 def cell_densities(density: Density) -> Floats:
@@ -45,10 +43,8 @@ def cell_densities(density: Density) -> Floats:
 
 
 def cell_areas_deg2() -> Floats:
-    """Return the area of a cell of each bin, in square degrees."""
     edges = np.radians(np.linspace(-90, 90, BINS + 1))
-    areas: Floats = np.diff(np.sin(edges)) * 180 / np.pi * 360 / CELLS
-    return areas
+    return np.diff(np.sin(edges)) * 180 / np.pi * 360 / CELLS
 
 
 def bins_joined(fraction: float) -> int:

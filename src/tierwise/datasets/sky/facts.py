@@ -38,17 +38,7 @@ class Bins:
     def __call__(self, magnitude: Floats32) -> Ints:
         """Return the bin of each; magnitudes from -16 to 48."""
         steps = (magnitude - np.float32(_BRIGHTEST_MAG)) * np.float32(1 / _STEP_MAG)
-        found: Ints = self._bins.take(steps.astype(np.int32))
-        return found
-
-
-class FittedOn(Strict):
-    """One figure that the model of density was fitted to, and what it gives."""
-
-    what: str
-    published: float
-    model: float
-    source: str
+        return self._bins.take(steps.astype(np.int32))
 
 
 class Crowding(Strict):
@@ -94,15 +84,12 @@ class Answer(Strict):
     snr_scatter: float
 
 
-class Counted(Strict):
-    """Values and how often each was found."""
-
+class Frequencies(Strict):
     values: tuple[str | int, ...]
     counts: tuple[int, ...]
 
     @cached_property
     def shares(self) -> npt.NDArray[np.float64]:
-        """Return the share of each value."""
         return np.array(self.counts) / sum(self.counts)
 
 
@@ -110,7 +97,7 @@ class Facts(Strict):
     """The whole file, whose comments say what each part is."""
 
     assumed: tuple[str, ...]
-    fitted_on: tuple[FittedOn, ...]
+    fitted_on: tuple[dict[str, str | float], ...]
     size: dict[str, Any]
     order: dict[str, Any]
     density: Density
@@ -118,7 +105,7 @@ class Facts(Strict):
     magnitudes: Magnitudes
     bands: dict[str, Band] = Field(min_length=3)
     answer: Answer
-    flags: dict[str, Counted]
+    flags: dict[str, Frequencies]
 
     def brighter_mag(self, per_deg2: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return magnitudes by which sources are brighter where so many stand on a square degree."""
@@ -131,11 +118,9 @@ class Facts(Strict):
 
 @cache
 def load_facts() -> Facts:
-    """Return the distilled facts of this checkout."""
     return read_toml(paths.data() / "datasets" / "twomass.toml", Facts)
 
 
 @cache
 def facts_sha256() -> str:
-    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "twomass.toml")

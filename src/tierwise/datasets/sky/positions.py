@@ -42,7 +42,6 @@ class Tiles:
 
 @cache
 def tiles(seed: int) -> Tiles:
-    """Return the tiles of one survey, drawn with `seed`."""
     rng = np.random.default_rng([seed, 0])
     middles = np.radians(np.arange(-90, 90, ZONE_DEG) + ZONE_DEG / 2)
     strips = np.maximum(np.rint(360 * np.cos(middles) / (STRIP_ARCMIN / 60)), 1).astype(np.int32)
@@ -74,8 +73,7 @@ def scatter(counts: npt.NDArray[np.int64], first_bin: int, first_cell: int, rng:
 
 def _shortened(degrees: Floats) -> Floats:
     """The positions to six decimals, towards the lower side, so that none leaves its bin."""
-    result: Floats = np.floor(degrees * 1e6) / 1e6
-    return result
+    return np.floor(degrees * 1e6) / 1e6
 
 
 def designations(ra_deg: Floats, dec_deg: Floats) -> pa.Array:

@@ -25,12 +25,10 @@ class Clause(Strict):
 
     @property
     def published_rows(self) -> int:
-        """Return how many sources of the whole catalog the condition would find."""
         return round(self.share * ROWS)
 
     @property
     def statement(self) -> str:
-        """Return the query in SQL, which gives all columns of what its condition finds."""
         return f"SELECT * FROM {PSC.name} WHERE {self.where}"
 
 
@@ -42,7 +40,6 @@ class Query(Strict):
     meant: Clause
 
     def form(self, name: Form) -> Clause:
-        """Return the clause that `name` asks for: as it was printed, or as it was meant."""
         return self.printed if name == "printed" else self.meant
 
 
@@ -57,5 +54,4 @@ class Queries(Strict):
 
 @cache
 def load_queries() -> Queries:
-    """Read the queries of this checkout, `NAMES` among them."""
     return read_toml(paths.data() / "datasets" / "twomass-queries.toml", Queries)

@@ -18,17 +18,14 @@ import pyarrow.compute as pc
 import pyarrow.csv as pv
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError, MissingError
+from tierwise.core.errors import InputError
 from tierwise.core.paths import short
 from tierwise.core.progress import Progress
 from tierwise.core.units import MIB
-from tierwise.datasets.download import GZIP_BEGINS
 from tierwise.datasets.sky.columns import PSC
 
 VERSION: Final = 1
 """The version of the rows, raised whenever the same file gives other ones."""
-
-
 _KINDS: Final = {".xml": "VOTable", ".vot": "VOTable", ".votable": "VOTable", ".fits": "FITS", ".fit": "FITS", ".parquet": "Parquet"}
 """The kind of a file by its suffix; any other is taken for the release's text."""
 _ALIASES: Final = {"decl": "dec", "xdate": "date", "cntr": "pts_key"}
@@ -43,20 +40,15 @@ def write(sources: Sequence[Path], parquet: Path) -> dict[str, Any]:
 
     Raises:
         InputError: a malformed row, a column that is missing or of another type, a file that cannot be read.
-        MissingError: a VOTable or FITS file, and astropy is not installed.
     """
     kinds = {_kind(source) for source in sources}
     tables = (table for source in sources for table in _tables(source))
-    told = write_tables(short(sources[0]), tables, parquet)
-    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(kinds)), **told}
+    written = write_tables(short(sources[0]), tables, parquet)
+    return {"what": "every row of the file, in its order", "format": ", ".join(sorted(kinds)), **written}
 
 
 def write_tables(where: str, tables: Iterable[pa.Table], parquet: Path) -> dict[str, Any]:
-    """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack.
-
-    Raises:
-        InputError: as `write`.
-    """
+    """Write what `tables` hold, of whatever columns, as the catalog; returns the columns that they lack."""
     rows, absent = 0, list[str]()
     with pq.ParquetWriter(parquet, PSC.schema, compression="zstd") as writer:
         for table in tables:
@@ -75,7 +67,6 @@ def _kind(source: Path) -> str:
 
 
 def _tables(source: Path) -> Iterator[pa.Table]:
-    """The file's rows, some at a time."""
     readers = {"VOTable": _votable, "FITS": _fits, "Parquet": _parquet}
     where = short(source)
     try:
@@ -93,9 +84,9 @@ def _parquet(source: Path) -> Iterator[pa.Table]:
 
 @contextmanager
 def _content(source: Path) -> Iterator[tuple[BinaryIO, Any]]:
-    """The file as it lies on disk, whose position tells the progress, and its text."""
+    """The file as it lies on disk, whose position gives the progress, and its text."""
     with source.open("rb") as raw:
-        packed = raw.read(2) == GZIP_BEGINS
+        packed = raw.read(2) == b"\x1f\x8b"  # how a gzip file begins
         raw.seek(0)
         with gzip.open(raw) if packed else nullcontext(raw) as content:
             yield raw, content
@@ -117,32 +108,21 @@ def _text(source: Path) -> Iterator[pa.Table]:
             progress.step(raw.tell() - progress.done)
 
 
-def _astropy(what: str, error: ImportError) -> MissingError:
-    return MissingError("astropy", why=f"it reads {what} files ({error})", remedy="pip install astropy, or give the text or Parquet")
-
-
 def columns_of(votable: Any) -> pa.Table:
-    """Return the columns of a VOTable's table (astropy's) by their names."""
     return pa.table({field.name: _array(votable.array[field.name]) for field in votable.fields})
 
 
 def _votable(source: Path) -> Iterator[pa.Table]:
-    """The first table."""
-    try:
-        from astropy.io.votable import parse_single_table  # noqa: PLC0415  takes a second, and few need it
-    except ImportError as error:
-        raise _astropy("VOTable", error) from error
+    from astropy.io.votable import parse_single_table  # noqa: PLC0415  takes a second, and few need it
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what an archive's VOTable does not quite conform in
         yield columns_of(parse_single_table(source, verify="ignore"))
 
 
 def _fits(source: Path) -> Iterator[pa.Table]:
-    """Rows of the first table, some at a time."""
-    try:
-        from astropy.io import fits  # noqa: PLC0415  as above
-    except ImportError as error:
-        raise _astropy("FITS", error) from error
+    from astropy.io import fits  # noqa: PLC0415  as above
+
     try:
         with fits.open(source, memmap=True) as units:
             with warnings.catch_warnings():
@@ -169,7 +149,6 @@ def _array(values: Any, none: object = None) -> pa.Array:
 
 
 def _completed(where: str, table: pa.Table, before: int) -> pa.Table:
-    """`table` with the catalog's columns and types, in its order."""
     for name in _NEEDED:
         if name not in table.column_names:
             raise InputError(where, field="columns", value=table.column_names[:8], rule=f"the column {name} is missing")

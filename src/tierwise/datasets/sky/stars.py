@@ -29,15 +29,15 @@ class _Tables:
     """The facts, expanded once."""
 
     def __init__(self, facts: Facts):
-        told = facts.magnitudes
+        known = facts.magnitudes
         self.facts = facts
-        self.h = np.append(expand(told.at, told.h), np.float32(told.h[-1]))
-        self.bins = Bins(told.edges)
-        self.j_h, self.h_k = expand(told.colour_at, told.j_h), expand(told.colour_at, told.h_k)
-        self.correlation = np.array(told.correlation, dtype=np.float32)
+        self.h = np.append(expand(known.at, known.h), np.float32(known.h[-1]))
+        self.bins = Bins(known.edges)
+        self.j_h, self.h_k = expand(known.colour_at, known.j_h), expand(known.colour_at, known.h_k)
+        self.correlation = np.array(known.correlation, dtype=np.float32)
         self.rest = np.sqrt(1 - self.correlation**2)
         self.error_bins = {band: Bins(facts.bands[band].edges) for band in BANDS}
-        self.errors = {band: expand(told.colour_at, facts.bands[band].errors) for band in BANDS}
+        self.errors = {band: expand(known.colour_at, facts.bands[band].errors) for band in BANDS}
         self.limits = {band: np.array(facts.bands[band].limits, dtype=np.float32) for band in BANDS}
 
 
@@ -48,12 +48,10 @@ def _tables() -> _Tables:
 
 def ranks(rng: np.random.Generator, rows: int) -> Ints:
     """Draw a rank for each of `rows`, uniform in [0, `RESOLUTION`)."""
-    drawn: Ints = rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
-    return drawn
+    return rng.integers(0, RESOLUTION, rows, dtype=np.uint16)
 
 
 def _of_score(score: Floats32) -> Ints:
-    """The rank of a normal score."""
     found: Ints = np.minimum(ndtr(score) * np.float32(RESOLUTION), RESOLUTION - 1).astype(np.int32)
     return found
 
@@ -89,5 +87,4 @@ def _measured(band: str, magnitude: Floats32, brighter_mag: Floats32, rng: np.ra
 
 
 def _rounded(values: Floats32, decimals: int) -> Floats32:
-    result: Floats32 = np.round(values, decimals)
-    return result
+    return np.round(values, decimals)

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
+from tierwise.datasets.dataset import check_size
 from tierwise.datasets.sky import batch
-from tierwise.datasets.sky.columns import ROWS, table
+from tierwise.datasets.sky.columns import PSC, ROWS
 from tierwise.datasets.sky.density import BIN_DEG, CELLS, bins_joined, cell_counts, cell_densities
 from tierwise.datasets.sky.facts import load_facts
 from tierwise.datasets.sky.positions import scatter, tiles
@@ -36,11 +36,9 @@ class Sky:
     counts: npt.NDArray[np.int64]
     per_deg2: npt.NDArray[np.float64]
     seed: int
-    archive: bool
 
     @property
     def joined(self) -> int:
-        """Return how many bins of the release make one of this file."""
         return int(self.counts.shape[2])
 
     def slices(self) -> Iterator[tuple[int, int, int]]:
@@ -53,33 +51,22 @@ class Sky:
             begin, before = end, int(until[end - 1])
 
     def make(self, begin: int, end: int, before: int) -> pa.RecordBatch:
-        """Return the rows of cells `begin` to `end`."""
         rng = np.random.default_rng([self.seed, 1, begin])
         flat = self.counts.reshape(-1, self.joined)[begin:end]
         row, cell = divmod(begin, CELLS)
         ra, dec, found = scatter(flat, row * self.joined, cell, rng)
         density = self.per_deg2.reshape(-1, self.joined)[begin:end].ravel()[found]
         columns = batch.columns(ra, dec, density, first_row=before, tiles=tiles(self.seed), rng=rng)
-        if self.archive:
-            columns |= batch.archive_columns(ra, dec)
-        schema = table(archive=self.archive).schema
-        return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
+        return pa.RecordBatch.from_arrays([columns[name] for name in PSC.columns], schema=PSC.schema)
 
 
-def plan(fraction: float, seed: int, *, archive: bool = False) -> Sky:
-    """Return the file of `fraction` and `seed`; with `archive`, with the archive's four columns.
-
-    Raises:
-        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
-    """
-    if not LEAST_FRACTION <= fraction <= 1:
-        raise InputError("sky", field="fraction", value=fraction, rule=f"from {LEAST_FRACTION} to 1 (of {ROWS:,} sources)")
-    if seed < 0:
-        raise InputError("sky", field="seed", value=seed, rule="a whole number from 0")
+def plan(fraction: float, seed: int) -> Sky:
+    """Return the file of `fraction` and `seed`."""
+    check_size("sky", fraction, seed, least=LEAST_FRACTION, why=f"of {ROWS:,} sources")
     density, joined = load_facts().density, bins_joined(fraction)
     counts = cell_counts(density, round(ROWS * fraction), joined)
     per_deg2 = cell_densities(density).reshape(counts.shape[0], joined, CELLS).swapaxes(1, 2)
-    return Sky(counts, np.ascontiguousarray(per_deg2), seed, archive)
+    return Sky(counts, np.ascontiguousarray(per_deg2), seed)
 
 
 def batches(sky: Sky) -> Iterator[pa.RecordBatch]:
@@ -95,8 +82,7 @@ def batches(sky: Sky) -> Iterator[pa.RecordBatch]:
 def write(parquet: Path, sky: Sky) -> dict[str, Any]:
     """Write the file, a row group for each batch; returns what provenance has to say of it."""
     progress = Progress("sky: generating", int(sky.counts.sum()))
-    schema = table(archive=sky.archive).schema
-    with pq.ParquetWriter(parquet, schema, compression="snappy", use_dictionary=False) as writer:
+    with pq.ParquetWriter(parquet, PSC.schema, compression="snappy", use_dictionary=False) as writer:
         for rows in batches(sky):
             writer.write_batch(rows, row_group_size=rows.num_rows)
             progress.step(rows.num_rows)

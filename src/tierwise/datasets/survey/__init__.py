@@ -16,9 +16,6 @@ def acquire(*, fraction: float, seed: int, folder: Path) -> dict[str, Dataset]:
     same request is used again.
 
     `fraction` of `SOURCES` are observed, with `seed`.
-
-    Raises:
-        InputError: a fraction or a seed out of range.
     """
     survey = Survey(fraction, seed)
     request = {"source": "synthetic", "fraction": fraction, "seed": seed, "generator_version": VERSION, "tables_sha256": tables_sha256()}

@@ -53,12 +53,9 @@ class Frames:
 
     @property
     def ids(self) -> Ints:
-        """Return the multiframeID of each exposure, as an array."""
-        identifiers: Ints = 1_000_001 + np.arange(len(self.field), dtype=np.int64)
-        return identifiers
+        return 1_000_001 + np.arange(len(self.field), dtype=np.int64)
 
     def of(self, field: int) -> Ints:
-        """Return the places of a field's frames, in order."""
         return np.flatnonzero(self.field == field)
 
 
@@ -106,7 +103,6 @@ class Place:
     htm_id: Ints
 
     def of(self, rows: Ints) -> "Place":
-        """Return the positions of these `rows`, in their order."""
         return Place(self.ra[rows], self.dec[rows], self.vectors[:, rows], self.htm_id[rows])
 
 
@@ -120,8 +116,6 @@ def place(field: int, x: Floats, y: Floats) -> Place:
 
 @dataclass(frozen=True)
 class Spurious:
-    """Detections of one frame that belong to no source."""
-
     x: Floats
     y: Floats
     magnitude: Floats
@@ -146,9 +140,7 @@ class Field:
 
     @property
     def source_ids(self) -> Ints:
-        """Return the sourceID of each source, as an array."""
-        identifiers: Ints = 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
-        return identifiers
+        return 433_791_000_000 + self.first_source + np.arange(len(self.x), dtype=np.int64)
 
     @property
     def ext_num(self) -> Ints:
@@ -170,8 +162,7 @@ class Field:
 
 def ext_num(x: Floats, y: Floats) -> Ints:
     """Return the detector that looks at a place of the field, given in fields."""
-    numbers: Ints = (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
-    return numbers
+    return (2 + DETECTORS * np.floor(DETECTORS * y) + np.floor(DETECTORS * x)).astype(np.int16)
 
 
 def observe(number: int, first_source: int, sources: int, frames: Frames, seed: int) -> Field:

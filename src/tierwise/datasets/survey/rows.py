@@ -58,27 +58,23 @@ def _column(field: pa.Field, rows: int, values: Mapping[str, Any]) -> pa.Array:
 
 
 def position(at: Place) -> dict[str, Any]:
-    """Return the columns that tell it."""
     vectors = dict(zip(("cx", "cy", "cz"), at.vectors, strict=True))
     return {"ra": at.ra, "dec": at.dec, **vectors, "htmID": at.htm_id}
 
 
 def both_positions(at: Place) -> dict[str, Any]:
-    """Return the columns of `position`, and those of the galactic one."""
     lon, lat = galactic(at.ra, at.dec)
     return {**position(at), "l": lon, "b": lat}
 
 
 def flux(magnitude: Floats) -> Floats:
     """Return the counts of a magnitude, with a zero point of 25 mag."""
-    counts: Floats = 10 ** (-0.4 * (magnitude - 25))
-    return counts
+    return 10 ** (-0.4 * (magnitude - 25))
 
 
 def frame_set_ids(field: int, ext_num: Ints) -> Ints:
     """Return the set of frames, one of each band, of each detector of a field."""
-    identifiers: Ints = 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
-    return identifiers
+    return 433_000_000 + np.int64(field) * DETECTORS**2 + ext_num - 2
 
 
 def multiframe(frames: Frames) -> pa.RecordBatch:
@@ -112,8 +108,8 @@ def merge_log(field: Field, frames: Frames) -> pa.RecordBatch:
     detector = np.arange(DETECTORS**2, dtype=np.int16) + 2
     middle = (np.arange(DETECTORS) + 0.5) / DETECTORS
     first = frames.ids[field.frames[references(frames.band[field.frames])]]
-    told = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
-    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **told, "deprecated": 0}
+    middles = position(place(field.number, np.tile(middle, DETECTORS), np.repeat(middle, DETECTORS)))
+    values = {"frameSetID": frame_set_ids(field.number, detector), "cuEventID": CU_EVENT, **middles, "deprecated": 0}
     for band, identifier in zip(BANDS, first.tolist(), strict=True):
         values |= {f"{band}mfID": identifier, f"{band}eNum": detector}
     return filled("MergeLog", len(detector), values)
@@ -225,10 +221,10 @@ def variability(field: Field, frames: Frames) -> pa.RecordBatch:
     }
     for number, band in enumerate(BANDS):
         mine = frames.band[field.frames] == number
-        told = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
-        values |= {f"{band}{what}": value for what, value in told.items()}
+        found = _statistics(field.magnitude[:, mine].astype(np.float64), field.detected[:, mine])
+        values |= {f"{band}{what}": value for what, value in found.items()}
         if number == EPOCH_BAND:  # the only one with five observations
-            values["variableClass"] = told["VarClass"]
+            values["variableClass"] = found["VarClass"]
     return filled("Variability", rows, values)
 
 
@@ -243,7 +239,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
     intrinsic = np.sqrt(np.maximum(rms**2 - expected**2, 0))
     ratio = np.where(count >= LEAST_EPOCHS, intrinsic / expected, 0)
     several = count >= LEAST_EPOCHS
-    told = {
+    measured = {
         "MeanMag": np.where(count > 0, mean, NO_REAL),
         "MedianMag": np.where(count > 0, median, NO_REAL),
         "minMag": np.where(count > 0, np.where(good, magnitude, np.inf).min(axis=1), NO_REAL),
@@ -260,7 +256,7 @@ def _statistics(magnitude: Floats, good: Any) -> dict[str, Any]:
         "nGoodObs": count,
         "nFlagObs": np.zeros_like(count),
         "nMissingObs": (~good).sum(axis=1),
-        **told,
+        **measured,
         "VarClass": (ratio > VARIABLE_RATIO).astype(np.int32),
     }
 
@@ -271,5 +267,4 @@ def _middle(values: Floats, good: Any) -> Floats:
     count = good.sum(axis=1)
     rows = np.arange(len(count))
     low, high = ordered[rows, np.maximum(count - 1, 0) // 2], ordered[rows, count // 2 if ordered.shape[1] > 1 else np.zeros_like(count)]
-    middle: Floats = np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)
-    return middle
+    return np.where(count > 0, np.where(count % 2 == 1, low, (low + np.where(np.isfinite(high), high, low)) / 2), 0.0)

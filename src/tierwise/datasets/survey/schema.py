@@ -49,14 +49,13 @@ class _Columns(Strict):
 def load_tables() -> dict[str, Table]:
     """Return each table by its name, in the order of `NAMES`."""
     path = paths.data() / "datasets" / "survey.toml"
-    read = {name: validate(told, _Columns, where=f"{paths.short(path)}: {name}") for name, told in read_table(path).items()}
+    read = {name: validate(entry, _Columns, where=f"{paths.short(path)}: {name}") for name, entry in read_table(path).items()}
     if missing := [name for name in NAMES if name not in read]:
         raise InputError(paths.short(path), field=missing[0], rule="the table is missing")
-    types = {name: {column: kind for kind, columns in told.columns for column in columns.split()} for name, told in read.items()}
+    types = {name: {column: kind for kind, columns in entry.columns for column in columns.split()} for name, entry in read.items()}
     return {name: Table(name, types[name], KEYS[name], INDEXED[name]) for name in NAMES}
 
 
 @cache
 def tables_sha256() -> str:
-    """Return digest of their file."""
     return sha256_of(paths.data() / "datasets" / "survey.toml")

@@ -9,8 +9,8 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tierwise.core.errors import InputError
 from tierwise.core.progress import Progress
+from tierwise.datasets.dataset import check_size
 from tierwise.datasets.survey import rows
 from tierwise.datasets.survey.fields import EPOCHS, PER_FIELD, SPURIOUS, Field, Frames, observe, schedule
 from tierwise.datasets.survey.schema import load_tables
@@ -36,17 +36,10 @@ ASSUMED: Final = (
 
 
 class Survey:
-    """The survey of `fraction` and `seed`; the fields are observed when the first table needs them.
-
-    Raises:
-        InputError: `fraction` is outside [`LEAST_FRACTION`, 1], or `seed` is negative.
-    """
+    """The survey of `fraction` and `seed`; the fields are observed when the first table needs them."""
 
     def __init__(self, fraction: float, seed: int):
-        if not LEAST_FRACTION <= fraction <= 1:
-            raise InputError("survey", field="fraction", value=fraction, rule=f"from {LEAST_FRACTION} to 1 (of {SOURCES:,} sources)")
-        if seed < 0:
-            raise InputError("survey", field="seed", value=seed, rule="a whole number from 0")
+        check_size("survey", fraction, seed, least=LEAST_FRACTION, why=f"of {SOURCES:,} sources")
         self.sources, self.seed = round(SOURCES * fraction), seed
         self.field_count = -(-self.sources // PER_FIELD)
 

@@ -11,7 +11,7 @@ from tierwise.costs.bill import Bill, remarks
 from tierwise.costs.book import Book, load_book
 from tierwise.costs.delivered import Plan, WithoutFlash
 from tierwise.costs.hardware import RAM, device_bill
-from tierwise.costs.iops import RATED, device_iops, simulated_iops, simulated_rate
+from tierwise.costs.iops import RATED, device_iops, simulated_rate
 from tierwise.costs.sensitivity import crossing, limits, ratio_over_band
 from tierwise.report.display import Sentence, Table
 from tierwise.report.formats import DASH, count, interval, listed, number
@@ -199,25 +199,6 @@ def reservations(run: Run) -> Sentence:
         if day.book.on != book_of(run).on:
             said += [f"{day.book.on:%Y-%m}: {remark}" for remark in remarks(day.three.bills.values(), day.book)]
     return Sentence("\n".join(f"- {remark}." for remark in said))
-
-
-def tiers(run: Run, pair: str) -> Table:
-    book = book_of(run)
-    priced = {row.device: row for row in answer_of(run).devices}
-    named = [(tier, spec["device"]) for tier, spec in run.manifest.pairs.get(pair, {}).get("tiers", {}).items() if "device" in spec]
-    rows = [
-        [tier, f"`{device}`", row.price_date, number(row.cost_a_year), number(row.per_gb), number(row.per_iops), count(round(row.iops))]
-        if (row := priced.get(device))
-        else [tier, f"`{device}`", "no price was read", DASH, DASH, DASH, count(round(simulated_iops(device)))]
-        for tier, device in named
-    ]
-    return Table(
-        ["Tier", "Device", "Price of", "A year", "per GB", "per IOPS", "IOPS"],
-        rows,
-        f"What the tiers of the pair `{pair}` cost in {book.currency}: a year with power, and over five years per GB and per IOPS "
-        f"({RATED}, simulated). {run_note(run, Substrate.SIMULATED, len(rows), 'tiers')} {devices_note()}",
-        align="lllrrrr",
-    )
 
 
 def today(run: Run) -> str:

@@ -201,3 +201,7 @@ def prices(run: Run) -> Sentence:
 def _days(run: Run) -> Sequence[tuple[Book, bool]]:
     """(book, whether terabytes are at today's prices)."""
     return (load_book(THEN), False), (book_of(run), True)
+
+
+QUERY_COSTS: Final = {"source-h": queries}
+"""What a query costs on the machines of a pair, for the chapter of another study that is measured there."""
